@@ -312,7 +312,7 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     """Return comparisons in Parquet without checks; None if types have to be converted."""
     from rankbench.counts.parquet_log import is_parquet, parquet_log
     from rankbench.data.readers.parts import partition_keys, scan_parts
-    from rankbench.data.tables.comparisons.column_meanings import OPTIONS, guess, parse_columns
+    from rankbench.data.tables.comparisons.column_meanings import OPTIONS, guess, parse_columns, whole_ids
     from rankbench.data.tables.comparisons.sides import decided
     from rankbench.data.tables.weights import with_counts
 
@@ -327,6 +327,8 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     said = parse_columns(columns) if columns else {}
     roles = None if said.keys() & set(OPTIONS) else guess(types, said)
     if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
+        return None
+    if whole_ids(raw, roles) is not raw:
         return None
     roles = with_counts(raw, roles, said)
     if several and partition_keys(path) & set(roles.values()):

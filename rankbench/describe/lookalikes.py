@@ -9,6 +9,7 @@ References
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -41,6 +42,7 @@ _TWINS: dict[str, str] = {
     "y": "уγү",
     "l": "1|",
 }
+_NUMBER = re.compile(r"\+?(-?)([0-9]+)(?:\.([0-9]*))?")
 _ROUNDS = 5
 _TABLE = {ord(twin): latin for latin, twins in _TWINS.items() for twin in twins.casefold()}
 
@@ -50,7 +52,8 @@ def skeleton(name: str) -> str:
 
     Compatible forms, capitals, white space, hidden characters, dashes and quotes make no
     difference; nor do letters of other alphabets that look like Latin ones, the
-    digits 0 and 1, or a capital I for a small l.
+    digits 0 and 1, or a capital I for a small l. Numbers that are equal look alike,
+    as 007 and 7.0.
     """
     before, after = "", name
     # What is left may compose anew, or have another small form.
@@ -62,6 +65,10 @@ def skeleton(name: str) -> str:
 
 
 def _reduced(name: str) -> str:
+    number = _NUMBER.fullmatch(name.strip())
+    if number is not None:
+        sign, whole, fraction = number.groups(default="")
+        name = f"{sign}{whole.lstrip('0') or '0'}.{fraction.rstrip('0')}".removesuffix(".")
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).replace("I", "l").casefold())
     kept = []
     for character in folded:

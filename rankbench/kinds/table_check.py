@@ -15,14 +15,17 @@ from rankbench.text import short_repr
 
 __all__ = [
     "BOOLEANS",
+    "EXACT_BELOW",
     "LONGEST_NAME",
     "MISSING",
     "NAMELESS",
+    "NOT_WHOLE",
     "QUOTED",
     "TOO_LONG",
     "UNREADABLE",
     "RawTable",
     "TableCheck",
+    "not_whole",
     "too_long",
 ]
 
@@ -188,6 +191,16 @@ class TableCheck:
             self.refuse(too_long(result), column, TOO_LONG)
         return result
 
+    def whole_lists(self, column: pl.Series) -> pl.Series:
+        """Return lists of floats, or of lists of them, as lists of whole numbers."""
+        rows = column.to_frame().with_row_index("row")
+        whole: pl.DataType = pl.Int64()
+        while rows[column.name].dtype.is_nested():
+            rows, whole = rows.explode(column.name), pl.List(whole)
+        for row, value in rows.filter(not_whole(column.name, rows[column.name].dtype)).head(1).iter_rows():
+            raise self.error(f"{value!r} is no name: {NOT_WHOLE}", row, column.name)
+        return column.cast(whole, strict=False)
+
     def weight(self, frame: pl.DataFrame) -> pl.Series:
         """Return the column ``weight``, positive and finite."""
         if frame["weight"].dtype == pl.Boolean:
@@ -212,7 +225,18 @@ MISSING = "the value is missing"
 
 NAMELESS = "the name is empty: nothing stands between the quotes"
 
+EXACT_BELOW = 2.0**53
+"""A float from here on may stand for several whole numbers; one of 32 bits from 2^24 on."""
+
+NOT_WHOLE = "names must be texts or whole numbers; large ones are exact as texts or integers, not as floats"
+
 TOO_LONG = f"the name {{}} is longer than {LONGEST_NAME:,} characters; is it the right column?"
+
+
+def not_whole(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return which floats of a column are no whole number, or may stand for several; NaN is a missing one."""
+    value, exact = pl.col(name), 2.0**24 if dtype == pl.Float32 else EXACT_BELOW
+    return value.is_not_nan() & ~((value == value.round()) & (value.abs() < exact))
 
 
 def too_long(names: pl.Series) -> pl.Series:

@@ -108,7 +108,7 @@ def test_an_unknown_format(tmp_path):
         ({"query_id": ["a", "a", "b", "b", "c"]}, 5, "query_id", "one item"),
         ({"query_id": ["a", "b", "a", "b", "a"]}, 3, "query_id", "comes back"),
         ({"query_id": ["a", "a", None, "b", "b"]}, 3, "query_id", "missing"),
-        ({"query_id": [1.5, 1.5, 2.5, 2.5, 2.5]}, 1, "query_id", "Float64"),
+        ({"query_id": [1.5, 1.5, 2.5, 2.5, 2.5]}, 1, "query_id", "1.5 is no name"),
         ({"item": [0, 1, 0, 2, 1]}, 4, "item", "position"),
         ({"label": [1, 0, math.nan, 2, 2]}, 3, "label", "not a finite"),
         ({"label": ["1", "0", "", "x", "2"]}, 3, "label", "not a number"),

@@ -77,7 +77,7 @@ def test_rankings_without_ties():
         ({"ranking": [RANKINGS[0], [["x"], []], *RANKINGS[2:]]}, 2, "ranking", "a place of the ranking has no items"),
         ({"ranking": [RANKINGS[0], [["x"], [None]], *RANKINGS[2:]]}, 2, "ranking", "an item has no name"),
         ({"ranking": [["b", "a"], [], ["c"], ["a"]]}, 2, "ranking", "the ranking has no items"),
-        ({"ranking": [[1.5], [2.0], [1.0], [1.0]]}, 1, "ranking", "Float64; names must be"),
+        ({"ranking": [[1.5], [2.0], [1.0], [1.0]]}, 1, "ranking", "1.5 is no name: names must be"),
         ({"ranking": [1, 2, 3, 4]}, 1, "ranking", "holds Int64, not rankings"),
         ({"ranking": ['["b"]', '["x", "y"]', "[b", '["a"]']}, 3, "ranking", "'[b' is not JSON"),
         ({"ranking": ['["b"]', '["x", 1.5]', '["c"]', '["a"]']}, 2, "ranking", "1.5 is not a name"),

@@ -103,7 +103,7 @@ def test_bad_rows_of_a_csv_are_named(tmp_path, line, row, column, words):
         ({"clicked": [[1], [None], []]}, 2, "clicked", "an entry that is missing"),
         ({"clicked": [[1.0], [1.5], []]}, 2, "clicked", "not 1.5"),
         ({"clicked": [[1], [1 << 40], []]}, 2, "clicked", "1099511627776"),
-        ({"shown": [[0.5, 1.5], [1.0], [2.0]]}, 1, "shown", "not texts"),
+        ({"shown": [[0.5, 1.5], [1.0], [2.0]]}, 1, "shown", "0.5 is no name: names must be texts"),
         ({"clicked": [True, False, True]}, 1, "clicked", "not lists"),
         ({"clicked": [[[1]], [[1]], []]}, 1, "clicked", "not positions"),
     ],

@@ -108,10 +108,9 @@ def judged(tmp_path, judges):
 @pytest.mark.parametrize(
     ("judges", "said"),
     [
-        (pl.Series([[1], [2]]), "List(Int64)"),
-        (pl.Series([b"\xff", b"a"]), "Binary"),
-        (pl.Series([{"a": 1}, {"a": 2}]), "Struct"),
-        (pl.Series([0.5, 1.5]), "Float64"),
+        (pl.Series([[1], [2]]), "the column holds List(Int64)"),
+        (pl.Series([b"\xff", b"a"]), "the column holds Binary"),
+        (pl.Series([{"a": 1}, {"a": 2}]), "the column holds Struct"),
     ],
 )
 def test_judges_that_are_no_names_are_refused_by_all_that_read_a_log(tmp_path, judges, said):
@@ -128,7 +127,7 @@ def test_judges_that_are_no_names_are_refused_by_all_that_read_a_log(tmp_path, j
             use()
         errors.append(str(error.value))
     assert len(set(errors)) == 1
-    assert errors[0].startswith(f"{path}:1 [judge]: the column holds {said}")
+    assert errors[0].startswith(f"{path}:1 [judge]: {said}")
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,10 @@ def test_triples_that_take_long_are_not_counted(monkeypatch: pytest.MonkeyPatch)
         ("ﬁne", "fine"),
         ("a\u200bb", "ab"),
         ("it's", "it\u2019s"),
+        ("007", "7"),
+        ("1.50", "1.5"),
+        ("-7.0", "-07"),
+        ("+0", "0.00"),
     ],
 )
 def test_names_that_look_alike(one: str, other: str) -> None:
@@ -79,7 +83,10 @@ def test_names_that_look_alike(one: str, other: str) -> None:
 
 
 def test_names_that_do_not() -> None:
-    assert lookalikes(["gpt-4", "gpt-5", "llama-2-7b", "llama-2-70b", "é", "e"]) == []
+    assert (
+        lookalikes(["gpt-4", "gpt-5", "llama-2-7b", "llama-2-70b", "é", "e", "10", "100", "1.5", "15", "1.05", "-15"])
+        == []
+    )
 
 
 @given(st.text(max_size=12))

@@ -7,6 +7,7 @@ memory beyond the names of its queries.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ from polars.io.plugins import register_io_source
 from rankbench.data.readers.frame_source import io_source
 from rankbench.data.tables.recognize import clear, recognized, table_kinds, table_of
 from rankbench.data.tables.remarks import remark, remark_columns
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.kinds.column_readings import columns_text, proposed, said_columns
 from rankbench.kinds.table import TableKind
@@ -65,6 +67,14 @@ def checked(
     table = _renamed(RawTable(raw, path, header, allow_single, diagnose, locate=locate), columns)
     kind = table_of(table.schema(), path)
     start = kind.check(table)
+    if not table.roles:  # else `renamed` has done so
+        names = [name for name, dtype in start().schema.items() if dtype == pl.String and name in table.schema()]
+        if kind.features:  # such files are long, and their texts are not read twice
+            names = [name for name in names if table.schema()[name].is_float()]
+        items = [name for name in names if name in ("winner", "loser")]
+        with table.located():
+            frame = with_whole_names(table.frame, items, *([name] for name in names if name not in items))
+        table = replace(table, frame=frame)
     if not kind.features:
         _say_columns(raw.collect_schema().names(), table, kind)
 

@@ -14,6 +14,7 @@ import polars as pl
 from rankbench.data.tables.comparisons.controls import control_expressions
 from rankbench.data.tables.comparisons.plain_names import plain_name
 from rankbench.data.tables.comparisons.sides import LEFT_OUT, WORD_ROLES, dropped, of_two_sides
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import said_columns
 from rankbench.text import listed, short_repr
@@ -28,6 +29,7 @@ __all__ = [
     "named_roles",
     "parse_columns",
     "unread_outcomes",
+    "whole_ids",
 ]
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -223,6 +225,21 @@ def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ..
         outcome = next((roles for roles in there if any(given.get(role) for role in roles)), there[0])
         return ("loser", "first", "rest_of_vote", *(role for roles in OUTCOMES if roles != outcome for role in roles))
     return _SIDED if pair else None
+
+
+def whole_ids(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Return a log of votes whose ids are no floats, as `with_whole_names` does; itself if none is.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    columns : mapping of str to str
+        Columns by role, as `guess` returns them.
+    """
+    sides = ("winner", "loser") if "loser" in columns else ("left", "right")
+    beside = ([columns[role]] for role in ("judge", "query") if role in columns)
+    winner = "" if "loser" in columns else columns.get("winner", "")
+    return with_whole_names(raw, [columns[side] for side in sides], *beside, winner=winner)
 
 
 def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:

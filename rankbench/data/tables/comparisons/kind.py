@@ -58,6 +58,7 @@ class ComparisonTable(TableKind):
             guess,
             parse_columns,
             unread_outcomes,
+            whole_ids,
         )
         from rankbench.data.tables.comparisons.controls import control_roles, parse_control
         from rankbench.data.tables.comparisons.sides import decided, halved
@@ -72,6 +73,7 @@ class ComparisonTable(TableKind):
             found = guess(schema, said)
             if found is None:
                 return None
+            raw = replace(raw, frame=whole_ids(raw.frame, found))
             if unread := unread_outcomes(schema, found, said):
                 remark(unread)
             roles = with_counts(raw.frame, decided(raw.frame, found | options, said), said)

@@ -67,12 +67,7 @@ class MeasurementsCheck(TableCheck):
 
     def _own(self, frame: pl.DataFrame, name: str) -> pl.Series:
         """Return a column under its name in the file, for errors."""
-        column = frame[name]
-        own = self.roles.get("task" if name == "query_id" else name, name)
-        if name == "seed" and column.dtype.is_float():
-            # pandas makes whole numbers beside a gap floats.
-            return column.cast(pl.String).alias(own)
-        return column.alias(own)
+        return frame[name].alias(self.roles.get("task" if name == "query_id" else name, name))
 
     def _together(self, cells: pl.DataFrame) -> pl.Series | None:
         """Return the scores of all columns, one after the other; None if each must be looked at by itself.

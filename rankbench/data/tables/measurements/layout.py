@@ -10,6 +10,7 @@ import polars as pl
 
 from rankbench.data.tables.measurements.schema import COLUMNS
 from rankbench.data.tables.remarks import remark
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading, proposed, said_columns
 from rankbench.kinds.table_check import RawTable
@@ -137,7 +138,8 @@ def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
         _say_left_out(raw, [name for name in wanted if name not in numbers], no_task, side)
     if errors := _some(raw, {name: pl.col(name).str.contains(_WITH_ERROR).any() for name in _texts(raw, scores)}):
         remark(f"numbers in brackets or after \u00b1 are read as standard errors, and do not count: {listed(errors)}")
-    return replace(raw, frame=raw.frame.select(chosen), roles=roles)
+    named = ([roles[role]] for role in ("system", "task", "seed") if role in roles)
+    return replace(raw, frame=with_whole_names(raw.frame, *named).select(chosen), roles=roles)
 
 
 def without_errors(text: pl.Expr) -> pl.Expr:

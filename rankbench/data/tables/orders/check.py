@@ -9,7 +9,7 @@ import polars as pl
 
 from rankbench.data.tables.orders.schema import SAYS_NOTHING
 from rankbench.errors import InputError, nearest
-from rankbench.kinds.table_check import TOO_LONG, RawTable, TableCheck, too_long
+from rankbench.kinds.table_check import EXACT_BELOW, TOO_LONG, RawTable, TableCheck, too_long
 from rankbench.text import short_repr
 
 __all__ = ["OrdersCheck"]
@@ -71,7 +71,9 @@ class OrdersCheck(TableCheck):
             raise self.error(f"the column holds {dtype}, not rankings such as {_FORM}", 0, column.name)
         tied = isinstance(dtype.inner, pl.List)
         name = dtype.inner.inner if isinstance(dtype.inner, pl.List) else dtype.inner
-        if not (name in (pl.String, pl.Null) or name.is_integer()):
+        if name.is_float():
+            column = self.whole_lists(column)
+        elif not (name in (pl.String, pl.Null) or name.is_integer()):
             raise self.error(f"the rankings hold {name}; names must be texts or whole numbers", 0, column.name)
         if tied:
             return column.cast(pl.List(_NAMES))
@@ -91,7 +93,7 @@ class OrdersCheck(TableCheck):
         found: list[Any] = []
         for row, text in enumerate(column.to_list()):
             try:
-                value = None if text is None else json.loads(text)
+                value = None if text is None else json.loads(text, parse_float=_whole)
             except (ValueError, RecursionError):
                 raise self.error(f"{short_repr(text)} is not JSON such as {_FORM}", row, column.name) from None
             if value is None:
@@ -115,7 +117,7 @@ class OrdersCheck(TableCheck):
         if column.dtype == pl.String:
             lists = self.parsed(column, ties=False)
         elif isinstance(column.dtype, pl.List) and not column.dtype.inner.is_nested():
-            lists = column.cast(_NAMES)
+            lists = (self.whole_lists(column) if column.dtype.inner.is_float() else column).cast(_NAMES)
         else:
             raise self.error(f"the column holds {column.dtype}, not lists of names", 0, column.name)
         self.refuse(lists.is_null(), column, "the candidates are missing")
@@ -157,3 +159,9 @@ class OrdersCheck(TableCheck):
         """Raise for the row of the batch that the first true entry of `bad` belongs to."""
         if bad.fill_null(True).any():
             raise self.error(message, int(rows["row"][int(bad.fill_null(True).arg_true()[0])]), column.name)
+
+
+def _whole(text: str) -> int | float:
+    """Return a number of a ranking: 1 for 1.0."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < EXACT_BELOW else number

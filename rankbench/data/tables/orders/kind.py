@@ -59,6 +59,7 @@ class OrderTable(TableKind):
 
         from rankbench.data.tables.orders.ranks import of_places, of_ranks
         from rankbench.data.tables.weights import with_counts
+        from rankbench.data.tables.whole_names import with_whole_names
 
         schema = raw.schema()
         with raw.located():
@@ -79,11 +80,13 @@ class OrderTable(TableKind):
             if not ranked and not isinstance(schema[found["ranking"]], pl.String | pl.List):
                 return None
             roles = with_counts(raw.frame, found, said)
-            ranking = of_ranks(raw.frame, roles) if ranked else []
+            ids = [[roles[role]] for role in ("query", "judge") if role in roles]
+            frame = with_whole_names(raw.frame, [roles[role] for role in RANKS if role in roles], *ids)
+            ranking = of_ranks(frame, roles) if ranked else []
         query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
         rest = [pl.col(name).alias(role) for role, name in roles.items() if role != "query" and role not in RANKS]
         rest += ranking
-        return replace(raw, frame=raw.frame.select(query.alias("query_id"), *rest), roles=roles)
+        return replace(raw, frame=frame.select(query.alias("query_id"), *rest), roles=roles)
 
     def readings(self, raw: RawTable) -> list[ColumnReading]:
         """Return the reading of a table with a column for each rank; see `TableKind.readings`."""

@@ -10,6 +10,7 @@ import polars as pl
 from rankbench.data.tables.comparisons.plain_names import plain_name
 from rankbench.data.tables.orders.schema import RANKS, SAYS_NOTHING
 from rankbench.data.tables.remarks import remark
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import RawTable
 
@@ -83,9 +84,11 @@ def of_places(raw: RawTable, given: Mapping[str, str]) -> RawTable:
     for role, name in given.items():
         if name not in schema:
             raise InputError(f"there is no column {name!r} for the {role}{nearest(name, schema)}", column=name)
+    with raw.located():
+        frame = with_whole_names(raw.frame, [given["item"]], [given["query"]])
     place = pl.col(given["place"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     item = pl.col(given["item"]).cast(pl.String).alias("item")
-    rows = raw.frame.select(pl.col(given["query"]).alias("query_id"), item, place.alias("place"))
+    rows = frame.select(pl.col(given["query"]).alias("query_id"), item, place.alias("place"))
     behind = rows.select(pl.col("place").is_null().sum()).collect(engine="streaming").item()
     if behind:
         remark(f"{behind:,} rows without a number as place stand behind the others of their query, tied")

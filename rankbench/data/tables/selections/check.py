@@ -102,7 +102,10 @@ class SelectionsCheck(TableCheck):
             raise self.error(f"the column holds {column.dtype}, not lists of {wanted}", 0, column.name)
         entries = words.list.explode(empty_as_null=False, keep_nulls=True)
         fits = entries.dtype.is_numeric() or entries.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
-        if not fits or (inner == pl.String and entries.dtype.is_float()):
+        if inner == pl.String and entries.dtype.is_float():
+            words = self.whole_lists(words)
+            entries = words.list.explode(empty_as_null=False, keep_nulls=True)
+        if not fits:
             raise self.error(f"the lists hold {entries.dtype}, not {wanted}", 0, column.name)
         cast = entries.cast(inner, strict=False)
         if inner == pl.String:

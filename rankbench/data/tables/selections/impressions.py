@@ -8,6 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from rankbench.data.tables.remarks import remark
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import said_columns
 from rankbench.kinds.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable
@@ -89,6 +90,9 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
     InputError
         With its row: a value that is missing or is not what it must be.
     """
+    with raw.located():
+        named = ([roles[role]] for role in ("session", "query", "doc") if role in roles)
+        raw = replace(raw, frame=with_whole_names(raw.frame, *named))
     schema = raw.schema()
     texts = {role: _text(roles[role], schema[roles[role]]) for role in ("session", "query", "doc") if role in roles}
     position = pl.col(roles["position"]).cast(pl.Float64, strict=False)
@@ -132,7 +136,7 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
 
 
 def _text(name: str, dtype: pl.DataType) -> pl.Expr:
-    if dtype.is_float() or dtype.is_nested():
+    if dtype.is_nested():
         raise InputError(f"the column holds {dtype}; names must be texts or whole numbers", column=name)
     return pl.col(name).cast(pl.String)
 

@@ -1,0 +1,109 @@
+"""Ids that some program took for floats: ``1.0``, where the item is called 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from rankbench.data.tables.remarks import remark
+from rankbench.errors import InputError
+from rankbench.kinds.table_check import NOT_WHOLE, not_whole
+from rankbench.text import listed
+
+__all__ = ["with_whole_names"]
+
+_FIRST = 1_000
+"""Rows that tell names from numbers: where one of them holds a name, a column is not read to its end."""
+
+_TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Decimal)
+"""Types whose values are read as they are written."""
+_FLOAT = r"^(-?\d{1,15})\.0*$"
+_WHOLE = rf"^-?\d+$|{_FLOAT}"
+"""Floats of more digits stand for several whole numbers, and stay the names that they are."""
+
+_FRACTION = r"^-?\d*\.\d*[1-9]\d*$"
+
+
+def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = "") -> pl.LazyFrame:
+    """Return a table whose ids are whole numbers where they were floats; the table itself where none was.
+
+    pandas makes a column with missing values one of floats, in CSV as in Parquet. The text ``1.0`` is read as 1 where
+    all names of its group are whole numbers: among versions, 3.5 and 4.0, it stays as it is.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+    groups : sequences of str
+        Columns of ids; those of one group name the same things.
+    winner : str
+        Column that says which of the two columns of the first group won.
+
+    Raises
+    ------
+    InputError
+        With its row: a float that is no whole number, or beyond 2^53, where floats stand for several ones.
+    """
+    schema = frame.collect_schema()
+    changed: list[str] = []
+    for group in groups:
+        floats = [name for name in group if schema[name].is_float()]
+        for name in floats:
+            _refuse(frame, name, schema[name])
+        whole, written = _written(frame, [name for name in group if schema[name] in _TEXTS])
+        changed += [*floats, *(written if whole else [])]
+    result = frame.with_columns(_as_whole(name, schema[name]) for name in changed) if changed else frame
+    if winner and (schema[winner].is_float() or (schema[winner] in _TEXTS and _written(frame, [winner])[1])):
+        left, right = (pl.col(name).cast(pl.String) for name in groups[0])
+        said, read = pl.col(winner).cast(pl.String), _as_whole(winner, schema[winner])
+        number = read.str.contains(r"^-?\d+$")
+        facts = result.select(
+            fraction=said.str.contains(_FRACTION).max(),
+            own=((said == left) | (said == right)).max(),
+            item=(~number | (read == left) | (read == right)).min(),
+            side=(~number | read.is_in(["1", "2"])).min(),
+        )
+        found = facts.collect(engine="streaming").row(0, named=True)
+        if not (found["fraction"] or found["own"]) and (found["item"] or found["side"]):
+            changed.append(winner)
+            result = result.with_columns(read)
+    if changed:
+        remark(f"floats are read as whole numbers, 1.0 as 1, in {listed(changed)}")
+    return result
+
+
+def _are_whole(text: pl.Expr) -> pl.Expr:
+    return (text.fill_null("") == "") | text.str.contains(_WHOLE)
+
+
+def _as_whole(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return whole numbers as texts without a point; of another number, or text, what it says."""
+    value = pl.col(name)
+    if not dtype.is_float():
+        return value.cast(pl.String).str.replace(_FLOAT, "$1")
+    whole = value.cast(pl.Int64, strict=False).cast(pl.String)
+    text = pl.when(value == value.round()).then(whole).otherwise(value.cast(pl.String))
+    return pl.when(value.is_not_nan()).then(text).alias(name)
+
+
+def _refuse(frame: pl.LazyFrame, name: str, dtype: pl.DataType) -> None:
+    """Refuse the first float of a column that is no id."""
+    bad = frame.select(name).with_row_index("row").filter(not_whole(name, dtype))
+    for row, value in bad.head(1).collect(engine="streaming").iter_rows():
+        raise InputError(f"{value!r} is no name: {NOT_WHOLE}", row=row + 1, column=name)
+
+
+def _written(frame: pl.LazyFrame, names: Sequence[str]) -> tuple[bool, list[str]]:
+    """Return whether all texts of some columns are whole numbers, and which columns have some with a point.
+
+    Of columns that hold other texts, too, the first rows alone are looked at.
+    """
+    if not names:
+        return True, []
+    texts = [pl.col(name).cast(pl.String) for name in names]
+    whole = pl.all_horizontal(map(_are_whole, texts))
+    facts = [whole.min().alias("whole"), *(text.str.contains(_FLOAT).max() for text in texts)]
+    found = frame.head(_FIRST).select(facts).collect(engine="streaming").row(0)
+    if found[0]:
+        found = frame.select(facts).collect(engine="streaming").row(0)
+    return bool(found[0]), [name for name, some in zip(names, found[1:], strict=True) if some]
