@@ -17,6 +17,7 @@ VARIANTS = {
         "rank-centrality:scale=log",
         "kemeny:ties=first",
         "elo:factor=200",
+        "dynamic-bradley-terry:drift=0",
     ],
     "surrogate": [
         "regression:normalize=false",
