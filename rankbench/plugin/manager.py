@@ -19,6 +19,7 @@ from rankbench.plugin.registry import Origin
 from rankbench.spec import Spec, Value, parse
 
 __all__ = [
+    "check_contested",
     "component_class",
     "get",
     "maybe_theirs",
@@ -28,6 +29,7 @@ __all__ = [
     "statuses",
     "suites",
     "whose",
+    "written_class",
 ]
 
 C = TypeVar("C", bound=Component)
@@ -104,7 +106,7 @@ def get(base: Callable[..., C], text: str | Spec) -> C:
     if not isinstance(spec, Spec):
         given = type(text).__name__
         raise SpecError(f"write the {_kind(base)} as a text, such as 'name:param=value,...'; this is of type {given}")
-    found = component_class(base, spec.name)
+    found = written_class(base, spec.name)
     if _is_grid(spec):
         raise SpecError(f"{_kind(base)} {str(spec)!r} is a grid; write one value for each parameter here")
     return found.from_spec(spec)
@@ -149,6 +151,29 @@ def component_class(base: Callable[..., C], name: str) -> type[C]:
         these = f"; these are: {', '.join(fitting)}" if fitting else ""
         raise SpecError(f"{kind} {name!r} is not a {wanted.__name__}{these}")
     return found
+
+
+def written_class(base: Callable[..., C], name: str) -> type[C]:
+    """Return the class that a name stands for that somebody wrote, as `component_class` does.
+
+    Raises
+    ------
+    SpecError
+        Also for a name of rankbench that a plugin registers: which of the two is meant is not known.
+    """
+    check_contested(name, _kind(base))
+    return component_class(base, name)
+
+
+def check_contested(name: str, kind: str) -> None:
+    """Refuse a name that was written and that two distributions register for a kind (or ``suite``).
+
+    Raises
+    ------
+    SpecError
+        Which distributions, and how to say which one is meant.
+    """
+    plugins(kind).registry.check_contested(name, kind)
 
 
 def maybe_theirs(name: str = "") -> str:

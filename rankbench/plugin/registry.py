@@ -44,8 +44,8 @@ class Origin:
 class Registry:
     """What the plugins of a process registered.
 
-    A built-in name stays ours, and a name that one distribution registers twice stands for the first. One that two
-    distributions of others register stands for neither: to look it up is an error.
+    A name that one distribution registers twice stands for the first. One that two distributions register is
+    contested: to write it is an error. A built-in one still stands for ours, where nobody wrote it.
     """
 
     def __init__(self) -> None:
@@ -115,11 +115,12 @@ class Registry:
 
     def _clash(self, kind: str, name: str, first: Origin, second: Origin) -> PluginError:
         """Return what is wrong with a name that is taken, and keep who contests it."""
-        if first.distribution == second.distribution or first.distribution == OURSELVES:
-            remedy = "rename one of them" if first.distribution == second.distribution else "rename it"
-            return PluginError(f"{kind} {name!r} of {second} is refused: {first} registered that name first; {remedy}")
+        if first.distribution == second.distribution:
+            refused = f"{kind} {name!r} of {second} is refused: {first} registered that name first"
+            return PluginError(f"{refused}; rename one of them")
+        remedy = f"Rename that of {second.distribution}" if first.distribution == OURSELVES else "Uninstall one of them"
         said = (
-            f"{kind} {name!r} is contested: {first} and {second} both register it. Uninstall one of them, or block "
+            f"{kind} {name!r} is contested: {first} and {second} both register it. {remedy}, or block "
             f"it: RANKBENCH_BLOCK_PLUGINS={second.distribution} leaves that of {first.distribution}"
         )
         self._contested.setdefault((kind, name), (said, first, second))
@@ -130,8 +131,13 @@ class Registry:
         found = self._contested.values()
         return [said for said, *origins in found if distribution in {origin.distribution for origin in origins}]
 
+    def _stands_for_none(self, kind: str, name: str) -> bool:
+        return (kind, name) in self._contested and self._contested[kind, name][1].distribution != OURSELVES
+
     def check_contested(self, name: str, kind: str = "") -> None:
         """Refuse a name that two distributions register, for one kind (or ``suite``) or by default for any.
+
+        Whoever reads a name that was written asks this, so that a built-in component is not taken for a plugin's.
 
         Raises
         ------
@@ -158,7 +164,8 @@ class Registry:
             raise SpecError(f"there is no kind {kind!r} of component{nearest(kind, KINDS)}")
         if name not in self._classes[kind]:
             raise SpecError(f"unknown {kind} {name!r}{nearest(name, self._classes[kind])}")
-        self.check_contested(name, kind)
+        if self._stands_for_none(kind, name):
+            self.check_contested(name, kind)
         return self._classes[kind][name][0]
 
     def suites(self) -> dict[str, Path]:
@@ -173,7 +180,8 @@ class Registry:
         SpecError
             Unknown kind or name; the message has the nearest one.
         """
-        self.check_contested(name, kind)
+        if self._stands_for_none(kind, name):
+            self.check_contested(name, kind)
         entries = self._entries(kind)
         if name not in entries:
             raise SpecError(f"unknown {kind} {name!r}{nearest(name, entries)}")
@@ -187,7 +195,7 @@ class Registry:
         if kind not in (*KINDS, SUITE):
             raise SpecError(f"there is no kind {kind!r}{nearest(kind, [*KINDS, SUITE])}")
         found = self._suites.items() if kind == SUITE else self._classes[kind].items()
-        return {name: origin for name, (_, origin) in found if (kind, name) not in self._contested}
+        return {name: origin for name, (_, origin) in found if not self._stands_for_none(kind, name)}
 
 
 def _name(name: object, what: str) -> str:

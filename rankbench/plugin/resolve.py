@@ -33,9 +33,9 @@ def contender(base: Callable[..., Component], spec: Spec) -> Contender:
     SpecError
         An unknown component or parameter, or a value that does not fit.
     """
-    from rankbench.plugin.manager import component_class
+    from rankbench.plugin.manager import written_class
 
-    return Contender(str(spec), tuple(build(component_class(base, spec.name), spec)))
+    return Contender(str(spec), tuple(build(written_class(base, spec.name), spec)))
 
 
 def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, Contender]]:

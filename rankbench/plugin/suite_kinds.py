@@ -63,7 +63,7 @@ def check_tables(experiment: Experiment, where: str) -> None:
 
 
 def _made(base: Callable[..., C], table: Claim | Figure) -> C:
-    cls = manager.component_class(base, table.kind)
+    cls = manager.written_class(base, table.kind)
     try:
         return cls.model_validate({key: value for key, value in table.options.items() if key in cls.parameters()})
     except ValidationError as error:
@@ -79,7 +79,7 @@ def _first(error: ValidationError, *where: str) -> str:
 
 def _check(base: Callable[..., ClaimKind | FigureKind], table: Claim | Figure, where: str) -> None:
     try:
-        cls = manager.component_class(base, table.kind)
+        cls = manager.written_class(base, table.kind)
     except SpecError as error:
         raise SpecError(f"{where}.kind: {error}") from error
     unknown = [key for key in table.options if key not in cls.parameters()]

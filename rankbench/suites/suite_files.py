@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.kinds.suite import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
 from rankbench.plugin import manager
+from rankbench.plugin.kinds import SUITE
 from rankbench.plugin.suite_kinds import check_tables
 from rankbench.text import check_keys
 
@@ -93,6 +94,7 @@ def find_suite(name: str) -> Path:
     """
     if name.endswith(".toml"):
         return Path(name)
+    manager.check_contested(name, SUITE)
     files = manager.suites()
     if name not in files:
         raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.maybe_theirs(name)}")

@@ -194,6 +194,28 @@ def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
             assert "(broken plugins: bad-plugin, later-plugin; see `rankbench plugins`)" in shown.stderr
 
 
+def test_a_name_of_rankbench_that_a_plugin_takes_too_is_an_error_where_it_is_written(tmp_path):
+    site = tmp_path / "site"
+    entry = """
+        [rankbench]
+        takes = takes_linear
+        """
+    suites = "[Halved, *__import__('pathlib').Path(__file__).parent.glob('demo.toml')]"
+    source = GOOD.replace("halved", "linear").replace("[Halved]", suites)
+    distribution(site, "takes-linear", "1.0", entry, takes_linear=source)
+    (site / "demo.toml").write_text("")
+    said = "both register it. Rename that of takes-linear, or block it: RANKBENCH_BLOCK_PLUGINS=takes-linear leaves"
+    with Program(site) as program:
+        run = partial(program.run, cwd=tmp_path)
+        for words in (("plan", "--suite", "paper", "--with", "model=linear"), ("plan", "--suite", "demo")):
+            shown = run(*words)
+            assert shown.returncode == 2
+            assert said in " ".join(shown.stderr.split()), words
+        assert json.loads(run("list", "models", "--json").stdout)["model"]
+    environment = {**os.environ, "PYTHONPATH": str(site), "RANKBENCH_BLOCK_PLUGINS": "takes-linear"}
+    assert run_program("plan", "--suite", "demo", environment=environment).returncode == 0
+
+
 def test_a_name_that_two_plugins_have_is_an_error_wherever_it_is_used(tmp_path):
     """With both installed it stands for neither; with one blocked it stands for the other one."""
     site = tmp_path / "site"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import ClassVar
 
@@ -93,7 +94,16 @@ def test_the_built_in_component_keeps_its_name(entry, model):
     assert loaded.registry.component_class("model", "linear") is ours
     assert [status.distribution for status in loaded.statuses] == ["rankbench", "aaa"]
     (cause,) = loaded.statuses[1].causes
-    assert "model 'linear' of aaa 9.9 is refused: rankbench 0.1.0 registered that name first; rename it" in cause
+    said = (
+        "model 'linear' is contested: rankbench 0.1.0 and aaa 9.9 both register it. Rename that of aaa, or block it: "
+        "RANKBENCH_BLOCK_PLUGINS=aaa leaves that of rankbench"
+    )
+    assert said in cause
+    # Who writes the name may mean either.
+    with pytest.raises(SpecError, match="^" + re.escape(said) + "$"):
+        loaded.registry.check_contested("linear", "model")
+    assert loaded.registry.contested("aaa") == [said]
+    assert loaded.registry.names("model") == ["linear"]
 
 
 def test_a_name_of_two_third_parties_stands_for_neither(entry, model):

@@ -3,7 +3,7 @@
 import rankbench
 
 CAUGHT = "loading"
-BY = "model 'linear' of .* is refused: rankbench .* registered that name first"
+BY = "model 'linear' is contested: rankbench .* and .* both register it"
 
 
 class Broken(rankbench.Model):
