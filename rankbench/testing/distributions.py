@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 
-from rankbench.digest import normalized
+from rankbench.text import normalized
 from rankbench.errors import SpecError, closest
 from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from rankbench.digest import normalized
+from rankbench.text import normalized
 from rankbench.errors import InputError, SpecError, closest
 from rankbench.scaffold import of_this_python
 from rankbench.testing.check_results import CheckResult

@@ -113,8 +113,8 @@ def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
         words[1 - away].difference_update({"a", "b"})
         words[away].difference_update({"b"})
         words[away].add("a")
-    sides = words[0] - {own[1]} | {own[0]} - {own[1]}, words[1] - {own[0]} | {own[1]} - {own[0]}
-    return _as_written(sides[0], brackets=True), _as_written(sides[1], brackets=True)
+    first, second = words[0] - {own[1]} | {own[0]} - {own[1]}, words[1] - {own[0]} | {own[1]} - {own[0]}
+    return _as_written(first, brackets=True), _as_written(second, brackets=True)
 
 
 def tie_words(left: str, right: str) -> list[str]:
