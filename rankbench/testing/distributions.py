@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 
-from rankbench.text import normalized
 from rankbench.errors import SpecError, closest
 from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
@@ -21,6 +20,7 @@ from rankbench.spec import parse
 from rankbench.testing.check_results import CheckResult
 from rankbench.testing.isolated import Isolated, Lost, labelled
 from rankbench.testing.run_checks import unexecuted
+from rankbench.text import normalized
 
 __all__ = ["check_named", "distributions"]
 

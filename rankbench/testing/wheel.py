@@ -19,12 +19,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from rankbench.text import normalized
 from rankbench.errors import InputError, SpecError, closest
 from rankbench.scaffold import of_this_python
 from rankbench.testing.check_results import CheckResult
 from rankbench.testing.distributions import distributions
 from rankbench.testing.installation import Installation
+from rankbench.text import normalized
 
 __all__ = ["check_wheel"]
 
