@@ -58,6 +58,26 @@ def test_of_several_readings_each_is_said_and_works(tmp_path: Path, case: str) -
         assert read(path, columns)[0][:2] == (winner, loser)
 
 
+@pytest.mark.parametrize("columns", ["mirrored=halve", "time=", "judge=", "weight="])
+def test_what_is_said_beside_who_won_leaves_the_reading_of_the_rest(tmp_path: Path, columns: str) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("date,team,opponent,result\n1,a,b,W\n1,b,a,L\n2,c,a,L\n2,a,c,W\n")
+    won = [("a", "b"), ("a", "c")] if columns == "mirrored=halve" else [("a", "b"), ("a", "b"), ("a", "c"), ("a", "c")]
+    assert [vote[:2] for vote in read(path, columns)] == won
+    assert set(rankbench.aggregate(path, by="date").table["query"]) == {"1", "2"}
+
+
+def test_a_column_that_says_in_most_rows_who_won_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    path.write_text("m1,m2,first game,second game\na,b,b,a\nb,c,b,b\na,c,error,c\nc,a,c,a\n")
+    with pytest.raises(InputError) as caught:
+        read(path, "time=")
+    assert "'winner=first game,time=' reads" in str(caught.value).replace("left=m1,right=m2,", "")
+    assert "'error' of 'a' and 'c'; whatever 'second game' may say" in str(caught.value)
+    said = "left=m1,right=m2,winner=first game,time=,drop=error"
+    assert [vote[:2] for vote in read(path, said)] == [("b", "a"), ("b", "c"), ("c", "a")]
+
+
 def test_words_of_the_winners_column_are_said(tmp_path: Path) -> None:
     path = tmp_path / "fights.csv"
     path.write_text("left,right,who\na,b,Red\nc,a,Blue\nb,c,NC\nb,a,red\n")

@@ -6,7 +6,7 @@ memory beyond the names of its queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +26,9 @@ __all__ = ["checked", "judgments_of"]
 
 _MOST = 4
 """Readings that an error proposes."""
+
+_BESIDE = {"query", "judge", "time", "weight", "drop", "by", "mirrored", "control"}
+"""Roles that leave open which columns say who won."""
 
 
 def checked(
@@ -119,26 +122,39 @@ def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.La
 def _renamed(raw: RawTable, columns: str) -> RawTable:
     """Return the table under the names of the kind that knows its columns; itself if they have the usual ones."""
     names = raw.schema().names()
+    if columns and recognized(names) is None and not any(_knows(kind, names) for kind in table_kinds()):
+        found = _by_content(raw, dict(said_columns(columns)))
+        if found is not None:
+            return found
     for kind in _asked(columns, names):
         if columns or not clear(names, kind):
             found = kind.renamed(raw, columns)
             if found is not None:
                 return found
-    return raw if columns or recognized(names) is not None else _by_content(raw)
+    return raw if columns or recognized(names) is not None else _by_content(raw, {}) or raw
 
 
-def _by_content(raw: RawTable) -> RawTable:
-    """Return a table of columns that nobody knows by name, read in the one way that its first rows allow."""
+def _by_content(raw: RawTable, said: Mapping[str, str]) -> RawTable | None:
+    """Return a table of columns that nobody knows by name, read in the one way that its first rows allow.
+
+    None: they allow no way, or `said` says what the columns mean.
+    """
+    if not _BESIDE.issuperset(said):
+        return None
+    taken = {name for role, name in said.items() if role not in ("query", "by")}
     with raw.located():
         found = [(kind, reading) for kind in table_kinds() for reading in kind.readings(raw)]
+        found = [(kind, reading) for kind, reading in found if taken.isdisjoint(reading.roles.values())]
         if len(found) > 1 or not all(reading.sure for _, reading in found):
             more = f" | and {len(found) - _MOST} more" if len(found) > _MOST else ""
-            readings = proposed(reading for _, reading in found[:_MOST])
+            # What options of their own say is said again by them.
+            beside = {role: name for role, name in said.items() if role not in ("by", "control")}
+            readings = proposed(replace(reading, roles={**reading.roles, **beside}) for _, reading in found[:_MOST])
             raise InputError(f"what the columns mean is not clear: {readings}{more}")
     for kind, reading in found:
         remark(f"columns are read as {columns_text(reading.roles)}")
-        return kind.renamed(raw, columns_text(reading.roles)) or raw
-    return raw
+        return kind.renamed(raw, columns_text({**reading.roles, **said})) or raw
+    return None
 
 
 def _knows(kind: TableKind, names: Sequence[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from rankbench.data.tables.comparisons.column_meanings import OUTCOMES, named_roles
@@ -42,15 +43,22 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
     if not cells or len(columns) > _MOST_COLUMNS or not any(cells.values()):
         return []
     found = [
-        ColumnReading({"left": left, "right": right, "winner": winner}, tuple(_shown(cells, left, right, winner)))
+        ColumnReading(
+            {"left": left, "right": right, "winner": winner},
+            tuple(_shown(cells, left, right, winner)),
+            sure=share == 1,
+        )
         for left, right in _pairs(cells, columns, roles, few=3 if {"left", "right"} <= set(roles) else 0)
         for winner in columns
         if winner not in (left, right)
         and roles.get("winner", winner) == winner
-        and _says_who_won(cells, left, right, winner, few=len(columns) <= 3)
+        and (share := _says_who_won(cells, left, right, winner, few=len(columns) <= 3)) > 0
     ]
+    # Beside two items that one column says all of, another one that says less may be meant.
+    pairs = {(reading.roles["left"], reading.roles["right"]) for reading in found if reading.sure}
+    found = [one for one in found if not pairs or (one.roles["left"], one.roles["right"]) in pairs]
     if found:
-        return found
+        return [replace(one, rows=(*one.rows, *_unread(one, found))) for one in found]
     sided = {"left", "right"} & set(roles)
     for left, right in _pairs(cells, columns, roles, few=2):
         if roles.get("winner") in (left, right):
@@ -68,6 +76,13 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
                 shown.append(f"whatever {listed(unread)} may say")
             found.append(ColumnReading({"winner": winner, "loser": loser}, tuple(shown)))
     return found
+
+
+def _unread(reading: ColumnReading, found: Sequence[ColumnReading]) -> list[str]:
+    """Return what to say of the columns that say as well who of the same two items won."""
+    same = [one for one in found if all(one.roles[side] == reading.roles[side] for side in ("left", "right"))]
+    others = [one.roles["winner"] for one in same if one is not reading]
+    return [f"whatever {listed(others)} may say"] if others else []
 
 
 def _own_readings(cells: CellsByColumn, left: str, right: str, rest: Sequence[str]) -> Iterator[ColumnReading]:
@@ -131,27 +146,33 @@ def _pairs(
             yield left, right
 
 
-def _says_who_won(cells: CellsByColumn, left: str, right: str, winner: str, *, few: bool) -> bool:
-    """Return whether a column says in every row which of the two items won, or that neither did."""
+def _says_who_won(cells: CellsByColumn, left: str, right: str, winner: str, *, few: bool) -> float:
+    """Return in what share of the rows a column says which item won, or that neither did; 0 unless in most."""
     sides = {word for words in side_words(left, right) for word in words}
     ties = set(tie_words(left, right))
     rows = list(zip(cells[left], cells[right], cells[winner], strict=True))
-    if not all(w in (x, y) or w.lower() in sides | ties for x, y, w in rows):
-        return False
+    says = [w in (x, y) or w.lower() in sides | ties for x, y, w in rows]
+    share = sum(says) / len(says)
     if all(_is_number(w) for _, _, w in rows):
         # A column of ones may say anything.
-        return all(w in (x, y) for x, y, w in rows) or (few and len(set(cells[winner])) > 1)
-    return any(w.lower() not in ties for _, _, w in rows)
+        named = all(w in (x, y) for x, y, w in rows)
+        return share if share == 1 and (named or (few and len(set(cells[winner])) > 1)) else 0
+    decisive = any(told and w.lower() not in ties for told, (_, _, w) in zip(says, rows, strict=True))
+    return share if share > 0.5 and decisive else 0
 
 
 def _shown(cells: CellsByColumn, left: str, right: str, winner: str) -> Iterator[str]:
     on_left, on_right = side_words(left, right)
+    ties = tie_words(left, right)
     rows = list(zip(cells[left], cells[right], cells[winner], strict=True))
     named = any(w in (x, y) and w.lower() not in {*on_left, *on_right} for x, y, w in rows)
     for x, y, w in rows[:ROWS_SHOWN]:
         won = w == x if named else w.lower() in on_left
         lost = w == y if named else w.lower() in on_right
         first, second = (y, x) if lost else (x, y)
+        if not (won or lost or w.lower() in ties):
+            yield f"{short_repr(w) if w else 'nothing'} of {short_repr(x)} and {short_repr(y)}"
+            continue
         yield f"{short_repr(first)} {'beats' if won or lost else 'ties with'} {short_repr(second)}"
 
 
