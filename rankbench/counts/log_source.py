@@ -314,7 +314,7 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     from rankbench.data.readers.parts import partition_keys, scan_parts
     from rankbench.data.tables.comparisons.column_meanings import OPTIONS, guess, parse_columns, whole_ids
     from rankbench.data.tables.comparisons.sides import decided
-    from rankbench.data.tables.weights import with_counts
+    from rankbench.data.tables.weights import WEIGHTLESS, with_counts
 
     if (path / MANIFEST).is_file():
         log = parquet_log(path)
@@ -331,6 +331,8 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     if whole_ids(raw, roles) is not raw:
         return None
     roles = with_counts(raw, roles, said)
+    if WEIGHTLESS in roles:
+        return None
     if several and partition_keys(path) & set(roles.values()):
         return None  # files do not have these columns
     roles = decided(raw, roles, said)

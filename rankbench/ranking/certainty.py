@@ -169,7 +169,8 @@ def too_thin(units: Units) -> list[str]:
         return []
     return [
         f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or those of fewer than "
-        f"{_FEWEST:.0f} equal judges: too few for an interval, and they may hold any place"
+        f"{_FEWEST:.0f} equal judges: too few for an interval, and they may hold any place (a row of the log is one "
+        "vote here, whatever it weighs)"
     ]
 
 

@@ -63,7 +63,8 @@ def test_counts_beside_two_sides_in_csv_and_parquet(tmp_path: Path) -> None:
     ("values", "why"),
     [
         (lambda rows: range(1, rows + 1), "'n' may count votes, or number the rows from 1 to "),
-        (lambda rows: range(rows), "'n' is called like a column of counts, but holds other values"),
+        (lambda rows: range(rows), "'n' may count votes, or number the rows from 0 to "),
+        (lambda rows: [0] * rows, "'n' is called like a column of counts, but holds other values"),
         (lambda rows: [2.5] * rows, "'n' is called like a column of counts, but holds other values"),
         (lambda rows: [None, *[2] * (rows - 1)], "'n' is called like a column of counts, but holds other values"),
     ],
@@ -76,6 +77,18 @@ def test_what_may_be_no_count_is_asked_about(log: pl.DataFrame, values: Callable
     assert "--columns weight=n weighs each row by 'n' | --columns weight= counts each row once" in str(caught.value)
     once = rankbench.aggregate(asked, columns="weight=").table
     assert once.equals(rankbench.aggregate(log.drop("count")).table)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["n", "weight"])
+@pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])
+def test_a_row_that_counts_0_times_is_no_row(log: pl.DataFrame, name: str, ending: str, tmp_path: Path) -> None:
+    path, counts = tmp_path / f"log.{ending}", [0, *log["count"][1:]]
+    log = log.with_columns(count=pl.Series(counts)).rename({"count": name})
+    log.write_csv(path) if ending == "csv" else log.write_parquet(path)
+    found = rankbench.aggregate(path)
+    assert found.table.equals(rankbench.aggregate(log[1:], columns=f"weight={name}").table)
+    assert f"1 rows whose '{name}' is 0 are left out" in found.notes
 
 
 @pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])

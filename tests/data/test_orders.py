@@ -1,5 +1,6 @@
 """The table of orders in all formats, what is wrong with one, its container and its description."""
 
+import json
 from itertools import combinations
 from pathlib import Path
 
@@ -73,16 +74,14 @@ def test_rankings_without_ties():
         ({"ranking": [*RANKINGS[:2], [["e"]], RANKINGS[3]]}, 3, "ranking", "item 'e' is not among the candidates"),
         ({"ranking": [RANKINGS[0], [["a"], ["x"]], *RANKINGS[2:]]}, 2, "ranking", "item 'a' is not among"),
         ({"ranking": [*RANKINGS[:3], None]}, 4, "ranking", "the ranking is missing"),
-        ({"ranking": [*RANKINGS[:3], []]}, 4, "ranking", "the ranking has no items"),
         ({"ranking": [RANKINGS[0], [["x"], []], *RANKINGS[2:]]}, 2, "ranking", "a place of the ranking has no items"),
         ({"ranking": [RANKINGS[0], [["x"], [None]], *RANKINGS[2:]]}, 2, "ranking", "an item has no name"),
-        ({"ranking": [["b", "a"], [], ["c"], ["a"]]}, 2, "ranking", "the ranking has no items"),
         ({"ranking": [[1.5], [2.0], [1.0], [1.0]]}, 1, "ranking", "1.5 is no name: names must be"),
         ({"ranking": [1, 2, 3, 4]}, 1, "ranking", "holds Int64, not rankings"),
         ({"ranking": ['["b"]', '["x", "y"]', "[b", '["a"]']}, 3, "ranking", "'[b' is not JSON"),
         ({"ranking": ['["b"]', '["x", 1.5]', '["c"]', '["a"]']}, 2, "ranking", "1.5 is not a name"),
         ({"ranking": ['["b"]', '["x", ["y", []]]', '["c"]', '["a"]']}, 2, "ranking", "[] is not a name"),
-        ({"weight": [1.0, 1.0, 0.0, 1.0]}, 3, "weight", "weight 0.0 is not positive"),
+        ({"weight": [1.0, 1.0, -1.0, 1.0]}, 3, "weight", "weight -1.0 is not positive"),
         ({"candidates": [["a", "b", "c"], ["x", "y"], ["a", "b", "c"], ["a", "b"]]}, 4, "candidates", "not those of"),
         ({"candidates": [["a", "b", "a"], ["x", "y"], ["a"], ["a"]]}, 1, "candidates", "'a' is a candidate twice"),
         ({"candidates": [["a", "b", "c"], None, ["a"], ["a"]]}, 2, "candidates", "the candidates are missing"),
@@ -280,3 +279,17 @@ def test_places_in_races_are_ballots(tmp_path: Path) -> None:
     twice.write_text("race,driver,rank\n1,a,1\n1,a,2\n")
     with pytest.raises(InputError, match="item 'a' is ranked twice"):
         open_source(twice, columns="query=race,item=driver,place=rank").frame.collect()
+
+
+def test_texts_with_signs_are_rankings_and_empty_ones_say_nothing(tmp_path: Path) -> None:
+    signs, lists = tmp_path / "signs.csv", tmp_path / "lists.jsonl"
+    signs.write_text('ranking,votes\nAda>Bo>Cy,40\n[],2\nBo > Cy > Ada,1\nCy>Bo=Ada,1\n"[""Bo>Cy"", ""Ada""]",1\n')
+    rows = [([["Ada"], ["Bo"], ["Cy"]], 40), ([], 2), ([["Bo"], ["Cy"], ["Ada"]], 1), ([["Cy"], ["Bo", "Ada"]], 1)]
+    rows.append(([["Bo>Cy"], ["Ada"]], 1))
+    lists.write_text("\n".join(json.dumps({"ranking": ranking, "votes": votes}) for ranking, votes in rows))
+    found = [rankbench.aggregate(path) for path in (signs, lists)]
+    assert found[0].table.equals(found[1].table)
+    assert set(found[0].table["item"]) == {"Ada", "Bo", "Cy", "Bo>Cy"}
+    assert found[0].table.filter(pl.col("item") == "Ada")["votes"].item() == 43
+    assert all("1 ballots that rank nobody are left out" in one.notes for one in found)
+    assert "'ranking' is read as best>tied=tied>last" in found[0].notes

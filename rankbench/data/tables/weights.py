@@ -16,7 +16,10 @@ from rankbench.text import listed, short_repr
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_weights", "with_counts"]
+__all__ = ["WEIGHTLESS", "check_weights", "weightless", "with_counts"]
+
+WEIGHTLESS = "weightless"
+"""Role, beside ``weight``, of a weight's column where it is 0 in some rows, which are left out."""
 
 _WEIGHTS = "weights"
 
@@ -34,8 +37,8 @@ _HUGE, _TINY = 1e100, 1e-100
 def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of a log by role, with a column of counts as its ``weight``.
 
-    One pass over the columns that are called like counts. A column of positive whole numbers weighs rows; of 1 in
-    every row it says nothing, and words are no counts.
+    One pass over the columns that are called like counts. A column of whole numbers weighs rows, and those of 0 are
+    to be left out: the column is `WEIGHTLESS` as well. Of 1 in every row it says nothing, and words are no counts.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
     taken = set(roles.values())
     named = [name for name in raw.collect_schema() if plain_name(name) in _COUNTS and name not in taken]
     if "weight" in given or not named:
-        return dict(roles)
+        return _without_nothing(raw, roles)
     value = {name: pl.col(name).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) for name in named}
     whole = {name: (value[name] == value[name].floor()) & value[name].is_finite() for name in named}
     facts = raw.select(
@@ -72,11 +75,16 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
         if not numbers or (low == high == 1 and numbers == rows):
             continue
         likely.append(name)
-        counted = low > 0 and numbers == rows and (found[f"whole {name}"] == rows or plain_name(name) == _WEIGHTS)
+        counted = (
+            low >= 0
+            and high > 0
+            and numbers == rows
+            and (found[f"whole {name}"] == rows or plain_name(name) == _WEIGHTS)
+        )
         if not counted:
-            why = f"{short_repr(name)} is called like a column of counts, but holds other values than 1, 2, 3, ..."
-        elif low == 1 and high == rows and _distinct(raw, name) == rows:
-            why = f"{short_repr(name)} may count votes, or number the rows from 1 to {rows:,}"
+            why = f"{short_repr(name)} is called like a column of counts, but holds other values than 0, 1, 2, ..."
+        elif low in (0, 1) and high - low + 1 == rows > 1 and _distinct(raw, name) == rows:
+            why = f"{short_repr(name)} may count votes, or number the rows from {low:g} to {high:,g}"
     weights = ([roles["weight"]] if "weight" in roles else []) + likely
     if likely and len(weights) > 1:
         why = f"{listed(weights)} may each say how many votes a row stands for"
@@ -86,9 +94,30 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
         choices = " | ".join(f"--columns weight={name} weighs each row by {short_repr(name)}" for name in weights)
         raise InputError(f"{why}: {choices} | --columns weight= counts each row once")
     if not likely:
-        return dict(roles)
+        return _without_nothing(raw, roles)
     remark(f"{short_repr(likely[0])} weighs the rows: each counts so many times (--columns weight= counts each once)")
-    return {**roles, "weight": likely[0]}
+    return _without_nothing(raw, {**roles, "weight": likely[0]})
+
+
+def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, str]:
+    """Return columns by role, of which a weight's that is 0 somewhere is `WEIGHTLESS` as well; a remark counts rows."""
+    import polars as pl
+
+    dtype = raw.collect_schema().get(roles.get("weight", ""))
+    if dtype is None or not (dtype.is_numeric() or dtype == pl.String):
+        return dict(roles)  # the check refuses what is no number
+    count = raw.select(weightless(roles["weight"]).sum()).collect(engine="streaming").item()
+    if not count:
+        return dict(roles)
+    remark(f"{count:,} rows whose {short_repr(roles['weight'])} is 0 are left out")
+    return {**roles, WEIGHTLESS: roles["weight"]}
+
+
+def weightless(name: str) -> pl.Expr:
+    """Return in which rows a column of weights is 0."""
+    import polars as pl
+
+    return (pl.col(name).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) == 0).fill_null(False)
 
 
 def _distinct(raw: pl.LazyFrame, name: str) -> int:

@@ -14,6 +14,7 @@ import polars as pl
 from rankbench.data.tables.comparisons.controls import control_expressions
 from rankbench.data.tables.comparisons.plain_names import plain_name
 from rankbench.data.tables.comparisons.sides import LEFT_OUT, WORD_ROLES, dropped, of_two_sides
+from rankbench.data.tables.weights import WEIGHTLESS
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import said_columns
@@ -265,7 +266,7 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
         kept = ["weight", "judge", "time"]
     chosen += [pl.col(columns[role]).alias(role) for role in kept if role in columns]
     chosen += control_expressions(columns)
-    if not {"drop", "by"} & columns.keys():
+    if not {"drop", "by", WEIGHTLESS} & columns.keys():
         return raw.select(chosen)
     votes = raw.select(*chosen, dropped(columns).alias("dropped"))
     own = [LEFT_OUT] if LEFT_OUT in votes.collect_schema() else []

@@ -63,7 +63,7 @@ class ComparisonTable(TableKind):
         from rankbench.data.tables.comparisons.controls import control_roles, parse_control
         from rankbench.data.tables.comparisons.sides import decided, halved
         from rankbench.data.tables.remarks import remark
-        from rankbench.data.tables.weights import with_counts
+        from rankbench.data.tables.weights import WEIGHTLESS, with_counts
 
         schema = raw.schema()
         with raw.located():
@@ -80,6 +80,7 @@ class ComparisonTable(TableKind):
             if control:
                 roles |= {"control": control, **control_roles(parse_control(control), schema.names(), roles)}
             frame = as_comparisons(raw.frame, roles)
+            roles.pop(WEIGHTLESS, None)
             if "mirrored" in roles:
                 frame = halved(frame, sides=bool(control))
         return replace(raw, frame=frame, roles=roles)

@@ -33,6 +33,7 @@ from rankbench.data.tables.comparisons.side_words import (
     word_readings,
 )
 from rankbench.data.tables.remarks import remark
+from rankbench.data.tables.weights import WEIGHTLESS, weightless
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import ROWS_SHOWN, proposed
 from rankbench.text import listed, short_repr
@@ -67,7 +68,8 @@ def plain_words(word: str) -> list[str]:
 def dropped(columns: Mapping[str, str]) -> pl.Expr:
     """Return which rows are to be left out.
 
-    They say one of the words of ``drop=NA|no result`` of who won, or nothing in the column that there are rankings by.
+    They say one of the words of ``drop=NA|no result`` of who won, or nothing in the column that there are rankings by,
+    or weigh nothing.
     """
     gone = []
     if "drop" in columns:
@@ -76,6 +78,8 @@ def dropped(columns: Mapping[str, str]) -> pl.Expr:
         gone = [plain_word(pl.col(name)).fill_null("").is_in(words.implode()) for name in names]
     if "by" in columns:
         gone.append(pl.col(columns["by"]).cast(pl.String).fill_null("").str.strip_chars() == "")
+    if WEIGHTLESS in columns:
+        gone.append(weightless(columns[WEIGHTLESS]))
     return pl.any_horizontal(gone)
 
 

@@ -12,17 +12,20 @@ from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import EXACT_BELOW, TOO_LONG, RawTable, TableCheck, too_long
 from rankbench.text import short_repr
 
-__all__ = ["OrdersCheck"]
+__all__ = ["SIGNS", "OrdersCheck"]
 
 _NAMES = pl.List(pl.String())
 _FORM = '["best", ["tied", "tied"], "last"]'
+
+SIGNS = "best>tied=tied>last"
+"""Form of rankings that are no JSON."""
 
 
 class OrdersCheck(TableCheck):
     """Orders: every place has items, no item stands twice, and the candidates are known.
 
     Rankings and candidates may be JSON texts, as CSV must; in a ranking without ties names may
-    stand by themselves.
+    stand by themselves. Rankings may be texts such as `SIGNS`.
     """
 
     def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
@@ -93,9 +96,11 @@ class OrdersCheck(TableCheck):
         found: list[Any] = []
         for row, text in enumerate(column.to_list()):
             try:
-                value = None if text is None else json.loads(text, parse_float=_whole)
+                value = None if text is None else _places(text, signs=ties)
             except (ValueError, RecursionError):
-                raise self.error(f"{short_repr(text)} is not JSON such as {_FORM}", row, column.name) from None
+                raise self.error(
+                    f"{short_repr(text)} is not JSON such as {_FORM}, nor {SIGNS}", row, column.name
+                ) from None
             if value is None:
                 found.append(None)
                 continue
@@ -165,3 +170,10 @@ def _whole(text: str) -> int | float:
     """Return a number of a ranking: 1 for 1.0."""
     number = float(text)
     return int(number) if number.is_integer() and abs(number) < EXACT_BELOW else number
+
+
+def _places(text: str, *, signs: bool) -> Any:
+    """Return what JSON says; of a ranking also the places of ``best>tied=tied>last``."""
+    if signs and ">" in text and not text.lstrip().startswith(("[", '"')):
+        return [[name.strip() for name in place.split("=")] for place in text.split(">")]
+    return json.loads(text, parse_float=_whole)

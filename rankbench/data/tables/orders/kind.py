@@ -8,13 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankbench.component import JudgmentKind
-from rankbench.data.tables.orders.schema import COLUMNS, OPTIONAL, RANKS, orders_schema
+from rankbench.data.tables.orders.schema import COLUMNS, OPTIONAL, RANKS, SAYS_NOTHING, orders_schema
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading, said_columns
 from rankbench.kinds.table import TableKind
 from rankbench.text import short_repr
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankbench.kinds.table_check import RawTable, TableCheck
 
 __all__ = ["OrderTable"]
@@ -58,7 +60,7 @@ class OrderTable(TableKind):
         import polars as pl
 
         from rankbench.data.tables.orders.ranks import of_places, of_ranks
-        from rankbench.data.tables.weights import with_counts
+        from rankbench.data.tables.weights import WEIGHTLESS, weightless, with_counts
         from rankbench.data.tables.whole_names import with_whole_names
 
         schema = raw.schema()
@@ -82,7 +84,10 @@ class OrderTable(TableKind):
             roles = with_counts(raw.frame, found, said)
             ids = [[roles[role]] for role in ("query", "judge") if role in roles]
             frame = with_whole_names(raw.frame, [roles[role] for role in RANKS if role in roles], *ids)
-            ranking = of_ranks(frame, roles) if ranked else []
+            weighs = roles.pop(WEIGHTLESS, "")
+            ranking = of_ranks(frame, roles) if ranked else [_empty(frame, found["ranking"])]
+            if weighs:
+                ranking[-1] = (ranking[-1] | weightless(weighs)).alias(SAYS_NOTHING)
         query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
         rest = [pl.col(name).alias(role) for role, name in roles.items() if role != "query" and role not in RANKS]
         rest += ranking
@@ -103,6 +108,28 @@ class OrderTable(TableKind):
         from rankbench.data.tables.orders.check import OrdersCheck
 
         return partial(OrdersCheck, raw, orders_schema(raw.schema()))
+
+
+def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
+    """Return which ballots rank nobody; remarks count them, and rankings that are no lists."""
+    import polars as pl
+
+    from rankbench.data.tables.orders.check import SIGNS
+    from rankbench.data.tables.remarks import remark
+
+    ranking, signs = pl.col(name), pl.lit(value=False)
+    if isinstance(frame.collect_schema()[name], pl.String):
+        empty = ranking.str.contains(r"^\s*\[\s*\]\s*$")
+        signs = ranking.str.contains(r'^\s*[^\s\["].*>')
+    else:
+        empty = ranking.list.len() == 0
+    empty = empty.fill_null(False).alias(SAYS_NOTHING)
+    facts = frame.select(empty.sum(), signs.sum().alias("signs")).collect(engine="streaming").row(0, named=True)
+    if facts[SAYS_NOTHING]:
+        remark(f"{facts[SAYS_NOTHING]:,} ballots that rank nobody are left out")
+    if facts["signs"]:
+        remark(f"{short_repr(name)} is read as {SIGNS}")
+    return empty
 
 
 def _usual() -> dict[str, tuple[str, ...]]:
