@@ -64,7 +64,7 @@ class Findings:
             return "not known: no columns left and right, or no decisive vote"
         found = self.position
         within = f"{found.lower:.1%} to {found.upper:.1%}{', by judge' if found.by_judge else ''}"
-        of = "the points of " if found.points else ""
+        of = "the points of " if found.points else "the weight of " if found.weighted else ""
         return f"{found.share:.1%} of {of}{found.votes:,} decisive votes (95%: {within})"
 
     def one_sided_judges(self) -> str:

@@ -46,6 +46,8 @@ class Position:
     by_judge : bool
     points : bool
         Whether points of some votes are split: `share` is of points then.
+    weighted : bool
+        Whether votes have weights: `share` is of the weight then.
     """
 
     votes: int
@@ -54,6 +56,7 @@ class Position:
     upper: float
     by_judge: bool
     points: bool = False
+    weighted: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,8 +129,10 @@ def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
     won = pl.col("first").cast(pl.Int64)
     if "points" in names:
         won = pl.when("first").then(pl.col("points")).otherwise(1 - pl.col("points"))
-    grouped = decisive.select(judge.alias("judge"), won.alias("left")).group_by("judge")
-    sums = [pl.col("left").sum(), (pl.col("left") ** 2).sum().alias("squares")]
+    weight = pl.col("weight") if "weight" in names else pl.lit(1.0)
+    grouped = decisive.select(judge.alias("judge"), won.alias("left"), weight.alias("weight")).group_by("judge")
+    sums = [pl.col("left").sum(), (pl.col("left") ** 2).sum().alias("squares"), pl.col("weight").sum()]
+    sums += [(pl.col("weight") * pl.col("left")).sum().alias("heavy"), (pl.col("weight") ** 2).sum().alias("heavier")]
     return grouped.agg(pl.len().cast(pl.Int64).alias("votes"), *sums).sort("judge").collect(engine="streaming")
 
 
@@ -202,8 +207,15 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
     by_judge = bool(known.all()) and len(votes) > 1
     n, share, points = int(votes.sum()), float(left.sum() / votes.sum()), "points" in names
     worth = _worth(n, share, float(sides["squares"].sum())) if points else 1.0
-    lower, upper = _clustered(votes, left, worth) if by_judge else _wilson(n * worth, left.sum() * worth)
-    position = Position(n, share, lower, upper, by_judge, points)
+    # A row is one vote, whatever it weighs: so many of equal weights vary as these do.
+    weight, heavy = (sides[name].to_numpy() for name in ("weight", "heavy"))
+    total = float(weight.sum())
+    weighted = not math.isclose(total**2, n * float(sides["heavier"].sum()), rel_tol=1e-9)
+    if weighted:
+        votes, left, share = weight, heavy, float(heavy.sum()) / total
+        worth *= total / float(sides["heavier"].sum())
+    lower, upper = _clustered(votes, left, worth) if by_judge else _wilson(votes.sum() * worth, left.sum() * worth)
+    position = Position(n, share, lower, upper, by_judge, points, weighted)
     if not accuse or not known.any():
         return position, None
     return position, _accused(sides.filter(sides["judge"].is_not_null()))
@@ -220,7 +232,7 @@ def _wilson(n: float, k: float, z: float = 1.959963984540054) -> tuple[float, fl
     return max(0.0, (center - half) / (n + z * z)), min(1.0, (center + half) / (n + z * z))
 
 
-def _clustered(votes: NDArray[np.int64], left: NDArray[np.number], worth: float = 1.0) -> tuple[float, float]:
+def _clustered(votes: NDArray[np.number], left: NDArray[np.number], worth: float = 1.0) -> tuple[float, float]:
     """Return the interval of a ratio of sums over judges, who are independent.
 
     Each judge is left out in turn (the jackknife), and Student's t has the effective number
@@ -230,7 +242,7 @@ def _clustered(votes: NDArray[np.int64], left: NDArray[np.number], worth: float 
     """
     from rankbench.special import stdtrit
 
-    total, groups = int(votes.sum()), len(votes)
+    total, groups = float(votes.sum()), len(votes)
     weight, share = votes / total, float(left.sum() / total)
     variance = (groups - 1) / groups * float(((left / total - weight * share) ** 2 / (1 - weight) ** 2).sum())
     freedom = max(1 / float((weight**2).sum()) - 1, _FEWEST_FREEDOM)

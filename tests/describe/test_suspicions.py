@@ -137,6 +137,23 @@ def test_the_share_of_the_left_has_an_interval_by_judge() -> None:
     assert (alone.lower, alone.upper) == (pytest.approx(wilson.low), pytest.approx(wilson.high))
 
 
+def test_the_share_of_the_left_is_of_the_weight() -> None:
+    rows = (
+        sides([("j", True), ("j", False), ("j", False)])
+        .drop("judge")
+        .with_columns(weight=pl.Series([10.0, 30.0, 60.0]))
+    )
+    position, _ = judges.position_bias(rows)
+    assert position is not None
+    assert (position.votes, position.share, position.weighted) == (3, pytest.approx(0.1), True)
+    # The score test of (sum w)^2 / (sum w^2) votes, of the same variance: where |k - n p| = z sqrt(n p (1 - p)).
+    n = 100**2 / (10**2 + 30**2 + 60**2)
+    for p in (position.lower, position.upper):
+        assert abs(0.1 * n - n * p) == pytest.approx(1.959963984540054 * np.sqrt(n * p * (1 - p)))
+    even, _ = judges.position_bias(rows.with_columns(weight=pl.lit(7.0)))
+    assert even == judges.position_bias(rows.drop("weight"))[0]
+
+
 def test_judges_who_agree_by_chance_make_no_interval_of_width_zero() -> None:
     from scipy.stats import t
 
