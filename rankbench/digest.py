@@ -1,9 +1,9 @@
 """Hashes of everything that can change a number, besides the suite, and of what machine code is made from.
 
 The code digest addresses result cells, with the digests of the plugins that have a part in a cell. Two more key what
-numba keeps: it notices an edit of the file that a cached
-function stands in, but not an edit of a helper that it calls. The compiled digest is for rankbench's own functions, the
-plugins' digest for all others: with one digest for everything, each edit would compile everything again.
+numba keeps: it notices an edit of the file that a cached function stands in, but not an edit of a helper that it calls.
+The compiled digest is for rankbench's own functions, the plugins' digest for all others: with one digest for
+everything, each edit would compile everything again.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def code_digest() -> str:
     """
     first_seen(OURSELVES)
     digest = hashlib.blake2b(digest_size=16)
-    _add_tree(digest, OURSELVES, PACKAGE, _own_sources())
+    _add_tree(digest, OURSELVES, PACKAGE, sources(PACKAGE))
     _add_machine(digest, NUMERICS, SWITCHES)
     digest.update(blas_cores().encode())
     return digest.hexdigest()
@@ -124,8 +124,10 @@ def plugin_digest(distribution: str) -> str:
 
 def _hash_of(plugins: _Plugins) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    for line in _plugin_versions(plugins):
-        digest.update(f"{line}\n".encode())
+    for name, found, _ in plugins:
+        digest.update(f"{name} {found.version}\n".encode())
+        for library in map(_library, sorted(found.requires or [])):
+            digest.update(f"{name} needs {library} {version(library)}\n".encode())
     for name, found, modules in plugins:
         for root in _plugin_roots(found, modules):
             _add_tree(digest, name, root, _all_files(root))
@@ -154,18 +156,12 @@ def edited_file(distribution: str) -> Path | None:
 
 
 def _stamps(distribution: str) -> _Stamps:
-    files = _own_sources() if distribution == OURSELVES else [f for r in _roots_of(distribution) for f in _all_files(r)]
-    stamps = {}
-    for path in files:
+    theirs, stamps = (path for root in _roots_of(distribution) for path in _all_files(root)), {}
+    for path in sources(PACKAGE) if distribution == OURSELVES else theirs:
         with contextlib.suppress(FileNotFoundError):
             found = path.stat()
             stamps[path] = (found.st_mtime_ns, found.st_size, found.st_ino)
     return stamps
-
-
-@functools.cache
-def _own_sources() -> list[Path]:
-    return sources(PACKAGE)
 
 
 @functools.cache
@@ -229,6 +225,7 @@ def cpu_class() -> str:
     return f"{platform.machine()}-{binding.get_host_cpu_name()}-{mark}"
 
 
+@functools.cache
 def sources(package: Path) -> list[Path]:
     """Return the sources of a copy of the rankbench package that can change a number, sorted.
 
@@ -244,7 +241,7 @@ def sources(package: Path) -> list[Path]:
     # Our public face hands names on to users: no code of ours takes its way through it.
     counted = {OURSELVES}
     left = [*BLOCKS, *registered, *compiled]
-    imported = {name: _imported(path.read_text(encoding="utf-8")) for name, path in modules.items()}
+    imported = {name: _imported(Path(path).read_text(encoding="utf-8")) for name, path in modules.items()}
     while left:
         name = left.pop()
         if name in counted or name not in modules:
@@ -253,7 +250,7 @@ def sources(package: Path) -> list[Path]:
         left += [name.rpartition(".")[0]]
         after = AFTERWARDS | {part for part in imported[name] if AFTERWARDS & set(imported.get(part, ()))}
         left += [part for part in imported[name] if part not in (after if name in registered else AFTERWARDS)]
-    return sorted(modules[name] for name in counted if name in modules)
+    return sorted(Path(modules[name]) for name in counted if name in modules)
 
 
 def compiled_sources(package: Path) -> list[Path]:
@@ -263,59 +260,44 @@ def compiled_sources(package: Path) -> list[Path]:
     what they import in turn, always at a module's top: a compiled function sees the names of its module, and cannot
     import. Other files are not opened: this is asked at every start.
     """
-    # Names in one listing: to ask the system about each module that an import may mean takes longer than all else.
-    known = {
-        os.path.join(folder, name) for folder, _, names in os.walk(package) for name in names if name.endswith(".py")
-    }
+    known = _modules(package)
     text = functools.cache(lambda path: Path(path).read_text(encoding="utf-8"))
-    outside, kernels = len(str(package)), f"{os.sep}kernels{os.sep}"
-    counted = set()
-    left = [path for path in known if kernels in path[outside:] and _COMPILING.search(text(path))]
+    counted = set[str]()
+    left = [path for name, path in known.items() if ".kernels." in f"{name}." and _COMPILING.search(text(path))]
     while left:
         path = left.pop()
         if path in counted:
             continue
         counted.add(path)
-        for origin, names, plain in _AT_THE_TOP.findall(text(path)):
-            named = {part: _module_file(f"{origin}.{part}", package, known) for part in re.findall(r"\w+", names)}
-            found = [*named.values()]
-            found += [_module_file(one, package, known) for one in re.findall(r"rankbench[\w.]*", plain)]
+        for indented, origin, names, plain in _IMPORT.findall(text(path)):
+            named = [known.get(f"{origin}.{part}") for part in re.findall(r"\w+", names)]
+            found = [*named, *(known.get(one) for one in re.findall(r"rankbench[\w.]*", plain))]
             # Of a package whose modules alone are named, nothing else is compiled.
-            found += [_module_file(origin, package, known)] if None in named.values() else []
-            left += [one for one in found if one is not None]
+            found += [known.get(origin)] if None in named else []
+            left += [one for one in found if one is not None and not indented]
     return sorted(map(Path, counted))
 
 
-def _modules(package: Path) -> dict[str, Path]:
-    return {_module_name(path, package): path for path in sorted(package.rglob("*.py"))}
+def _modules(package: Path) -> dict[str, str]:
+    """Return our modules' files by name, from one listing: to ask the system about each takes longer than all else."""
+    walked = ((folder, name) for folder, _, names in os.walk(package) for name in names if name.endswith(".py"))
+    files, outside = (os.path.join(folder, name) for folder, name in walked), len(str(package))
+    dotted = {f"{OURSELVES}{path[outside:-3].replace(os.sep, '.')}": path for path in files}
+    return {name.removesuffix(".__init__"): path for name, path in sorted(dotted.items())}
 
 
 _FROM = r"from[ \t]+(rankbench[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
-_IMPORT = re.compile(rf"^[ \t]*(?:{_FROM}|import[ \t]+(rankbench[\w., \t]*))", re.MULTILINE)
-_AT_THE_TOP = re.compile(rf"^(?:{_FROM}|import[ \t]+(rankbench[\w., \t]*))", re.MULTILINE)
+_IMPORT = re.compile(rf"^([ \t]*)(?:{_FROM}|import[ \t]+(rankbench[\w., \t]*))", re.MULTILINE)
 _COMPILING = re.compile(r"^(?:from|import)[ \t]+(?:numba|rankbench\.kernels\.declared)\b", re.MULTILINE)
 
 
 def _imported(text: str) -> list[str]:
     """Return the modules of ours that a source names in its imports, and names in them that may be modules."""
-    found = []
-    for origin, names, plain in _IMPORT.findall(text):
-        if origin:
-            found += [origin, *(f"{origin}.{name}" for name in re.findall(r"\w+", names))]
-        else:
-            found += re.findall(r"rankbench[\w.]*", plain)
+    found = list[str]()
+    for _, origin, names, plain in _IMPORT.findall(text):
+        found += [origin, *(f"{origin}.{name}" for name in re.findall(r"\w+", names))] if origin else []
+        found += re.findall(r"rankbench[\w.]*", plain)
     return found
-
-
-def _module_name(path: Path, package: Path) -> str:
-    parts = (OURSELVES, *path.relative_to(package).with_suffix("").parts)
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def _module_file(name: str, package: Path, known: set[str]) -> str | None:
-    """Return the file of a module of ours, or of a package, among those that are known; None for what is neither."""
-    place = os.path.join(package, *name.split(".")[1:])
-    return next((path for path in (os.path.join(place, "__init__.py"), f"{place}.py") if path in known), None)
 
 
 def _all_files(root: Path) -> list[Path]:
@@ -323,11 +305,8 @@ def _all_files(root: Path) -> list[Path]:
     if not root.is_dir():
         return [root]
     found = (path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    return sorted(path for path in found if not any(_made(part) for part in path.relative_to(root).parts))
-
-
-def _made(part: str) -> bool:
-    return part == "__pycache__" or part.startswith(".")
+    made = ("__pycache__", ".")
+    return sorted(path for path in found if not any(part.startswith(made) for part in path.relative_to(root).parts))
 
 
 def _add_tree(digest: hashlib.blake2b, name: str, root: Path, files: Iterable[Path]) -> None:
@@ -373,16 +352,6 @@ def distribution_of(module: str) -> str:
 
 def _within(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
-
-
-def _plugin_versions(plugins: _Plugins) -> list[str]:
-    lines = []
-    for name, distribution, _ in plugins:
-        lines.append(f"{name} {distribution.version}")
-        for requirement in sorted(distribution.requires or []):
-            library = _library(requirement)
-            lines.append(f"{name} needs {library} {version(library)}")
-    return lines
 
 
 def _plugin_roots(distribution: importlib.metadata.Distribution, modules: Iterable[str]) -> list[Path]:
