@@ -59,7 +59,7 @@ TIMED = ("aggregator", "surrogate", "optimizer", "model", "method")
 """Kinds whose gate times contenders: those that compute them."""
 
 SLOWER = """\
-      # Both in turns, also where results are worse; 3: nothing could be timed.
+      # Both in turns, also where results are worse. 3: not all could be timed; a warning on the change says so.
       - name: Is it slower?
         if: ${{ !cancelled() && steps.base.outputs.installed == 'true' }}
         run: |

@@ -133,7 +133,9 @@ def comparison_annotations(comparison: Comparison) -> list[str]:
     for line in (comparison.differing or ())[: _ERRORS - len(found)]:
         found.append(f"::error title=rankbench compare --unchanged::{_message(line)}")
     whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds()))))
-    return [*found, f"::{'warning' if comparison.coarse else 'notice'} title=rankbench compare::{whole}"]
+    # A job may go on after exit code 3: who reads the page of the change sees that nobody tested it.
+    title = f"rankbench compare{'' if comparison.exit_code != 3 else ' - not tested'}"
+    return [*found, f"::{'warning' if comparison.coarse else 'notice'} title={title}::{whole}"]
 
 
 def _message(text: str) -> str:
