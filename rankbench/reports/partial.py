@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankbench.kinds.figure import matches
 from rankbench.reports.sample import Sampler
+from rankbench.reports.standings import oracle_mark
 from rankbench.store.stored import StoredResults
 from rankbench.text import grouped_digits, number, one_line
 
@@ -47,8 +48,8 @@ def partial(results: StoredResults) -> RenderableType:
         for arm in race.arms:
             if arm.racing and race.repetitions:
                 means = [float(sampler.means(arm, metric, split, race.repetitions).mean()) for split in splits]
-                oracle = " (oracle)" if matches(arm.label, experiment.oracles) else ""
-                rows.append((sign * means[0], arm.label + oracle, [number(mean) for mean in means]))
+                mark = oracle_mark(arm.label, matches(arm.label, experiment.oracles))
+                rows.append((sign * means[0], arm.label + mark, [number(mean) for mean in means]))
             elif arm.stored:
                 rows.append((float("inf"), arm.member.label, [arm.status] * len(splits)))
         for _, label, shown in sorted(rows, key=lambda row: row[0]):

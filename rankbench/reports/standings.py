@@ -20,7 +20,7 @@ from rankbench.stats.rounding import rounding
 from rankbench.stats.simultaneous import p_values
 from rankbench.text import markdown
 
-__all__ = ["Standing", "best_first", "standings"]
+__all__ = ["Standing", "best_first", "oracle_mark", "standings"]
 
 NAN = math.nan
 
@@ -72,7 +72,12 @@ class Standing:
     @property
     def shown(self) -> str:
         """The contender as tables name it, in Markdown: an oracle is marked."""
-        return markdown(self.contender) + (" (oracle)" if self.oracle else "")
+        return markdown(self.contender) + oracle_mark(self.contender, self.oracle)
+
+
+def oracle_mark(label: str, oracle: bool) -> str:
+    """Return what is written behind an oracle's label; nothing where the label says it."""
+    return " (oracle)" if oracle and "oracle" not in label.lower() else ""
 
 
 def standings(sampler: Sampler) -> list[Standing]:

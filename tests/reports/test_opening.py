@@ -21,7 +21,7 @@ from rankbench.reports.evidence import _interval
 from rankbench.reports.leaders import Leaders, Runner, leaders_of, said_of_leaders
 from rankbench.reports.opening import headline_section
 from rankbench.reports.report import frames, report
-from rankbench.reports.standings import Standing
+from rankbench.reports.standings import Standing, oracle_mark
 from rankbench.store.journal import Journal
 from rankbench.suites.suite_files import read_suite
 from rankbench.text import place_range_text
@@ -231,3 +231,10 @@ def test_an_end_that_is_not_zero_is_not_printed_as_zero(lower: float, width: flo
 
 def test_places_are_written_alike_everywhere() -> None:
     assert [place_range_text(1, 6), place_range_text(3, 3), place_range_text(1, 1200)] == ["1 to 6", "3", "1 to 1,200"]
+
+
+@pytest.mark.parametrize(
+    ("label", "oracle", "mark"), [("truth", True, " (oracle)"), ("Oracle", True, ""), ("good", False, "")]
+)
+def test_an_oracle_is_marked_once(label: str, oracle: bool, mark: str) -> None:
+    assert oracle_mark(label, oracle) == mark
