@@ -15,7 +15,17 @@ from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.simultaneous import FEW
 from rankbench.text import first_of, listed, short_repr
 
-__all__ = ["LEVEL", "Kept", "completed", "mixed_tasks", "reduced", "tell_nothing", "turned", "wide_tasks"]
+__all__ = [
+    "LEVEL",
+    "Kept",
+    "completed",
+    "mixed_tasks",
+    "of_each_other",
+    "reduced",
+    "tell_nothing",
+    "turned",
+    "wide_tasks",
+]
 
 Kept: TypeAlias = Literal["tasks", "systems"]
 """What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks."""
@@ -66,6 +76,16 @@ def wide_tasks(scores: TaskScores) -> list[str]:
     return [
         f"scores on {names} spread up to {times:,.0f} times as wide as those on the median task, and decide means over "
         "tasks: --without leaves a task out, --lower turns one of which less is better; ranks count all tasks alike"
+    ]
+
+
+def of_each_other(scores: TaskScores) -> list[str]:
+    """Say where the tasks of a whole table are its systems: their cells may be wins over one another."""
+    if set(scores.systems) != set(scores.tasks):
+        return []
+    return [
+        "systems and tasks have the same names: if cells count wins over one another, write a row for each pair, "
+        "winner,loser,count, which rankbench aggregate ranks"
     ]
 
 

@@ -30,7 +30,16 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader
 from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.task_scores import TaskScores
-from rankbench.ranking.complete_scores import LEVEL, Kept, completed, mixed_tasks, reduced, turned, wide_tasks
+from rankbench.ranking.complete_scores import (
+    LEVEL,
+    Kept,
+    completed,
+    mixed_tasks,
+    of_each_other,
+    reduced,
+    turned,
+    wide_tasks,
+)
 from rankbench.ranking.judged_runs import RunFiles, judged_runs
 from rankbench.ranking.score_sample import SystemRanking, rank_systems
 from rankbench.seeds import LOG_SEED
@@ -188,6 +197,7 @@ def rank_scores(scores: Log | RunFiles, methods: Sequence[str] = (), **options: 
         *more,
         *wide_tasks(whole),
         *mixed,
+        *of_each_other(whole),
         f"{len(whole.systems)} systems are ranked on {len(whole.tasks)} tasks: {named_tasks}",
     ]
     k = min(top, len(whole.systems))

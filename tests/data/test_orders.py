@@ -253,7 +253,7 @@ RACES += [
 def test_places_in_races_are_ballots(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text("raceId,driverId,position\n" + "".join(",".join(row) + "\n" for row in RACES))
-    with pytest.raises(InputError, match="or of places in races query=NAME,item=NAME,place=NAME"):
+    with pytest.raises(InputError, match="or rank by a voter, query=NAME,item=NAME,place=NAME"):
         open_source(path)
     source = open_source(path, columns="query=raceId,item=driverId,place=position")
     found = dict(source.frame.select("query_id", "ranking").collect().iter_rows())

@@ -100,3 +100,10 @@ def test_describe_says_which_columns_are_read(tmp_path: Path) -> None:
     path.write_text("query_id,winner,loser\nq,a,b\n")
     text = CliRunner().invoke(main, ["data", "describe", str(path)]).stdout
     assert "columns read        winner, loser, query=query_id" in text
+
+
+def test_wins_of_each_over_each_are_not_ranked_in_silence() -> None:
+    won = pl.DataFrame({"system": ["a", "b"], "b": [730, 0], "a": [0, 33]})
+    said = "systems and tasks have the same names: if cells count wins over one another"
+    assert any(note.startswith(said) for note in rankbench.rank(won).notes)
+    assert not any(note.startswith(said) for note in rankbench.rank(won.rename({"b": "c"})).notes)

@@ -59,7 +59,8 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
         raise InputError(f"no reader knows this folder; readers: {known}", path=path)
     raise InputError(
         f"no reader knows this format; readers: {known}; --reader csv reads a table with commas, semicolons, tabs or "
-        "bars between its columns, and none with spaces (in R: write.csv(x, FILE, row.names = FALSE))",
+        "bars between its columns, and none with spaces (in R: write.csv(x, FILE, row.names = FALSE)); of Markdown "
+        "take out the line of dashes, and the bars at both ends of lines",
         path=path,
     )
 

@@ -97,8 +97,9 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
         known = "; ".join(f"{k.words or k.name} ({', '.join(k.columns[1:])})" for k in table_kinds())
         raise InputError(
             f"these columns are of no table that is known: {listed(names)}. Known are {known}; --columns says what "
-            "columns mean, as winner=NAME,loser=NAME or left=NAME,right=NAME,winner=NAME, or of places in races "
-            "query=NAME,item=NAME,place=NAME; score tables of any layout are for rankbench rank",
+            "columns mean, as winner=NAME,loser=NAME or left=NAME,right=NAME,winner=NAME, or with a row for each place "
+            "in a race, or rank by a voter, query=NAME,item=NAME,place=NAME, or with a row for each result shown "
+            "session=NAME,doc=NAME,position=NAME,clicked=NAME; score tables of any layout are for rankbench rank",
             path=path,
         )
     if kind is None:

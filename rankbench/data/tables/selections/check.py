@@ -54,7 +54,12 @@ class SelectionsCheck(TableCheck):
         if gap.any():
             row = int(gap.arg_true()[0])
             lacking = next(place for place, found in enumerate(places[row], 1) if place != found)
-            raise self.error(f"nothing is said of position {lacking}, though lower ones were shown", row, position)
+            raise self.error(
+                f"nothing is said of position {lacking}, though lower ones were shown: add a row for what stood "
+                "there, or number the positions of each session from 1",
+                row,
+                position,
+            )
 
     def items(self, column: pl.Series) -> pl.Series:
         """Return the lists of items shown."""
