@@ -107,3 +107,11 @@ def test_wins_of_each_over_each_are_not_ranked_in_silence() -> None:
     said = "systems and tasks have the same names: if cells count wins over one another"
     assert any(note.startswith(said) for note in rankbench.rank(won).notes)
     assert not any(note.startswith(said) for note in rankbench.rank(won.rename({"b": "c"})).notes)
+
+
+def test_percents_beside_other_scores_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    for first, named in (("0.641", True), ("64.1%", False)):
+        path.write_text(f"model,piqa,boolq\nash,78.18%,{first}\nbirch,79.1%,{first}\n")
+        notes = rankbench.rank(path).notes
+        assert ("78% is read as 78, beside tasks without such a sign: 'piqa'" in notes) == named
