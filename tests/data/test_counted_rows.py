@@ -92,6 +92,13 @@ def test_a_row_that_counts_0_times_is_no_row(log: pl.DataFrame, name: str, endin
 
 
 @pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])
+def test_an_index_without_a_name_weighs_nothing(log: pl.DataFrame, tmp_path: Path) -> None:
+    log = log.drop("count")
+    log.with_row_index("").write_csv(tmp_path / "log.csv")
+    assert rankbench.aggregate(tmp_path / "log.csv").table.equals(rankbench.aggregate(log).table)
+
+
+@pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])
 def test_two_columns_that_may_count_are_asked_about(log: pl.DataFrame) -> None:
     for name in ("n", "weight"):
         two = log.with_columns(pl.lit(7).alias(name))

@@ -103,7 +103,7 @@ def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, s
     """Return columns by role, of which a weight's that is 0 somewhere is `WEIGHTLESS` as well; a remark counts rows."""
     import polars as pl
 
-    dtype = raw.collect_schema().get(roles.get("weight", ""))
+    dtype = raw.collect_schema()[roles["weight"]] if "weight" in roles else None
     if dtype is None or not (dtype.is_numeric() or dtype == pl.String):
         return dict(roles)  # the check refuses what is no number
     count = raw.select(weightless(roles["weight"]).sum()).collect(engine="streaming").item()
