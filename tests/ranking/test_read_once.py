@@ -1,4 +1,7 @@
-"""`aggregate` reads a log once: a source that counts its passes, and the rows that it gives, is asked one time."""
+"""`aggregate` reads a log once: a source that counts its passes, and the rows that it gives, is asked one time.
+
+Besides, its first thousand rows tell how names are written.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ def test_a_log_is_read_once(method: str, intervals: str | None, missing: bool) -
         frame = frame.with_columns(judge=pl.when(pl.int_range(pl.len()) != 2000).then("judge"))
     log = Passes(frame)
     found = rankbench.aggregate(log.frame(), method, intervals=intervals, replicates=3)
-    assert log.rows == [N]
+    assert [rows for rows in log.rows if rows > 1000] == [N]
     assert any("left wins" in note for note in found.notes)
     assert any("votes cast again" in note for note in found.notes)
 

@@ -14,7 +14,7 @@ from rankbench.text import listed
 __all__ = ["with_whole_names"]
 
 _FIRST = 1_000
-"""Rows that tell names from numbers: where one of them holds a name, a column is not read to its end."""
+"""Rows that tell names from numbers, and floats from whole ones: a log is not read once more for it."""
 
 _TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Decimal)
 """Types whose values are read as they are written."""
@@ -96,7 +96,7 @@ def _refuse(frame: pl.LazyFrame, name: str, dtype: pl.DataType) -> None:
 def _written(frame: pl.LazyFrame, names: Sequence[str]) -> tuple[bool, list[str]]:
     """Return whether all texts of some columns are whole numbers, and which columns have some with a point.
 
-    Of columns that hold other texts, too, the first rows alone are looked at.
+    The first rows tell: a program that takes a column for floats writes all of it with a point.
     """
     if not names:
         return True, []
@@ -104,6 +104,4 @@ def _written(frame: pl.LazyFrame, names: Sequence[str]) -> tuple[bool, list[str]
     whole = pl.all_horizontal(map(_are_whole, texts))
     facts = [whole.min().alias("whole"), *(text.str.contains(_FLOAT).max() for text in texts)]
     found = frame.head(_FIRST).select(facts).collect(engine="streaming").row(0)
-    if found[0]:
-        found = frame.select(facts).collect(engine="streaming").row(0)
     return bool(found[0]), [name for name, some in zip(names, found[1:], strict=True) if some]
