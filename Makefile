@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint pins clean fuzz elsewhere
+.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint size pins clean fuzz elsewhere
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -80,6 +80,9 @@ lint: install ## ruff (rules, format) and mypy (strict)
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
 	for plugin in $$(grep -l tool.mypy plugins/*/pyproject.toml); do (cd $$(dirname $$plugin) && ../../.venv/bin/python -m mypy) || exit 1; done
+
+size: ## files, code lines and imports of every room, the longest chain of rooms
+	@python3 scripts/size.py
 
 pins: install ## compile requirements/*.txt again (ARGS=--upgrade: newest versions)
 	@sh scripts/pins.sh $(ARGS)
