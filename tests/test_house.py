@@ -16,7 +16,6 @@ PACKAGE = ROOT / "rankbench"
 FLOORS = (
     (
         "errors",
-        "deprecation",
         "text",
         "lifeline",
         "system",
