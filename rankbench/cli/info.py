@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from rankbench.cli.completion import complete_any, complete_kinds
-from rankbench.cli.output import echo, json_option, print_json, print_table, terminal_width, visible
+from rankbench.cli.output import echo, json_option, print_json, print_table, say, unmarked
 
 if TYPE_CHECKING:
     from rankbench.plugin.component_description import Description
     from rankbench.suites.suite_description import SuiteDescription
 
 __all__ = ["info"]
-
-LONGEST = 100
-"""Letters of a line of prose, however wide the terminal."""
 
 
 @click.command("info")
@@ -68,11 +65,9 @@ def _kind(name: str, kind: str | None) -> str:
 
 
 def _show(description: Description) -> None:
-    from rankbench.cli.docstrings import plain_inline
-
     form = {True: "compiled", False: "interpreted", None: ""}[description.compiled]
     facts = [
-        ("source", plain_inline(description.source)),
+        ("source", unmarked(description.source)),
         ("properties", ", ".join(description.properties)),
         *((fact.replace("_", " "), _plainly(value)) for fact, value in description.declarations.items()),
         ("form", form),
@@ -116,10 +111,7 @@ def _show_suite(suite: SuiteDescription) -> None:
 
 
 def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> None:
-    from rankbench.cli.docstrings import read_docstring
-
-    width = min(terminal_width(), LONGEST)
-    echo(visible(f"{kind} {name}\n\n{read_docstring(text, width)}\n"))
+    say(f"{kind} {name}\n\n{text.strip()}\n")
     print_table(("", ""), [(fact, value) for fact, value in facts if value])
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from rankbench.cli.completion import complete_kinds
-from rankbench.cli.output import echo, json_option, print_json, print_table
+from rankbench.cli.output import echo, json_option, print_json, print_table, unmarked
 
 __all__ = ["list_components"]
 
@@ -24,7 +24,6 @@ def list_components(kind: str | None, as_json: bool) -> None:
     KIND is one of aggregator, surrogate, loss, optimizer, model, method, protocol, reader,
     dataset, table, claim, figure and suite, in the singular or the plural; all of them if it is left out.
     """
-    from rankbench.cli.docstrings import plain_inline
     from rankbench.plugin.component_description import describe_component
     from rankbench.plugin.kinds import KINDS, SUITE, kind_of
     from rankbench.plugin.manager import names
@@ -40,8 +39,8 @@ def list_components(kind: str | None, as_json: bool) -> None:
         rows = [
             (
                 d.name,
-                plain_inline(d.summary),
-                plain_inline(d.source),
+                unmarked(d.summary),
+                unmarked(d.source),
                 ", ".join(d.properties),
                 ", ".join(map(str, d.parameters)),
                 _COMPILED[d.compiled],

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -29,6 +30,7 @@ __all__ = [
     "say",
     "standard_output",
     "terminal_width",
+    "unmarked",
     "visible",
     "with_kept_output",
 ]
@@ -129,6 +131,11 @@ def with_kept_output(command: click.Command) -> click.Command:
 def visible(text: str) -> str:
     r"""Write control characters as ``\x1b``, hidden ones as ``\u202e``: foreign names must not steer the terminal."""
     return text.translate(_CONTROLS)
+
+
+def unmarked(text: str) -> str:
+    """Return a line of reST without its marks: roles, backticks, stars, underscores after citations."""
+    return re.sub(r":[\w:]+:(?=`)|`|(?<=\])_|\*(\w+)\*", r"\1", text)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:

@@ -36,7 +36,7 @@ def test_a_row_is_one_line_in_a_pipe_with_all_that_matters(rankbench):
 def test_no_marks_of_docstrings_are_printed(rankbench, command):
     shown = rankbench(*command)
     assert "[DMJ1" in shown.stdout
-    assert not re.search(r"\]_|``|:[a-z]+:`", shown.stdout)
+    assert not re.search(r"\]_|``|:[a-z]+:`|\*\w+\*", shown.stdout)
 
 
 @pytest.mark.parametrize("word", ["model", "models"])
