@@ -154,7 +154,7 @@ def one_blas_thread() -> Iterator[None]:
     one of numba's products) are loaded first; what is loaded later reads its variables. In a
     process that computes several blocks the first one would otherwise differ from the others.
     """
-    import rankbench.lapack  # noqa: F401
+    import scipy.linalg  # noqa: F401
 
     asked = {variable: os.environ.get(variable) for variable in BLAS_THREADS}
     os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))

@@ -24,9 +24,6 @@ FLOORS = (
         "seeds",
         "returned",
         "typed",
-        "lone_modules",
-        "special",
-        "lapack",
     ),
     ("spec", "compiled", "scratch", "runtime", "dask", "component", "discounts", "satisfaction", "stats"),
     ("kernels", "kinds"),
@@ -47,12 +44,11 @@ FAMILIES = FLOORS[5]
 
 BY_NAME = {
     "rankbench",
-    "rankbench.lone_modules",
     "rankbench.plugin.kinds",
     "rankbench.cli",
     "rankbench.testing.catalog",
 }
-"""Modules that import others by name: the public face, packages in parts, the registry, lazy verbs, the checks."""
+"""Modules that import others by name: the public face, the registry, lazy verbs, the checks."""
 
 
 CHECKER = "rankbench.certify.checking"

@@ -219,7 +219,7 @@ def _found(looked: _Looked, moments: int, m: int) -> list[tuple[int, int, float,
         # No tail of Student's is thinner than the normal distribution's: most logs end here, and do without SciPy.
         if math.erfc(float(np.nanmax(t, initial=0.0)) / math.sqrt(2)) * tests >= LEVEL:
             break
-        from rankbench.special import stdtr
+        from scipy.special import stdtr
 
         p = 2 * stdtr(freedom, -t)
         k, item = divmod(int(np.nanargmin(p)), m)

@@ -240,7 +240,7 @@ def _clustered(votes: NDArray[np.number], left: NDArray[np.number], worth: float
     votes. Judges whose shares happen to agree do not make the interval short: it covers
     Wilson's of independent votes with the same quantile.
     """
-    from rankbench.special import stdtrit
+    from scipy.special import stdtrit
 
     total, groups = float(votes.sum()), len(votes)
     weight, share = votes / total, float(left.sum() / total)

@@ -102,7 +102,7 @@ def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: floa
 
 def _p(votes: NDArray[np.float64], left: NDArray[np.float64], others: _Sums) -> NDArray[np.float64]:
     """Return the two-sided p-value of each judge by what the others say."""
-    from rankbench.special import bdtr, betainc, ndtri, stdtr
+    from scipy.special import bdtr, betainc, ndtri, stdtr
 
     p = np.clip((others.left + 0.5) / (others.votes + 1.0), 1e-12, 1 - 1e-12)
     apart = p * (1 - p)
@@ -138,7 +138,7 @@ def _p(votes: NDArray[np.float64], left: NDArray[np.float64], others: _Sums) -> 
 
 def _betabinomial(k: int, n: int, a: float, b: float) -> float:
     """Return the chance of at most k of n, of a share that is beta(a, b)."""
-    from rankbench.special import betaln, gammaln
+    from scipy.special import betaln, gammaln
 
     x = np.arange(k + 1)
     terms = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1) + betaln(x + a, n - x + b) - betaln(a, b)

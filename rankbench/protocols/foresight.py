@@ -312,7 +312,7 @@ class _Disagreement(_MeanLoss):
 
 class _LogLoss(_MeanLoss):
     def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
-        from rankbench.special import log_ndtr
+        from scipy.special import log_ndtr
 
         return np.asarray(-log_ndtr(votes.along) if votes.choice.link == "probit" else np.logaddexp(0.0, -votes.along))
 
@@ -324,7 +324,7 @@ class _Calibration(_StretchLoss):
         self.gaps = np.zeros((2, count * BINS))
 
     def add(self, votes: _SomeVotes) -> None:
-        from rankbench.special import expit, ndtr
+        from scipy.special import expit, ndtr
 
         chance = np.clip((ndtr if votes.choice.link == "probit" else expit)(votes.along), 0, 1)
         for gaps, p, gap in ((self.gaps[0], chance, 1 - chance), (self.gaps[1], 1 - chance, chance - 1)):

@@ -110,7 +110,7 @@ def _advantage(
     lead: NDArray[np.float64], won: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float]:
     """Return h and its standard error, by Newton's method; half a vote each way is added, so that h is finite."""
-    from rankbench.special import expit
+    from scipy.special import expit
 
     found = 0.0
     for _ in range(_STEPS):

@@ -279,7 +279,7 @@ def calibration_error(pairs: PairOutcomes, b: float, link: Link) -> float:
     chance| over the classes, weighted by their votes. A vote counts as a win at p and as
     a loss at 1 - p, half each: which of the two items is named first means nothing.
     """
-    from rankbench.special import expit, ndtr
+    from scipy.special import expit, ndtr
 
     if not pairs.decided.any():
         return math.nan

@@ -90,7 +90,7 @@ def score_intervals(
     An item has no interval if fewer than ten votes (or three units) judged it, or if its score is
     the same in all resamples: what always happened in a few votes need not always happen.
     """
-    from rankbench.special import stdtrit
+    from scipy.special import stdtrit
 
     known = judged_enough(units) & (se > _unit(scores))
     half = np.where(known, -stdtrit(_freedom(units.of_variance), (1 - level) / 2) * se, np.nan)
@@ -125,7 +125,8 @@ def item_rank_ranges(
         units, or more than 500 items: Holm's levels.
     level : float, in (0, 1)
     """
-    from rankbench.special import stdtrit
+    from scipy.special import stdtrit
+
     from rankbench.stats.columns import AllPairs
     from rankbench.stats.step_down import told_apart
 

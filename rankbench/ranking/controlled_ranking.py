@@ -148,7 +148,7 @@ def _units(votes: Votes, rows: CovariateVotes, clustered: bool) -> Units:
 def _effects(
     rows: CovariateVotes, fit: ControlledFit, covariance: NDArray[np.float64] | None, units: Units
 ) -> pl.DataFrame:
-    from rankbench.special import stdtrit
+    from scipy.special import stdtrit
 
     names, scales = rows.covariates.names, rows.covariates.scales
     half = np.full(len(names), np.nan)

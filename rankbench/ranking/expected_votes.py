@@ -36,7 +36,7 @@ class ExpectedShares:
 
     def chances(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return the chance that each first item wins against the second one; these were compared."""
-        from rankbench.special import expit
+        from scipy.special import expit
 
         if self.scores is not None:
             found: NDArray[np.float64] = expit(self.scores[first] - self.scores[second])

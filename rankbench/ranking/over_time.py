@@ -33,7 +33,6 @@ from rankbench.ranking.averaged_history import AveragedHistory, said_of_grid, si
 from rankbench.ranking.certainty import check_size, item_rank_ranges
 from rankbench.ranking.ranking import normal_deviations
 from rankbench.seeds import LOG_SEED
-from rankbench.special import stdtrit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -270,6 +269,8 @@ def _read(
     seed: int,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the scores over time and those of now, as tables."""
+    from scipy.special import stdtrit
+
     scores = found.scores
     present = np.isfinite(scores)
     centered = scores - np.nanmean(scores, axis=1, keepdims=True)

@@ -98,9 +98,10 @@ def _import_all() -> None:
 
     import numba  # noqa: F401
     import packaging.requirements  # noqa: F401
+    import scipy.linalg.lapack
+    import scipy.special  # noqa: F401
     import threadpoolctl  # noqa: F401
 
-    from rankbench import lapack, special  # noqa: F401
     from rankbench.kernels import declared  # noqa: F401
     from rankbench.methods.erm import composed  # noqa: F401
     from rankbench.plugin import hookspecs, loading

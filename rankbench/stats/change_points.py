@@ -22,8 +22,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from rankbench.special import stdtrit
-
 __all__ = ["FEWEST_RUNS", "ChangePoint", "change_points"]
 
 FEWEST_RUNS = 8
@@ -129,6 +127,8 @@ def _lengths(runs: int) -> list[int]:
 
 def _threshold(runs: int, points: int, alpha: float) -> float:
     """Return the critical value of so many standardized differences, by the union bound."""
+    from scipy.special import stdtrit
+
     df = max(2.0, RELATIVE_EFFICIENCY * (runs - 1))
     return float(-stdtrit(df, alpha / (2 * points)))
 

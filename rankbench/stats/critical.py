@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.special import stdtrit
 from rankbench.stats.columns import Columns, DenseColumns
 
 __all__ = ["VarianceSources"]
@@ -55,6 +54,8 @@ class VarianceSources:
 
     def quantile(self, local: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the two-sided critical value of each estimate, shape (P,), at level `local`."""
+        from scipy.special import stdtrit
+
         draws, queries = stdtrit(self.df_draws, local / 2), stdtrit(self.df_queries, local / 2)
         return np.asarray(-(self.share * draws + (1 - self.share) * queries))
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.special import stdtrit
 from rankbench.stats.contrasts import too_few
 
 __all__ = ["MeanIntervals", "mean_intervals"]
@@ -42,6 +41,8 @@ def mean_intervals(
     widening : float, or ndarray of shape (C,), at least 1
         Factor of the standard errors, see `rankbench.stats.corrected_t`.
     """
+    from scipy.special import stdtrit
+
     draws = values.shape[0]
     mean = values.mean(axis=0)
     if draws < 2:

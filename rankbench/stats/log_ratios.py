@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.special import bdtr
-
 __all__ = ["hodges_lehmann", "launch_log_ratios", "launch_medians", "median_interval"]
 
 
@@ -69,6 +67,8 @@ def median_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[f
     lower, upper : float
         Nan with too few values for the level.
     """
+    from scipy.special import bdtr
+
     count, ordered = len(values), np.sort(values)
     # The median lies below the k-th of n values as often as n coins show fewer than k heads.
     outside = [k for k in range(1, count // 2 + 1) if 2 * float(bdtr(k - 1, count, 0.5)) <= 1 - level]

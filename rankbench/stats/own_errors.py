@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.special import ndtri, stdtr
 from rankbench.stats.bootstrap import counts
 from rankbench.stats.columns import DenseColumns
 
@@ -97,6 +96,8 @@ class OwnErrors:
         sides : ndarray of uint8, shape (P,)
             See `told_apart`.
         """
+        from scipy.special import ndtri, stdtr
+
         live = (se > 0).astype(np.float64)
         found = DenseColumns(self.values).largest(np.zeros(len(live)), live, sides)
         return np.asarray(-ndtri(stdtr(self.df, -found)))

@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.special import ndtr
 from rankbench.stats.columns import Columns, DenseColumns
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.own_errors import OwnErrors
@@ -181,6 +180,8 @@ class Studentized:
         ----------
         level : float, in (0, 1)
         """
+        from scipy.special import ndtr
+
         if self.sources is None:
             missing = np.full(self.estimate.shape, np.nan)
             return SimultaneousIntervals(self.estimate, missing, missing, missing, 1 - level, None, missing)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.special import stdtrit
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
@@ -35,6 +34,8 @@ def pitman_morgan(a: NDArray[np.float64], b: NDArray[np.float64], level: float =
     ratio, lower, upper : float
         Nan where a spread is zero or R < 3.
     """
+    from scipy.special import stdtrit
+
     draws = len(a)
     sd_a, sd_b = (float(values.std(ddof=1)) if draws > 2 else 0.0 for values in (a, b))
     if sd_a == 0 or sd_b == 0:

@@ -16,8 +16,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.special import ndtr
-
 __all__ = ["FIRST", "SECOND", "told_apart"]
 
 FIRST, SECOND = np.uint8(1), np.uint8(2)
@@ -53,6 +51,8 @@ def told_apart(
     quantile : float, optional
         Of the largest deviations; `level` by default. A larger one allows for replicates being few.
     """
+    from scipy.special import ndtr
+
     alpha = 1 - level
     live = se > 0
     standing = np.where(live, FIRST | SECOND, np.uint8(0))

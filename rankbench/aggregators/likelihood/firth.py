@@ -233,7 +233,7 @@ def _even_share(graph: Laplacian) -> float:
 
 def _half_hats(counts: PairCounts, graph: Laplacian, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return half of each pair's hat value in Bradley-Terry, twice, shape (2, P)."""
-    from rankbench.special import expit
+    from scipy.special import expit
 
     lead = scores[graph.low] - scores[graph.high]
     edge = (counts.forward + counts.backward + counts.ties) * expit(lead) * expit(-lead)

@@ -109,7 +109,7 @@ class Laplacian:
                 return np.stack([self.solve(edge, side, 1e-12 * float(np.linalg.norm(side))) for side in sides])
 
             return solve_sparse
-        from rankbench.lapack import dpotrf, dpotrs
+        from scipy.linalg.lapack import dpotrf, dpotrs
 
         # What is held at 0 stays in the matrix, apart from all else: nothing is copied. LAPACK goes by columns, so that
         # rows of what is above the diagonal are columns of what is below it.
@@ -167,7 +167,7 @@ class Laplacian:
         ContenderDiverged
             The matrix is singular.
         """
-        from rankbench.lapack import dpotrf, dpotri
+        from scipy.linalg.lapack import dpotrf, dpotri
 
         free = self.free
         found = np.zeros((self.m, self.m))

@@ -119,7 +119,7 @@ def bradley_terry_says(
         Votes between two of them say nothing.
     pseudo : ndarray of float64, shape (3, P), optional
     """
-    from rankbench.special import expit
+    from scipy.special import expit
 
     low, high = counts.low, counts.high
     p, q = expit(scores[low] - scores[high]), expit(scores[high] - scores[low])

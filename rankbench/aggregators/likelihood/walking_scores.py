@@ -194,7 +194,7 @@ class _Model:
 
     def eliminated(self, s: NDArray[np.float64], inverses: list[NDArray[np.float64]] | None = None) -> float:
         """Return the log determinant of minus the Hessian at some scores; the inverse of each S_t goes to a list."""
-        from rankbench.lapack import dpotrf, dpotri
+        from scipy.linalg.lapack import dpotrf, dpotri
 
         chance = 0.5 + 0.5 * np.tanh((s[self.one] - s[self.two]) / 2)
         bend = (self.counts.won + self.counts.lost) * chance * (1 - chance)

@@ -137,7 +137,7 @@ def preference_matrix(labels: NDArray[np.float64]) -> NDArray[np.float64]:
 
     The diagonal is zero: no item is compared with itself.
     """
-    from rankbench.special import expit
+    from scipy.special import expit
 
     p: NDArray[np.float64] = expit(labels[:, None] - labels[None, :])
     np.fill_diagonal(p, 0.0)

@@ -76,7 +76,7 @@ def make_populations(
         a: the item that comes at place r of a random order gets attention in proportion to
         r^-a; 0: all alike.
     """
-    from rankbench.special import expit, ndtr, ndtri
+    from scipy.special import expit, ndtr, ndtri
 
     theta = ndtri(_uniform(seed, _SCORES, populations, items))
     differences = theta[:, :, None] - theta[:, None, :]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.reports.compare.comparison import Change, ChangeVerdict
-from rankbench.special import ndtri
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.holm import holm
 
@@ -105,4 +104,6 @@ def _p(found: Sequence[ChangeEstimate], sign: float) -> NDArray[np.float64]:
 
 
 def _detectable(one: ChangeEstimate, level: float) -> float:
+    from scipy.special import ndtri
+
     return one.margin + one.se * (float(one.sources().quantile(2 * level)[0]) + float(ndtri(POWER)))

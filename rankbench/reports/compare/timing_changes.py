@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.reports.compare.comparison import Change, ChangeVerdict, in_gate, untested
-from rankbench.special import ndtri, stdtr, stdtrit
 from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.holm import holm
 from rankbench.stats.log_ratios import launch_log_ratios, launch_medians
@@ -125,6 +124,8 @@ def variance_of_mean(values: NDArray[np.float64]) -> float:
 
 def judged_times(found: Sequence[TimeEstimate], slower_by: float, alpha: float, share: float = 1.0) -> list[Change]:
     """Return the changes with their verdicts, over the whole family; p-values are adjusted for the looks too."""
+    from scipy.special import ndtri, stdtrit
+
     margin = math.log1p(slower_by)
     adjusted = [holm(np.array([_p(sign * one.change - margin, one) for one in found])) for sign in (1.0, -1.0)]
     changes = []
@@ -143,6 +144,8 @@ def judged_times(found: Sequence[TimeEstimate], slower_by: float, alpha: float, 
 
 
 def _p(beyond: float, one: TimeEstimate) -> float:
+    from scipy.special import stdtr
+
     if math.isnan(one.se):
         return math.nan
     if one.se == 0:
