@@ -21,7 +21,6 @@ from pydantic.fields import FieldInfo
 
 from rankbench.digest import distribution_of
 from rankbench.errors import SpecError, nearest
-from rankbench.lifeline import doing
 from rankbench.returned import Promise, checked_method
 from rankbench.spec import Spec, Value, expand, parse
 from rankbench.typed import Typed
@@ -225,8 +224,7 @@ class Component(Typed):
                 f"{cls.kind} {cls.name!r} has no parameter {unknown[0]!r}{nearest(unknown[0], cls.parameters())}"
             )
         try:
-            with doing(f"{cls.kind} {spec!s} was being made"):
-                return cls.model_validate(spec.params)
+            return cls.model_validate(spec.params)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])

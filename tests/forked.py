@@ -360,7 +360,4 @@ def _become(asked: tuple[str, list[str], dict[str, str], str, int], files: Seque
     sys.argv[:] = ["-c", *arguments]
     tempfile.tempdir = None
     time.tzset()
-    # The threads of what is imported are not in this process: it is watched over, as one is that imports it later.
-    if start := sys.modules.get("rankbench.cli.start"):
-        start._NEVER_FORKED = ()
     return code

@@ -17,7 +17,6 @@ FLOORS = (
     (
         "errors",
         "text",
-        "lifeline",
         "system",
         "resources",
         "digest",

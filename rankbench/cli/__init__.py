@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,8 +28,7 @@ class Commands(click.Group):
         """Run as the program of this process, and end it."""
         from rankbench.cli.start import start
 
-        words = args[0] if args else kwargs.get("args")
-        start(partial(self.main, *args, **kwargs), sys.argv[1:] if words is None else words)
+        start(partial(self.main, *args, **kwargs))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all verbs, the built-in ones first."""

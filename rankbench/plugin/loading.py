@@ -22,7 +22,6 @@ import pluggy
 
 from rankbench.digest import OURSELVES, first_seen
 from rankbench.errors import PluginError
-from rankbench.lifeline import doing
 from rankbench.plugin import hookspecs
 from rankbench.plugin.blocked import is_blocked
 from rankbench.plugin.kinds import plural_of
@@ -150,8 +149,7 @@ class _Loading:
             return PluginStatus(self.entry.name, origin.distribution, origin.version, (), 0.0, "blocked", ())
         start = time.perf_counter()
         try:
-            with doing(f"plugin {self.entry.name!r} of {self.origin} was being loaded"):
-                self.register()
+            self.register()
         # Even to compare or to iterate over what a plugin brought runs foreign code.
         except BaseException as error:
             if self.strict and isinstance(error, PluginError):

@@ -14,7 +14,6 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.guard import guarded, reason
 from rankbench.kinds.protocol import Prepared, Protocol
 from rankbench.kinds.suite import Suite
-from rankbench.lifeline import doing
 from rankbench.plugin import manager
 from rankbench.protocols.isolation import is_ours
 from rankbench.resources import check_memory
@@ -141,8 +140,7 @@ def _by(protocol: Protocol, dataset: Dataset | None, seed: int) -> Prepared:
         if isinstance(size, int) and size > 0:
             check_memory(size, f"data set {dataset!s}", "less of it, or another one")
     ours = is_ours(protocol) and (dataset is None or is_ours(dataset))
-    with doing(f"protocol {protocol!s} prepared {dataset or 'its data'!s}"):
-        prepared: object = protocol.prepare(dataset, seed) if ours else guarded(lambda: protocol.prepare(dataset, seed))
+    prepared: object = protocol.prepare(dataset, seed) if ours else guarded(lambda: protocol.prepare(dataset, seed))
     if isinstance(prepared, RankbenchError):
         raise prepared
     if isinstance(prepared, Exception):

@@ -77,6 +77,7 @@ def test_help_imports_nothing_heavy_and_no_verb():
         "rankbench.cli.exits",
         "rankbench.cli.verbs",
         "rankbench.cli.start",
+        "rankbench.system",
         "rankbench.plugin",
         "rankbench.plugin.blocked",
         "rankbench.text",
