@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from rankbench.cli.exits import EPILOG, INTERRUPTED, with_exit_codes
-from rankbench.cli.verbs import SHORT_HELPS, Verb, find_verb, verbs
+from rankbench.cli.verbs import SHORT_HELPS, Verb, verbs
 
 __all__ = ["Commands", "main"]
 
@@ -36,7 +36,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the verb's command; None if there is no such verb."""
-        verb = find_verb(name)
+        verb = verbs().get(name)
         if verb is None:
             return None
         from rankbench.errors import PluginError
@@ -52,7 +52,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb that the arguments begin with, or suggest the nearest."""
-        if not args[0].startswith("-") and find_verb(args[0]) is None and not ctx.resilient_parsing:
+        if not args[0].startswith("-") and args[0] not in verbs() and not ctx.resilient_parsing:
             from rankbench.errors import nearest
 
             raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], verbs())}", ctx)

@@ -1,19 +1,15 @@
-"""Which verbs there are, without importing them or even `importlib.metadata`.
-
-`importlib.metadata` takes longer to import than click does, and ``--help`` needs of it
-only the names in one entry-point group. So the ``entry_points.txt`` files on `sys.path`
-are read here; a verb that is not found that way is asked for there.
-"""
+"""Which verbs there are, from the entry points of what is installed, without importing them."""
 
 from __future__ import annotations
 
 import functools
-import os
-import sys
-from collections.abc import Iterator
+from importlib.metadata import entry_points
 from typing import NamedTuple
 
-__all__ = ["GROUP", "SHORT_HELPS", "Verb", "find_verb", "offered", "verbs"]
+from rankbench.plugin.blocked import is_blocked
+from rankbench.text import normalized
+
+__all__ = ["GROUP", "SHORT_HELPS", "Verb", "offered", "verbs"]
 
 GROUP = "rankbench.commands"
 
@@ -76,63 +72,14 @@ def offered() -> tuple[Verb, ...]:
 
     Those of blocked distributions (``RANKBENCH_BLOCK_PLUGINS``) are not on offer.
     """
-    from rankbench.plugin.blocked import is_blocked
-
-    order = list(SHORT_HELPS)
+    place = {name: number for number, name in enumerate(SHORT_HELPS)}
+    found = [
+        Verb(entry.name, entry.value, normalized(entry.dist.name) if entry.dist else "unknown")
+        for entry in entry_points(group=GROUP)
+    ]
     return tuple(
         sorted(
-            (verb for verb in _scan(sys.path) if not is_blocked(verb.distribution)),
-            key=lambda v: (
-                not v.built_in,
-                v.distribution,
-                order.index(v.name) if v.name in order else len(order),
-                v.name,
-            ),
+            (verb for verb in found if not is_blocked(verb.distribution)),
+            key=lambda verb: (not verb.built_in, verb.distribution, place.get(verb.name, len(place)), verb.name),
         )
     )
-
-
-def find_verb(name: str) -> Verb | None:
-    """Return the verb of that name, asking `importlib.metadata` about the less usual places."""
-    if name in verbs():
-        return verbs()[name]
-    from importlib.metadata import entry_points
-
-    from rankbench.plugin.blocked import is_blocked
-
-    for entry in sorted(entry_points(group=GROUP, name=name), key=lambda e: e.dist.name if e.dist else ""):
-        distribution = entry.dist.name if entry.dist else "unknown"
-        if not is_blocked(distribution):
-            return Verb(name, entry.value, distribution)
-    return None
-
-
-def _scan(folders: list[str]) -> Iterator[Verb]:
-    seen: set[str] = set()
-    for folder in folders:
-        try:
-            children = sorted(os.listdir(folder or "."))
-        except OSError:
-            continue
-        for child in children:
-            if not child.endswith((".dist-info", ".egg-info")):
-                continue
-            distribution = child.rpartition(".")[0].partition("-")[0].replace("_", "-").lower()
-            if distribution in seen:  # shadowed, as when importing
-                continue
-            seen.add(distribution)
-            try:
-                with open(os.path.join(folder or ".", child, "entry_points.txt"), encoding="utf-8") as file:
-                    yield from _parse(file.read(), distribution)
-            except (OSError, UnicodeDecodeError):
-                continue
-
-
-def _parse(text: str, distribution: str) -> Iterator[Verb]:
-    section = ""
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            section = line.strip("[]").strip()
-        elif section == GROUP and "=" in line and line[0] not in "#;":
-            name, _, target = line.partition("=")
-            yield Verb(name.strip(), target.partition("[")[0].replace(" ", ""), distribution)

@@ -50,6 +50,6 @@ def test_its_commands_are_not_on_offer(monkeypatch, tmp_path):
         monkeypatch.setenv("RANKBENCH_BLOCK_PLUGINS", listed)
         verbs.verbs.cache_clear()
         verbs.offered.cache_clear()
-        assert (verbs.find_verb("hello") is not None) is offered
+        assert ("hello" in verbs.verbs()) is offered
     verbs.verbs.cache_clear()
     verbs.offered.cache_clear()
