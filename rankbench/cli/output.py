@@ -144,35 +144,21 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
     The header is left out if all of its cells are empty. Control characters are made
     `visible`.
     """
-    cells = [[visible(cell) for cell in row] for row in rows]
-    terminal = standard_output().isatty()
-    lines = None if terminal else padded_lines(columns, cells)
-    if lines is not None:
-        echo("\n".join([*([visible(title)] if title else []), *lines]))
-        return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=standard_output(), width=None if terminal else PIPE_WIDTH, highlight=False)
+    cells = [[visible(cell) for cell in row] for row in rows]
+    room = None if standard_output().isatty() else PIPE_WIDTH
+    console = Console(file=standard_output(), width=room, highlight=False)
     gap, widths = _fitted(columns, cells, console.width)
-    table = Table(
-        box=None,
-        padding=(0, gap, 0, 0),
-        pad_edge=False,
-        title_justify="left",
-        title=Text(visible(title)) if title and terminal else None,
-        show_header=any(columns),
-    )
+    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, show_header=any(columns))
     for column, width in zip(columns, widths, strict=True):
         # Words with a hyphen are folded there.
         shown = column if len(column) <= width else column.replace("-", "-\n")
         table.add_column(Text(shown), overflow="fold", width=width)
     for row in cells:
         table.add_row(*map(Text, row))
-    if terminal:
-        console.print(table)
-        return
     with console.capture() as captured:
         console.print(table)
     if title:
@@ -180,45 +166,19 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
     echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def padded_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str] | None:
-    """Return the lines of a table in a pipe, as rich would print them; None of other than ASCII, or without room.
-
-    To import rich and have it measure each cell several times takes as long as ranking a small log.
-    """
-    shown = [columns, *rows] if any(columns) else rows
-    if not shown or not all(_plain(cell) for row in shown for cell in row):
-        return None
-    gap, widths = _fitted(columns, rows, PIPE_WIDTH)
-    if any(len(cell) > width for row in shown for cell, width in zip(row, widths, strict=True)):
-        return None
-    return [(" " * gap).join(map(str.ljust, row, widths)).rstrip() for row in shown]
-
-
-def _plain(text: str) -> bool:
-    """Return whether each character takes one column of a terminal."""
-    return text.isascii() and text.isprintable()
-
-
-def _width(text: str) -> int:
-    """Return how many columns of a terminal a line takes."""
-    if _plain(text):
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
 def _fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[int, list[int]]:
     """Return the space between columns and their widths: the widest are folded first, and numbers never.
 
     Words are broken only where there is no room otherwise, and long ones.
     """
+    from rich.cells import cell_len
+
     whole, least = [], []
     for place, name in enumerate(columns):
         cells = [row[place] for row in rows]
-        whole.append(max([1, *(_width(line) for cell in (name, *cells) for line in cell.split("\n"))]))
+        whole.append(max([1, *(cell_len(line) for cell in (name, *cells) for line in cell.split("\n"))]))
         words = [word for cell in (*cells, name.replace("-", "- ")) for word in cell.split()]
-        least.append(min(WORD, max([1, *map(_width, words)])))
+        least.append(min(WORD, max([1, *map(cell_len, words)])))
     for gap, lowest in ((2, least), (1, least), (1, [1] * len(columns))):
         widths, room = list(whole), width - gap * (len(columns) - 1)
         while sum(widths) > room and widths != lowest:

@@ -13,7 +13,7 @@ import pytest
 from amounts import part_of
 from forked import MAIN, start_program
 
-from rankbench.cli.output import _fitted
+from rankbench.cli.output import _fitted, print_table
 
 pty = pytest.importorskip("pty")
 
@@ -109,3 +109,11 @@ def test_a_pipe_has_one_line_a_row(folder: Path) -> None:
     done = subprocess.run([program, "list", "losses"], cwd=folder, capture_output=True, text=True, check=True)
     rows = [line for line in done.stdout.splitlines() if line and not line.startswith(("losses", "name "))]
     assert [row.split()[0] for row in rows] == ["err", "ndcg", "pairwise-disagreement", "precision"]
+
+
+@pytest.mark.parametrize("cell", ["a", "\N{GREEK SMALL LETTER PHI}"])
+def test_heads_in_a_pipe_are_plain_whatever_colors_are_asked_for(cell, monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    print_table(["name"], [[cell]], title="one")
+    assert capsys.readouterr().out == f"one\nname\n{cell}\n"
