@@ -23,7 +23,7 @@ from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, check_suite, make_plan
 from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources
-from rankbench.runner.progress import Progress, Silent
+from rankbench.runner.progress import Progress
 from rankbench.runner.record import run_facts, suite_record
 from rankbench.runner.room import check_room
 from rankbench.runtime import settle_runtime
@@ -192,7 +192,7 @@ def run(
     settle_runtime()
     from rankbench.runner.executors import LIMIT, run_here, run_in_pool
 
-    told = progress or Silent()
+    told = progress or Progress()
     started = time.perf_counter()
     with told:
         data = _several(dataset)

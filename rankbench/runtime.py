@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from rankbench.compiled import private, prune, sealed_cache, untrusted
 from rankbench.digest import cpu_class, machine_code_name, plugins_digest
 from rankbench.errors import InputError
-from rankbench.scratch import scratch
 from rankbench.text import one_line
 
 if TYPE_CHECKING:
@@ -232,7 +231,8 @@ def numba_cache() -> Path:
 def _temporary() -> Path:
     """Return a folder of this process, which is not at a fixed name: anybody may write to /tmp."""
     try:
-        return _until_the_end.enter_context(scratch())
+        folder = tempfile.TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True)
+        return Path(_until_the_end.enter_context(folder))
     except OSError:
         return Path(os.devnull)
 

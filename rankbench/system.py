@@ -1,15 +1,18 @@
-"""What a process asks of its system (its end, orphans, freed memory, threads), and of Python: to collect less."""
+"""What a process asks of its system (its end, orphans, freed memory, threads, new files), and of Python."""
 
 from __future__ import annotations
 
 import gc
 import os
+import secrets
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
 
-__all__ = ["adopt_orphans", "collect_seldom", "die_with", "give_back", "in_halves"]
+__all__ = ["adopt_orphans", "collect_seldom", "die_with", "give_back", "in_halves", "replacement"]
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36
 
@@ -69,3 +72,36 @@ def in_halves(work: Callable[[slice], None], length: int) -> None:
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(work, (slice(0, length // 2), slice(length // 2, length))))
+
+
+@contextmanager
+def replacement(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file beside `path`, which takes its place at the end: whole, or not at all.
+
+    Its name is one that nobody can guess, and is opened only if it does not exist. A process that is killed leaves it.
+
+    Parameters
+    ----------
+    path : Path
+        In a folder that is there.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; what was there before is untouched.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        stream = temporary.open("xb")
+        try:
+            with stream:
+                yield stream
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        if not error.strerror:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error  # by the name that was asked for

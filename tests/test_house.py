@@ -24,7 +24,7 @@ FLOORS = (
         "returned",
         "typed",
     ),
-    ("spec", "compiled", "scratch", "runtime", "dask", "component", "discounts", "satisfaction", "stats"),
+    ("spec", "compiled", "runtime", "dask", "component", "discounts", "satisfaction", "stats"),
     ("kernels", "kinds"),
     ("plugin",),
     ("data", "counts", "store", "drawing"),

@@ -114,9 +114,9 @@ def aggregate(
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    from rankbench.cli.beating import heartbeat
     from rankbench.cli.formats import encoded, said_of, score_cells
     from rankbench.cli.log_digest import log_sha256
+    from rankbench.cli.output import heartbeat
     from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_picture, show_table
     from rankbench.data.readers.remote import shown_log
     from rankbench.errors import SpecError

@@ -93,7 +93,7 @@ def certify(
     With --verify it is 0 if the certificate is accepted, also where it claims nothing, and 1 if it
     is rejected.
     """
-    from rankbench.cli.beating import heartbeat
+    from rankbench.cli.output import heartbeat
 
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all", ctx)

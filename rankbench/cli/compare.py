@@ -88,7 +88,7 @@ def compare(
     the rankings are compared: what moved, and is it real? Exits with 0 where nothing is worse, 1 where something is, or
     is another number under --unchanged, 2 where the input cannot be used, 3 where something of BASE was not tested.
     """
-    from rankbench.cli.beating import heartbeat
+    from rankbench.cli.output import heartbeat
     from rankbench.reports.compare.comparison_writers import comparison_markdown
     from rankbench.reports.compare.two_results import compare_results
     from rankbench.store.files import replace_file

@@ -97,7 +97,7 @@ def _card(name: str) -> Card:
 @json_option
 def get(name: str, accept_license: bool, as_json: bool) -> None:
     """Download a data set into the user's cache, and check it."""
-    from rankbench.cli.beating import heartbeat
+    from rankbench.cli.output import heartbeat
     from rankbench.data.fetch import fetch
 
     card = _card(name)
@@ -115,7 +115,7 @@ def get(name: str, accept_license: bool, as_json: bool) -> None:
 @json_option
 def verify(name: str | None, as_json: bool) -> None:
     """Check the sha256 of the files of one data set, or of all that are here."""
-    from rankbench.cli.beating import heartbeat
+    from rankbench.cli.output import heartbeat
     from rankbench.data.fetch import card_folder, locate
 
     every = _cards().values()
@@ -148,7 +148,7 @@ def _offer(controls: list[str]) -> str:
 @json_option
 def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     """Tell what is in a file, a folder of shards, or a data set, and which columns are read as what."""
-    from rankbench.cli.beating import heartbeat
+    from rankbench.cli.output import heartbeat
     from rankbench.counts.log_source import open_source
     from rankbench.data.readers.remote import shown_log
     from rankbench.describe.controls_offered import offered_controls
@@ -191,7 +191,7 @@ def convert(source: Path, destination: Path, shards: int, reader: str | None, fo
     """Stream a file of any size to a folder of Parquet shards."""
     from rankbench.counts.log_source import reader_for
     from rankbench.data.convert import convert as run
-    from rankbench.runner.heartbeat import Heartbeat
+    from rankbench.runner.progress import Heartbeat
 
     terminal = sys.stderr.isatty()
     done = [0]

@@ -15,14 +15,18 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from rankbench.runner.progress import Heartbeat
 
 __all__ = [
     "JSON_SCHEMA",
     "echo",
     "form_or_json",
+    "heartbeat",
     "json_option",
     "keeping_output",
     "print_json",
@@ -201,6 +205,13 @@ def say(text: str, *, err: bool = False) -> None:
     for line in visible(text).split("\n"):
         folded = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
         click.echo("\n".join(folded) if len(line) > width else line, file=stream)
+
+
+def heartbeat(what: str) -> Heartbeat:
+    """Return what prints a line every half minute, on standard error, as long as it is entered."""
+    from rankbench.runner.progress import Heartbeat
+
+    return Heartbeat(lambda line: click.echo(visible(line), err=True), lambda: what)
 
 
 def form_or_json(form: str | None, as_json: bool, otherwise: str | None = None) -> Any:

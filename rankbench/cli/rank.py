@@ -103,7 +103,7 @@ def rank(
     tier 1 are not told apart from the first. P(first) is the share of resamples of tasks (and seeds) in which a system
     is first.
     """
-    from rankbench.cli.beating import heartbeat
+    from rankbench.cli.output import heartbeat
     from rankbench.cli.score_formats import encoded_scores, side_by_side_cells
     from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_picture, show_table
     from rankbench.data.readers.remote import shown_log

@@ -30,7 +30,7 @@ def report(directory: Path, out: Path | None, verbose: bool, as_json: bool) -> N
     """
     from rich.console import Console
 
-    from rankbench.cli.beating import heartbeat
+    from rankbench.cli.output import heartbeat
     from rankbench.cli.terminal_notices import print_notices
     from rankbench.reports.report import report as write
 

@@ -84,7 +84,7 @@ def run(
     from rankbench.cli.terminal_notices import print_notices
     from rankbench.reports.run_results import run_record
     from rankbench.reports.summary import run_summary
-    from rankbench.runner.progress import Bar, Lines
+    from rankbench.runner.progress import ConsoleProgress
     from rankbench.runtime import available_cores
 
     console = Console(stderr=True)
@@ -100,7 +100,7 @@ def run(
         extra=(*extra, *more),
         time_unit=time_unit,
         out=out,
-        progress=Bar(console) if console.is_terminal else Lines(console),
+        progress=ConsoleProgress(console),
     )
     code = 1 if results.failures or (strict and results.skipped) else 0
     if as_json:

@@ -83,7 +83,7 @@ def time(
     where nothing could be timed.
     """
     from rankbench.reports.timing_report import time_suite, timed_json, timed_markdown
-    from rankbench.runner.heartbeat import Heartbeat
+    from rankbench.runner.progress import Heartbeat
 
     shown: FORMATS = form_or_json(form, as_json, "table")
     doing = [f"timing {suite}"]

@@ -35,7 +35,7 @@ def verify(
     from rich.console import Console
 
     from rankbench import api
-    from rankbench.runner.progress import Bar, Lines
+    from rankbench.runner.progress import ConsoleProgress
 
     console = Console(stderr=True)
     found = api.verify(
@@ -44,7 +44,7 @@ def verify(
         rerun=_blocks(rerun),
         seed=seed,
         workers=workers,
-        progress=Bar(console) if console.is_terminal else Lines(console),
+        progress=ConsoleProgress(console),
     )
     if as_json:
         print_json({"differences": [one._asdict() for one in found.differences], "shown": list(found.shown)})

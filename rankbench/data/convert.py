@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
@@ -24,7 +25,6 @@ from rankbench.data.shards import shards_of
 from rankbench.data.tables.recognize import table_of
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader
-from rankbench.scratch import scratch, sweep
 from rankbench.text import listed
 
 __all__ = ["convert", "sha256_of"]
@@ -79,7 +79,10 @@ def convert(
     _replaceable(source, destination, force)
     with ExitStack() as kept:
         with _writing(destination):
-            work = kept.enter_context(scratch(destination.parent, f".{destination.name}."))
+            beside = TemporaryDirectory(
+                prefix=f".{destination.name}.", dir=destination.parent, ignore_cleanup_errors=True
+            )
+            work = Path(kept.enter_context(beside))
             spool = _Spool(work / "spool", shards)
         for frame in reader.batches(source):
             with _writing(destination):
@@ -106,11 +109,8 @@ def _tidy(destination: Path) -> None:
     """Put back, or remove, a folder that was about to be replaced when the process that did it was killed."""
     moved = re.compile(re.escape(f".{destination.name}.") + r"\w+" + re.escape(REPLACED), re.ASCII)
     with _writing(destination):
-        sweep(destination.parent, f".{destination.name}.")
-        for name in sorted(os.listdir(destination.parent)):
+        for name in sorted(filter(moved.fullmatch, os.listdir(destination.parent))):
             old = destination.with_name(name)
-            if not moved.fullmatch(name) or destination.with_name(name.removesuffix(REPLACED)).exists():
-                continue
             if destination.exists():
                 shutil.rmtree(old, ignore_errors=True)
             else:

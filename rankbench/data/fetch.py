@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rankbench.data.cards import Card, CardFile, card_folders
 from rankbench.errors import ChecksumError, InputError, LicenseError
-from rankbench.scratch import replacement
+from rankbench.system import replacement
 
 __all__ = ["cache_folder", "card_folder", "fetch", "locate", "verify_file"]
 

@@ -1,27 +1,73 @@
-"""What a person sees while a run goes on: a bar on a terminal, a line every half minute in a pipe."""
+"""What a person sees while something long goes on: a bar on a terminal, a line every half minute in a pipe."""
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
 
-from rankbench.runner.heartbeat import Heartbeat
 from rankbench.text import duration_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["Bar", "Lines", "Progress", "Silent"]
+__all__ = ["EVERY", "ConsoleProgress", "Heartbeat", "Progress"]
+
+EVERY = 30.0
+"""Seconds between two lines."""
 
 
-class Progress(Protocol):
-    """Something that is told how a run goes."""
+class Heartbeat:
+    """Prints a line every half minute as long as it is entered; nothing of what takes less.
 
-    def __enter__(self) -> Self: ...
+    Parameters
+    ----------
+    write : callable
+        Prints a line; that it cannot is nobody's concern.
+    doing : callable
+        Returns what is going on, in a few words; nothing is printed where it returns none.
+    """
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __init__(self, write: Callable[[str], None], doing: Callable[[], str]) -> None:
+        self._write, self._doing = write, doing
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._started = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it was entered."""
+        return time.monotonic() - self._started
+
+    def _beat(self) -> None:
+        beats = 0
+        while not self._over.wait(max(0.0, self._started + (beats + 1) * EVERY - time.monotonic())):
+            beats += 1
+            try:
+                if doing := self._doing():
+                    self._write(f"{duration_text(self.elapsed)}: {doing}")
+            except (OSError, ValueError):  # whoever read it is gone
+                return
+
+
+class Progress:
+    """Is told how a run goes, and shows nothing of it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
 
     def start(self, blocks: int, reused: int) -> None:
         """Say that `blocks` are to be computed and `reused` are there already."""
@@ -39,35 +85,8 @@ class Progress(Protocol):
         """Say what the user should know before the run goes on, and should still see after it."""
 
 
-class Silent:
-    """Shows nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    def start(self, blocks: int, reused: int) -> None:
-        """Ignore it."""
-
-    def advance(self) -> None:
-        """Ignore it."""
-
-    def show(self, partial: RenderableType) -> None:
-        """Ignore it."""
-
-    def say(self, text: str) -> None:
-        """Ignore it."""
-
-    def warn(self, text: str) -> None:
-        """Ignore it."""
-
-
-class Lines(Silent):
-    """Shows warnings, and every half minute how far the run is: for pipes and logs.
+class ConsoleProgress(Progress):
+    """Shows a bar on a terminal; in a pipe warnings, and every half minute how far the run is.
 
     Parameters
     ----------
@@ -75,58 +94,11 @@ class Lines(Silent):
     """
 
     def __init__(self, console: Console) -> None:
-        self.console = console
-        self._doing, self._blocks, self._done = "preparing", 0, 0
-        self._computing = 0.0
-        self._heartbeat = Heartbeat(self._print, self._how_far)
-
-    def __enter__(self) -> Self:
-        self._heartbeat.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._heartbeat.__exit__(kind, error, trace)
-
-    def start(self, blocks: int, reused: int) -> None:
-        """Count from here."""
-        self._doing, self._blocks, self._computing = "", blocks, self._heartbeat.elapsed
-
-    def advance(self) -> None:
-        """Count a block."""
-        self._done += 1
-
-    def say(self, text: str) -> None:
-        """Keep it for the next line."""
-        self._doing = text
-
-    def warn(self, text: str) -> None:
-        """Print a line."""
-        _print_line(self.console, text)
-
-    def _print(self, text: str) -> None:
-        self.console.print(text, markup=False, soft_wrap=True, highlight=False)
-
-    def _how_far(self) -> str:
-        if self._doing:
-            return self._doing
-        left = ""
-        if self._done:
-            seconds = (self._heartbeat.elapsed - self._computing) / self._done * (self._blocks - self._done)
-            left = f", about {duration_text(seconds)} left"
-        return f"{self._done} of {self._blocks} blocks{left}{_longest()}"
-
-
-class Bar:
-    """A bar with blocks done and the estimated time of arrival, on a terminal."""
-
-    def __init__(self, console: Console) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
 
         self.console = console
-        self.bars = Bars(
+        self._bars = Bars(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -135,55 +107,59 @@ class Bar:
             TextColumn("left"),
             TimeRemainingColumn(),
             console=console,
+            disable=not console.is_terminal,
         )
-        self.task = self.bars.add_task("preparing", total=None)
-        self._heartbeat = Heartbeat(self._name, _longest)
+        self._bar = self._bars.add_task("preparing", total=None)
+        self._doing, self._blocks, self._done, self._computing = "preparing", 0, 0, 0.0
+        self._heartbeat = Heartbeat(self.warn, self._long if console.is_terminal else self._how_far)
 
     def __enter__(self) -> Self:
-        self.bars.start()
+        self._bars.start()
         self._heartbeat.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._heartbeat.__exit__(kind, error, trace)
-        self.bars.stop()
-
-    def _name(self, text: str) -> None:
-        """Print above the bar what has been running for long."""
-        if _longest():
-            self.warn(text.replace(": ; ", ": "))
+    def __exit__(self, *_: object) -> None:
+        self._heartbeat.__exit__()
+        self._bars.stop()
 
     def start(self, blocks: int, reused: int) -> None:
-        """Set the bar to `blocks`."""
-        self.bars.update(self.task, description="blocks", total=blocks)
-        if reused:
+        """Count from here."""
+        self._doing, self._blocks, self._computing = "", blocks, self._heartbeat.elapsed
+        self._bars.update(self._bar, description="blocks", total=blocks)
+        if reused and self.console.is_terminal:
             self.console.print(f"{reused} blocks reused from an earlier run")
 
     def advance(self) -> None:
-        """Move the bar."""
-        self.bars.advance(self.task)
+        """Count a block."""
+        self._done += 1
+        self._bars.advance(self._bar)
 
     def show(self, partial: RenderableType) -> None:
         """Print the partial leaderboard above the bar."""
-        self.console.print(partial)
+        if self.console.is_terminal:
+            self.console.print(partial)
 
     def say(self, text: str) -> None:
-        """Rename the bar."""
-        self.bars.update(self.task, description=text)
+        """Rename the bar, and keep it for the next line."""
+        self._doing = text
+        self._bars.update(self._bar, description=text)
 
     def warn(self, text: str) -> None:
-        """Print a line above the bar."""
-        _print_line(self.console, text)
+        """Print a line, above the bar."""
+        self.console.print(text, style="yellow", markup=False, soft_wrap=not self.console.is_terminal, highlight=False)
 
+    def _how_far(self) -> str:
+        if self._doing:
+            return self._doing
+        left = ""
+        if self._done:
+            seconds = (self._heartbeat.elapsed - self._computing) / self._done * (self._blocks - self._done)
+            left = f", about {duration_text(seconds)} left"
+        return "; ".join(filter(None, [f"{self._done} of {self._blocks} blocks{left}", self._long()]))
 
-def _longest() -> str:
-    from rankbench.runner.processes import longest_running
+    def _long(self) -> str:
+        """Name what has been running for long."""
+        from rankbench.runner.processes import longest_running
 
-    longest = longest_running()
-    return f"; running {longest}" if longest else ""
-
-
-def _print_line(console: Console, text: str) -> None:
-    console.print(text, style="yellow", markup=False, soft_wrap=not console.is_terminal, highlight=False)
+        longest = longest_running()
+        return f"running {longest}" if longest else ""

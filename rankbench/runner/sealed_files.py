@@ -13,9 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, TypeAlias
-
-from rankbench.scratch import scratch
 
 __all__ = ["CopiedFile", "FileForProcesses", "OpenedFile", "SealedFile", "file_for_processes"]
 
@@ -91,8 +91,8 @@ class CopiedFile(FileForProcesses):
     @contextmanager
     def open_for_process(self) -> Iterator[OpenedFile]:
         """Write a file and give it; it is removed afterwards."""
-        with scratch() as folder:
-            path = folder / "given"
+        with TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as folder:
+            path = Path(folder) / "given"
             with path.open("wb") as file:
                 self._write(file)
             yield OpenedFile(str(path))

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, get_type_hints
 
 import numpy as np
@@ -20,7 +21,6 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import Prepared
 from rankbench.plugin.manager import component_class, names
 from rankbench.runner.prepare import dataset_of, protocol_of
-from rankbench.scratch import scratch
 from rankbench.system import give_back
 
 __all__ = ["open_shared", "shared", "spec_of", "write_shared"]
@@ -80,8 +80,8 @@ def shared(sources: list[Prepared]) -> Iterator[Path]:
     when nobody else holds them. For workers that run no foreign code, while none runs: it could change the file. See
     `rankbench.runner.sealed_files`.
     """
-    with scratch() as folder:
-        path = folder / "shared"
+    with TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "shared"
         with path.open("wb") as file:
             write_shared(sources, file)
         # Not by a loop, whose variable would hold the last source as long as blocks run.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rankbench.errors import StoreError
-from rankbench.scratch import replacement
+from rankbench.system import replacement
 
 __all__ = ["FACTS", "damaged_facts", "replace_file", "write_facts"]
 
@@ -25,9 +25,8 @@ def replace_file(path: Path, data: bytes) -> Path:
 
     The new file has a name that nobody can guess and is opened only if it does not exist,
     so that no link that somebody planted is followed; its permissions are those that the
-    process's umask leaves. Those that a killed process left there are removed. A link to a
-    file at `path` itself is replaced, not followed. What is there and is no file (a device or a
-    pipe, as ``/dev/stdout``, also by a link) is written to.
+    process's umask leaves. A link to a file at `path` itself is replaced, not followed. What
+    is there and is no file (a device or a pipe, as ``/dev/stdout``, also by a link) is written to.
 
     Parameters
     ----------

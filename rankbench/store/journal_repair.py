@@ -10,8 +10,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from rankbench.scratch import replacement
 from rankbench.store.file import TABLES, make_tables
+from rankbench.system import replacement
 
 __all__ = ["copied_journal", "is_sound", "repaired"]
 

@@ -1,4 +1,4 @@
-"""What a killed conversion leaves beside its destination, the next one removes or puts back."""
+"""A folder of shards that a killed conversion was about to replace comes back with the next one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rankbench.data.convert import convert
-from rankbench.scratch import ALIVE, scratch
 
 LOG = "query_id,winner,loser\nq,a,b\nq,b,c\n"
 
@@ -18,36 +17,19 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "log.csv"
 
 
-def dead(folder: Path) -> Path:
-    """Make what a process that was killed leaves: a folder with a file that nobody has locked."""
-    (folder / "spool").mkdir(parents=True)
-    (folder / "spool" / "0.parquet").write_bytes(b"half")
-    (folder / ALIVE).touch()
-    return folder
-
-
 def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
-
-
-def test_work_folders_of_the_dead_are_removed_and_those_of_the_living_kept(tmp_path: Path, log: Path) -> None:
-    dead(tmp_path / ".shards.abcd1234")
-    (tmp_path / ".shards.own").mkdir()
-    with scratch(tmp_path, ".shards.") as living:
-        convert(log, tmp_path / "shards", shards=1)
-        assert names(tmp_path) == {"log.csv", "shards", ".shards.own", living.name}
-    assert names(tmp_path) == {"log.csv", "shards", ".shards.own"}
 
 
 def test_a_folder_that_was_moved_out_of_the_way_comes_back(tmp_path: Path, log: Path) -> None:
     """The process was killed between moving the old folder away and putting the new one in its place."""
     convert(log, tmp_path / "shards", shards=1)
     (tmp_path / "shards").rename(tmp_path / ".shards.abcd1234.replaced")
-    dead(tmp_path / ".shards.abcd1234")
+    (tmp_path / ".shards.abcd1234").mkdir()  # the work of the process, which stays
     (tmp_path / "broken.csv").write_text("query_id,winner,loser\n")
     with pytest.raises(Exception, match="broken"):
         convert(tmp_path / "broken.csv", tmp_path / "shards", shards=1, force=True)
-    assert names(tmp_path) == {"log.csv", "broken.csv", "shards"}
+    assert names(tmp_path) == {"log.csv", "broken.csv", "shards", ".shards.abcd1234"}
     assert (tmp_path / "shards" / "manifest.json").exists()
 
 

@@ -55,7 +55,7 @@ def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, s
     cluster.replace()
     rankbench.run(suite, out=tmp_path / "here")
 
-    class Killer(rankbench.runner.progress.Silent):
+    class Killer(rankbench.runner.progress.Progress):
         """Kills a worker after the first block."""
 
         def advance(self) -> None:

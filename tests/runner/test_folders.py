@@ -16,7 +16,7 @@ from rankbench.cli import main
 from rankbench.counts.log_file import own_log, read_by
 from rankbench.errors import SpecError, StoreError
 from rankbench.runner.prepare import dataset_of
-from rankbench.runner.progress import Silent
+from rankbench.runner.progress import Progress
 
 SUITE = """
 name = "small"
@@ -174,7 +174,7 @@ def test_a_named_data_set_twice_is_refused() -> None:
         planned("paper", dataset=["web10k-like:queries=44,features=12"] * 2)
 
 
-class Warned(Silent):
+class Warned(Progress):
     """Keeps what a run warns of."""
 
     def __init__(self) -> None:

@@ -13,18 +13,17 @@ from sessions import wait_until
 from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.contender import Contender
 from rankbench.kinds.protocol import BlockTask
-from rankbench.runner import executors, heartbeat, processes
-from rankbench.runner.heartbeat import Heartbeat
-from rankbench.runner.progress import Lines
+from rankbench.runner import executors, processes, progress
+from rankbench.runner.progress import ConsoleProgress, Heartbeat
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(heartbeat, "EVERY", 0.02)
+    monkeypatch.setattr(progress, "EVERY", 0.02)
 
 
 def test_half_a_minute_is_the_pace() -> None:
-    assert heartbeat.EVERY == 30
+    assert progress.EVERY == 30
 
 
 def test_a_line_comes_again_and_again_and_then_no_more(quick) -> None:
@@ -63,7 +62,7 @@ def test_nobody_who_reads_is_no_reason_to_fail(quick, error: Exception) -> None:
 
 def test_a_run_in_a_pipe_says_how_many_blocks_are_done(quick) -> None:
     out = io.StringIO()
-    with Lines(Console(file=out, width=200)) as told:
+    with ConsoleProgress(Console(file=out, width=200)) as told:
         wait_until(lambda: re.search(r"^\d+ s: preparing$", out.getvalue(), re.M))
         told.start(4, 2)
         told.advance()
@@ -87,7 +86,7 @@ def test_what_has_been_running_longest_is_named(quick, monkeypatch) -> None:
     monkeypatch.setattr(processes, "_LONG", 0.0)
     out = io.StringIO()
     first, second = tasks_of(("sleeper", "sleeper:width=2"), ("quick",))
-    with Lines(Console(file=out, width=200)) as told:
+    with ConsoleProgress(Console(file=out, width=200)) as told:
         told.start(2, 0)
         processes.begun(first)
         processes.begun(second)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from amounts import part_of
-from sessions import Program, blocks_in, nothing_is_left, session_of, start, wait_until
+from sessions import Program, blocks_in, left_by_kills, nothing_is_left, session_of, start, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -145,21 +145,22 @@ def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: d
 
 
 @pytest.mark.parametrize("sent", part_of([signal.SIGKILL, signal.SIGTERM]))
-def test_what_a_killed_run_leaves_the_next_one_sweeps(
+def test_what_a_killed_run_leaves_disturbs_no_other(
     tmp_path: Path, undisturbed: dict[str, bytes], sent: signal.Signals
 ) -> None:
     program = run(tmp_path, LONG, "--workers", "2")
     wait_until(lambda: workers(program.pid))
-    assert list((tmp_path / "tmp").glob("rankbench-*"))
     program.send_signal(sent)
     program.communicate(timeout=60)
     assert program.returncode == -sent
     wait_until(lambda: not session_of(program.pid), 20)
+    before = left_by_kills(tmp_path)
+    assert before
     again = run(tmp_path, LONG, "--workers", "2")
     _, said = again.communicate(timeout=200)
     assert again.returncode == 0, said
     assert leaderboard(tmp_path) == undisturbed
-    nothing_is_left(tmp_path, again.pid)
+    nothing_is_left(tmp_path, again.pid, before)
 
 
 @pytest.mark.parametrize("hangs", part_of([False, True]))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from rankbench import scratch
+from rankbench import system
 from rankbench.errors import StoreError
 from rankbench.runner.plan import Planned
 from rankbench.runner.record import run_facts
@@ -75,12 +76,26 @@ def test_a_device_that_leads_to_a_file_is_not_replaced(tmp_path: Path, monkeypat
 def test_even_a_guessed_name_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
-    monkeypatch.setattr(scratch.secrets, "token_hex", lambda size: "0")
+    monkeypatch.setattr(system.secrets, "token_hex", lambda size: "0")
     (tmp_path / ".a.0").symlink_to(victim)
     with pytest.raises(FileExistsError):
         replace_file(tmp_path / "a", b"new")
     assert victim.read_bytes() == b"precious"
     assert (tmp_path / ".a.0").is_symlink()
+
+
+def test_many_that_write_to_one_place_at_once(tmp_path: Path) -> None:
+    """What is there in the end is what one of them wrote, whole."""
+    path = tmp_path / "ranking.csv"
+
+    def write(number: int) -> None:
+        for _ in range(100):
+            replace_file(path, b"%d" % number * 1000)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(4)))
+    assert len(set(path.read_bytes())) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["ranking.csv"]
 
 
 def test_what_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:

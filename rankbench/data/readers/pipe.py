@@ -7,11 +7,11 @@ import sys
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 from rankbench.errors import InputError
 from rankbench.resources import GB, free_disk
-from rankbench.scratch import scratch
 
 __all__ = ["piped"]
 
@@ -37,7 +37,8 @@ def piped() -> Path:
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("- is what is piped in, as in `cat votes.csv | rankbench aggregate -`, and nothing is")
     with ExitStack() as kept:
-        path = _filled(kept.enter_context(scratch()) / "stdin", sys.stdin.buffer)
+        folder = kept.enter_context(TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True))
+        path = _filled(Path(folder) / "stdin", sys.stdin.buffer)
         atexit.register(kept.pop_all().close)
     return path
 

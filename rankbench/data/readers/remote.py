@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.table_check import UNREADABLE
-from rankbench.scratch import scratch
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,7 +82,8 @@ def fetched(text: str) -> Path:
     raw, _ = _raw(text)
     kept = ExitStack()
     atexit.register(kept.close)
-    path = kept.enter_context(scratch()) / "fetched.parquet"
+    folder = kept.enter_context(TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True))
+    path = Path(folder) / "fetched.parquet"
     with _named(text):
         raw.sink_parquet(path, maintain_order=True)
     return path
