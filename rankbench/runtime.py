@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import atexit
 import functools
+import importlib.machinery
 import os
-import re
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from rankbench.compiled import private, prune, sealed_cache, untrusted
-from rankbench.digest import cpu_class, machine_code_name, plugins_digest
-from rankbench.errors import InputError
-from rankbench.text import one_line
+from rankbench.digest import PACKAGE, compiled_digest
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "available_cores",
     "cache_root",
-    "check_variables",
-    "cpu_class",
     "numba_cache",
     "one_blas_thread",
     "settle_blas",
@@ -38,97 +36,51 @@ AVX512 = frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
 
 STALE_DAYS = 14
 
+CACHING = "numba.core.caching"
+
+INSTALLED = "machine_code"
+"""Folder of the package that only an installation makes; a checkout has none."""
+
 
 def settle_runtime() -> None:
-    """Settle BLAS threads and numba's cache folder; what the user has set stays, but for a folder that is not safe.
+    """Settle BLAS threads and numba's cache folder; what the user has set stays.
 
     Call it before numba is imported; calling it again changes nothing. If numba is
     already there, its configuration is told. `NUMBA_CACHE_DIR` is inherited by worker
     processes, so that all of a run's processes share one folder.
-
-    Raises
-    ------
-    InputError
-        What an environment variable says is no setting.
     """
-    check_variables()
     settle_blas()
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if not chosen or _is_refused(chosen):
+    if not os.environ.get("NUMBA_CACHE_DIR"):
         os.environ["NUMBA_CACHE_DIR"] = str(numba_cache())
-    sealed_cache(plugins_digest, machine_code_name)
-    config = getattr(sys.modules.get("numba"), "config", None)
-    if config is not None and config.CACHE_DIR in ("", chosen):
-        config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
-    _check_numba()
+    numba = sys.modules.get("numba")
+    if CACHING in sys.modules:
+        import rankbench.compiled  # noqa: F401
+    elif not any(isinstance(finder, _CacheFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _CacheFinder())
+    if numba is not None and not numba.config.CACHE_DIR:
+        numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
 
 
-@functools.cache
-def _is_refused(chosen: str) -> bool:
-    """Return whether the folder that ``NUMBA_CACHE_DIR`` names is not used, and say so: once for each."""
-    try:
-        trouble = untrusted(Path(chosen))
-    except OSError as error:
-        trouble = f"it cannot be looked at ({error.strerror})"
-    if trouble:
-        print(
-            f"warning: NUMBA_CACHE_DIR={one_line(chosen)} is not used, as what is compiled there could be another's: "
-            f"{trouble}",
-            file=sys.stderr,
-        )
-    return bool(trouble)
+class _CacheFinder:
+    """Finds numba's module of its cache, once, as Python itself would; `rankbench.compiled` changes it afterwards.
 
-
-def check_variables() -> None:
-    """Refuse what environment variables say that numba, Polars or BLAS would end at, or go on with otherwise.
-
-    Raises
-    ------
-    InputError
-        With the variable, what it says, and what it may say.
+    To import numba at once would cost commands that compute nothing a fifth of a second.
     """
-    for name, value in os.environ.items():
-        if not name.startswith(("MKL_", "NUMBA_", "OMP_", "OPENBLAS_", "POLARS_")):
-            continue
-        for names, pattern, words in _VARIABLES:
-            if re.fullmatch(names, name) and not re.fullmatch(pattern, value, re.ASCII):
-                raise InputError(f"{name}={one_line(value)}: it must be {words}; or unset it")
 
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        if name != CACHING:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
 
-_VARIABLES = (
-    ("POLARS_MAX_THREADS|NUMBA_NUM_THREADS", r"0*[1-9]\d{0,3}", "a whole number from 1 to 9,999"),
-    # Nothing and 0 are as good as not set; OpenMP takes one for each level.
-    ("|".join(BLAS_THREADS), r"(\d{1,4}(,\d{1,4})*)?", "a whole number, at most 9,999"),
-    # Polars panics at others in threads of its own, and may then take a table for an empty one.
-    (r"POLARS_\w+_(COUNT|SIZE|SIZE_BYTES|SIZE_ROWS|LIMIT|BUDGET)", r"0*[1-9]\d{0,17}", "a whole number, 1 or more"),
-    ("NUMBA_CPU_FEATURES", r"([+-][\w.-]+(,[+-][\w.-]+)*)?", "features with + or - before each and commas between"),
-    ("NUMBA_CACHE_LOCATOR_CLASSES", "", "empty: NUMBA_CACHE_DIR names where compiled code is kept"),
-)
-"""Names, what they may say, and that in words."""
+            def executed(module: ModuleType) -> None:
+                execute(module)
+                import rankbench.compiled  # noqa: F401
 
-
-def _check_numba() -> None:
-    """Import numba if it has variables that are seldom set: it warns, with a traceback, of those that it cannot read.
-
-    Raises
-    ------
-    InputError
-        With the variable.
-    """
-    usual = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}
-    if "numba" in sys.modules or all(name in usual for name in os.environ if name.startswith("NUMBA_")):
-        return
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "Environment variable 'NUMBA_", RuntimeWarning)
-        try:
-            import numba  # noqa: F401
-        except RuntimeWarning as warning:
-            name = str(warning).split("'")[1]
-            raise InputError(
-                f"{name}={one_line(os.environ[name])}: numba cannot read it; correct or unset it"
-            ) from warning
+            setattr(spec.loader, "exec_module", executed)  # noqa: B010
+        return spec
 
 
 def settle_blas() -> None:
@@ -203,28 +155,39 @@ def cache_root() -> Path:
 
 
 def numba_cache() -> Path:
-    """Return a writable folder for compiled code that is this user's alone, keyed by the compiled digest.
+    """Return a writable folder of this user for compiled code, keyed by the compiled digest.
 
-    It is made if needed. Where the cache folder cannot be written, or others can write to it (which is said), it is a
-    temporary one, removed when this process ends; where there is none either it is no folder, and nothing is kept.
-    Folders of other digests that no process has used for `STALE_DAYS` days are removed.
+    It is made if needed, with what was compiled when the package was installed. Where the cache folder cannot be
+    written it is a temporary one, removed when this process ends; where there is none either it is no folder, and
+    nothing is kept. Folders of other digests that no process has used for `STALE_DAYS` days are removed.
     """
-    root = Path(os.path.abspath(cache_root()))
-    folder = root / "numba" / machine_code_name()
+    folder = Path(os.path.abspath(cache_root())) / "numba" / compiled_digest()[:16]
     try:
-        if trouble := private(root, folder):
-            print(
-                f"warning: {folder} is not used, as what is compiled there could be another's: {trouble}; "
-                "compiled for this run alone (make it yours alone by chmod 700, or name another with RANKBENCH_CACHE)",
-                file=sys.stderr,
-            )
-            return _temporary()
+        if not folder.is_dir():
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            made = _filled(Path(tempfile.mkdtemp(dir=folder.parent)))
+            try:
+                made.rename(folder)
+            except OSError:  # another process was faster
+                shutil.rmtree(made, ignore_errors=True)
         os.utime(folder)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError:
         return _temporary()
-    prune(folder.parent, keep=folder, days=STALE_DAYS)
+    oldest = time.time() - STALE_DAYS * 86400
+    for other in folder.parent.iterdir():
+        with suppress(OSError):
+            if other != folder and other.stat().st_mtime < oldest:
+                shutil.rmtree(other, ignore_errors=True)
+    return folder
+
+
+def _filled(folder: Path) -> Path:
+    """Copy what was compiled when the package was installed into a new folder."""
+    installed = PACKAGE / INSTALLED / compiled_digest()[:16]
+    if installed.is_dir():
+        shutil.copytree(installed, folder, dirs_exist_ok=True)
+        folder.chmod(0o700)
     return folder
 
 
@@ -232,7 +195,7 @@ def _temporary() -> Path:
     """Return a folder of this process, which is not at a fixed name: anybody may write to /tmp."""
     try:
         folder = tempfile.TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True)
-        return Path(_until_the_end.enter_context(folder))
+        return _filled(Path(_until_the_end.enter_context(folder)))
     except OSError:
         return Path(os.devnull)
 

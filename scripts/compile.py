@@ -14,8 +14,7 @@ def compile_into(folder: Path) -> None:
     """Compile in the user's cache folder, so that the next time compiles only what has changed, and copy from it."""
     from kernels import compile_all, processes
 
-    from rankbench.compiled import is_sealed
-    from rankbench.digest import machine_code_name
+    from rankbench.digest import compiled_digest
     from rankbench.runtime import available_cores, settle_runtime
 
     os.environ.pop("NUMBA_CACHE_DIR", None)  # a folder of the user's choice may hold other code's
@@ -24,10 +23,9 @@ def compile_into(folder: Path) -> None:
     with processes(cores) as pool:
         compile_all(pool, cores)
     for path in sorted(Path(os.environ["NUMBA_CACHE_DIR"]).glob("rankbench*/*.nb[ci]")):
-        if is_sealed(path.name, path.read_bytes()):
-            place = folder / machine_code_name() / path.parent.name
-            place.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, place / path.name)
+        place = folder / compiled_digest()[:16] / path.parent.name
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place / path.name)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Ways in which files of compiled code are damaged, and who may be asked to damage them."""
+"""Ways in which files of compiled code are damaged."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-__all__ = ["DAMAGE", "one_bit", "posix", "root_alone"]
-
-root_alone = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+__all__ = ["DAMAGE", "one_bit"]
 
 
 def flipped(path: Path) -> None:
@@ -25,11 +20,6 @@ def one_bit(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-
-
-def piped(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
 
 
 def folder(path: Path) -> None:
@@ -52,4 +42,4 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     "empty": lambda path: os.truncate(path, 0),
     "others": other,
     "folder": folder,
-} | ({"pipe": piped} if hasattr(os, "mkfifo") else {})
+}

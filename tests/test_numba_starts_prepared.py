@@ -56,8 +56,10 @@ def prepares(path: Path) -> bool:
 COMPILED = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))
-    # To parse all of them would take each worker half a second.
-    if "numba" in path.read_text(encoding="utf-8") and any(name.partition(".")[0] == "numba" for name in imported(path))
+    # `compiled` is imported by the preparation. To parse all files would take each worker half a second.
+    if path != PACKAGE / "compiled.py"
+    and "numba" in path.read_text(encoding="utf-8")
+    and any(name.partition(".")[0] == "numba" for name in imported(path))
 ]
 
 

@@ -72,12 +72,11 @@ class Commands(click.Group):
         """Run the verb; turn what goes wrong on purpose into a message and an exit code."""
         from rankbench.cli.output import say, visible
         from rankbench.errors import RankbenchError
-        from rankbench.runtime import check_variables, settle_blas
+        from rankbench.runtime import settle_blas
 
         if os.environ.get("NO_COLOR"):
             ctx.color = False
         try:
-            check_variables()
             settle_blas()  # before a verb imports NumPy
             with _notes_of_pictures():
                 return super().invoke(ctx)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -11,10 +10,6 @@ from pathlib import Path
 
 import pytest
 from amounts import part_of
-from click.testing import CliRunner
-
-from rankbench.cli import main
-from rankbench.runtime import check_variables
 
 SLOW = "import signal, sys, time; from rankbench.cli import main\n{}\nmain()"
 WAITS = "import rankbench.cli as c, click\n@click.command()\ndef w():\n    print(c.os.getpid(), flush=True); {}\n"
@@ -82,60 +77,6 @@ def test_closed_standard_files(closed: str) -> None:
     assert ended.returncode == (1 if closed == "1" else 0)
     expected = "error: standard output is closed: there is nowhere to print to\n" if closed == "1" else ""
     assert ended.stderr == expected
-
-
-NO_SETTINGS = [
-    *(
-        (name, value)
-        for name in ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS")
-        for value in ("0", "-1", "many", "", "1e9")
-    ),
-    ("NUMBA_NUM_THREADS", "1000000"),
-    ("OMP_NUM_THREADS", "-1"),
-    ("OPENBLAS_NUM_THREADS", "many"),
-    ("MKL_NUM_THREADS", "1.5"),
-    ("NUMBA_CPU_FEATURES", "avx"),
-    ("NUMBA_CACHE_LOCATOR_CLASSES", "x"),
-    ("POLARS_CSV_CHUNK_SIZE", "many"),
-    ("POLARS_ASYNC_THREAD_COUNT", "-1"),
-]
-
-
-@pytest.mark.parametrize(("name", "value"), NO_SETTINGS)
-def test_a_variable_that_a_library_would_end_at_is_named(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(name, value)
-    ended = CliRunner().invoke(main, ["list"])
-    assert ended.exit_code == 2
-    assert re.fullmatch(rf"error: {name}={re.escape(value)}: it must be .*; or unset it\n", ended.stderr)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("OMP_NUM_THREADS", "4,2"), ("OPENBLAS_NUM_THREADS", "0"), ("MKL_NUM_THREADS", ""), ("NUMBA_NUM_THREADS", "3")],
-)
-def test_variables_that_say_something_stay(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, value)
-    check_variables()
-
-
-@pytest.mark.parametrize(
-    "said",
-    part_of(["NUMBA_NUM_THREADS=0", "NUMBA_OPT=7", "NUMBA_BOUNDSCHECK=x", "NUMBA_CPU_FEATURES=x", "NUMBA_OPT=3"], 5),
-)
-def test_variables_that_numba_cannot_read(tmp_path: Path, said: str) -> None:
-    (tmp_path / "votes.csv").write_text("winner,loser\na,b\nb,c\nc,a\n")
-    ended = subprocess.run(
-        [sys.executable, "-c", "from rankbench.cli import main; main()", "aggregate", str(tmp_path / "votes.csv")],
-        env=os.environ | dict([said.split("=")]),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == (0 if said == "NUMBA_OPT=3" else 2), ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert said == "NUMBA_OPT=3" or ended.stderr.startswith(f"error: {said}: ")
 
 
 def test_words_that_the_locale_cannot_print_end_nothing() -> None:
