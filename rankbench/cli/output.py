@@ -164,9 +164,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
     for row in cells:
         table.add_row(*map(Text, row))
     with console.capture() as captured:
+        if title:
+            console.print(Text(visible(title)))
         console.print(table)
-    if title:
-        echo(visible(title))
     echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 

@@ -29,7 +29,6 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "one endless line": ("a.csv", VOTES + b"a" * (65 << 20), "a.csv:2: the line is longer than 64 MB"),
     "one endless line, NDJSON": ("a.ndjson", b'{"winner": "' + b"a" * (65 << 20), "a.ndjson:1: the line is longer"),
     "a negative weight": ("a.csv", WEIGHTED + b"a,b,1\nb,a,-2\n", "a.csv:3 [weight]: weight '-2' is not positive"),
-    "a weight of zero": ("a.csv", WEIGHTED + b"a,b,1\nb,a,0\n", "a.csv:3 [weight]: weight '0' is not positive"),
     "a weight that is NaN": ("a.csv", WEIGHTED + b"a,b,1\nb,a,nan\n", "a.csv:3 [weight]: weight 'nan' is not"),
     "a weight that is infinite": ("a.csv", WEIGHTED + b"a,b,1\nb,a,inf\n", "a.csv:3 [weight]: weight 'inf' is not"),
     "a weight that is a word": ("a.csv", WEIGHTED + b"a,b,1\nb,a,much\n", "a.csv:3 [weight]: 'much' is not a number"),

@@ -134,8 +134,7 @@ class ComparisonsCheck(TableCheck):
         if "margin" in names:
             return f"{{}} is no number that says by how much the left won; {more}"
         said = "--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean"
-        # What no row can do without is not to be left out.
-        more = f"{said}, {more}" if unknown.null_count() else said
+        more = f"{said}, {more}"
         if "left_word" in names:
             return f"{{}} is none of the words that were said; {more}"
         what = "sides" if "side" in names else "items"
