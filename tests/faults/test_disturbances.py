@@ -18,7 +18,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from amounts import is_full
 from disturbed import SUITE, contents, killed_after, reported
 from sessions import blocks_in, ended, left_by_kills, nothing_is_left, session_of, start, stopped, wait_until
 
@@ -161,20 +160,30 @@ main()
 
 
 def test_a_conversion_that_is_killed_before_each_of_its_changes(tmp_path: Path, quick: Undisturbed) -> None:
-    """Whatever is made, moved or removed: the next conversion ends in the same files, and leaves no other."""
-    for change in range(0, 1000, 1 if is_full() else 6):
+    """Whatever is made, moved or removed: no folder is half there, and the next conversion ends in the same files."""
+    old = tmp_path / "old"
+    quick.prepare("convert", old)
+    code, said = ended(start(old, *quick.command("convert", old), "--shards", "2"))
+    assert code == 0, said
+    whole, stood = {"old": written(old), "none": {}, "new": quick.made("convert")}, list[str]()
+    for change in range(1000):
         place = tmp_path / str(change)
-        quick.prepare("convert", place)
+        shutil.copytree(old, place)
         more = {"CHANGES": str(change), "PLACE": str(place / "made")}
         program = start(place, *quick.command("convert", place), code=BEFORE_CHANGING, **more)
         code, said = ended(program)
         wait_until(lambda session=program.pid: not session_of(session))  # type: ignore[misc]
+        shards = {name: of for name, of in contents(place / "made").items() if name.startswith("shards/")}
+        (stands,) = (name for name, files in whole.items() if files == shards)
+        stood.append(stands)
         if not code:
             break
         assert code == -signal.SIGKILL, said
         goes_well(quick, place, "convert")
+        assert not list(place.glob("made/.*.replaced"))
         shutil.rmtree(place)
-    assert 6 <= change < 999
+    # The old folder is moved away, then the new one takes its place: killed before both moves, and not any more.
+    assert list(dict.fromkeys(stood)) == ["old", "none", "new"]
 
 
 @pytest.mark.long
