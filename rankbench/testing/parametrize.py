@@ -69,6 +69,8 @@ def _call(subject: Any, check: Any, expected: str | None) -> Callable[[], None]:
         import pytest
 
         result, error = check_and_error(subject, check, expected)
+        if isinstance(error, pytest.exit.Exception):
+            raise error  # who quits a debugger means the session
         if result.status == "skipped":
             pytest.skip(result.reason)
         if result.status == "expected":

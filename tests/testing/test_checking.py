@@ -143,6 +143,22 @@ def test_a_failing_test_is_raised_from_what_the_component_raised_and_a_debugger_
     assert raised.traceback[-1].frame.f_locals["self"] == Raises()
 
 
+class Debugged(Sound):
+    """Quits the debugger of pytest."""
+
+    name = "debugged"
+
+    def features(self, x):
+        pytest.exit("Quitting debugger")
+
+
+def test_who_quits_a_debugger_ends_the_session_instead_of_one_check():
+    calls = {parameter.id: parameter.values[0] for parameter in parametrize_with_checks([Debugged()]).args[1]}
+    for name in ("same-input-same-result", "edge-cases"):
+        with pytest.raises(pytest.exit.Exception, match="Quitting debugger"):
+            calls[f"model-debugged-{name}"]()
+
+
 def test_guards_notice_writes_on_either_side():
     for at in (-1, 5):
         guarded = Guarded()
