@@ -8,7 +8,7 @@ judged. The runner does the rest: it plans the blocks (n, repetition), hands eac
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -126,6 +126,10 @@ class Prepared:
     @property
     def simulated(self) -> bool:
         """Whether nobody ever judged anything."""
+    def sizes(self, declared: Sequence[int]) -> dict[int, int]:
+        """Return the suite's n by what stands for it; the last n where few judgments make several n one."""
+        return {self.scaled(n): n for n in declared}
+
         return self.protocol.simulated if self.dataset is None else self.dataset.simulated
 
     def assumptions(self) -> list[str]:

@@ -110,6 +110,7 @@ def make_plan(
     for experiment, found_there in zip(experiments, checked, strict=True):
         source = source_index[experiment.name]
         prepared = sources[source]
+        sizes = prepared.sizes(experiment.n)
         competing, metrics, losses = found_there
         components[source, metrics] = losses
         for order, entry in enumerate(experiment.contenders):
@@ -121,8 +122,8 @@ def make_plan(
                 plugins |= theirs
                 codes = [code, *([name, plugin_digest(name)] for name in sorted(theirs))]
                 config = _config(entry, found)
-                for declared in entry.n or experiment.n:
-                    scaled = prepared.scaled(declared)
+                for scaled in prepared.sizes(entry.n or experiment.n):
+                    declared = sizes[scaled]
                     for repetition in range(prepared.repetitions(scaled, experiment.repetitions)):
                         data = str(prepared.dataset) if prepared.dataset else ""
                         key = BlockKey(str(prepared.protocol), data, scaled, repetition, suite.seed)
@@ -163,8 +164,8 @@ def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[o
     cells = 0
     for experiment, prepared, competing in chosen:
         for entry, found in zip(experiment.contenders, competing, strict=True):
-            for n in entry.n or experiment.n:
-                cells += len(found) * prepared.repetitions(prepared.scaled(n), experiment.repetitions)
+            for n in prepared.sizes(entry.n or experiment.n):
+                cells += len(found) * prepared.repetitions(n, experiment.repetitions)
     if cells > MOST_CELLS:
         raise SpecError(
             f"the experiments have {cells:,} cells (contenders by n by repetitions), more than {MOST_CELLS:,}; take "

@@ -131,7 +131,7 @@ def run_facts(
         ],
         "made_by": made_by,
         "repetitions": {e.name: planned[e.name] for e in plan.suite.experiments},
-        "n": {e.name: [made.sources[made.source_index[e.name]].scaled(n) for n in e.n] for e in plan.suite.experiments},
+        "n": {e.name: list(made.sources[made.source_index[e.name]].sizes(e.n)) for e in plan.suite.experiments},
         "blocks": {"computed": computed, "reused": len(plan.tasks) - computed},
         "workers": workers,
         "seconds": {name: round(value, 2) for name, value in seconds.items()},
