@@ -146,7 +146,9 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str,
         return "time", ()
     decisive = int(votes.decisive().sum())
     if decisive < FOLDS:
-        raise SpecError(f"the log has {decisive} decisive votes: too few for {FOLDS} folds")
+        raise SpecError(
+            f"the log has {decisive} decisive vote{'s' * (decisive != 1)}: {FOLDS} folds need {FOLDS} or more, one each"
+        )
     notes = []
     if wanted == "judge":
         why = _few_judges(votes)

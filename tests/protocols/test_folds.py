@@ -156,7 +156,7 @@ def test_what_is_held_out_is_decided_by_what_the_log_has(log: Votes, grouping: s
 @pytest.mark.parametrize(
     ("log", "wanted", "said"),
     [
-        (replace(votes(), ties=np.arange(300) > 3), "judge", "4 decisive votes: too few"),
+        (replace(votes(), ties=np.arange(300) > 3), "judge", "4 decisive votes: 5 folds need 5 or more"),
         (replace(votes(), groups=np.zeros(300, np.int32)), "pair", "fewer than 5 pairs"),
         (replace(votes(), times=np.arange(300), ties=np.arange(300) > 200), "time", "in the order of time"),
     ],
