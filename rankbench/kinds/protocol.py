@@ -90,6 +90,8 @@ class Prepared:
     fixed : int or None
         There are so many repetitions, each of them another part of the design: the plan has
         neither more nor fewer, however many are asked for.
+    unused : tuple of str
+        Sentences about judgments of the data that no contender gets; a run ends with them, and they are notes too.
     """
 
     protocol: Protocol
@@ -104,6 +106,7 @@ class Prepared:
     metrics: tuple[Metric, ...] = ()
     pool: int | None = None
     fixed: int | None = None
+    unused: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.splits:
@@ -123,13 +126,13 @@ class Prepared:
         """Return the number of judgments that stands for the suite's n."""
         return max(1, round(n * self.scale))
 
-    @property
-    def simulated(self) -> bool:
-        """Whether nobody ever judged anything."""
     def sizes(self, declared: Sequence[int]) -> dict[int, int]:
         """Return the suite's n by what stands for it; the last n where few judgments make several n one."""
         return {self.scaled(n): n for n in declared}
 
+    @property
+    def simulated(self) -> bool:
+        """Whether nobody ever judged anything."""
         return self.protocol.simulated if self.dataset is None else self.dataset.simulated
 
     def assumptions(self) -> list[str]:

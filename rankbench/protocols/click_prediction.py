@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.data.tables.selections.load import SelectionLog, load_selections, take_selections
-from rankbench.data.tables.selections.several_clicks import OffList, Several
+from rankbench.data.tables.selections.several_clicks import OffList, Several, count_clicks
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.guard import ContenderFailed, failed, guarded
@@ -26,6 +27,8 @@ from rankbench.returned import returned_numbers
 from rankbench.seeds import block_entropy, draw_entropy
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankbench.component import Component
     from rankbench.kinds.dataset import Dataset
 
@@ -116,9 +119,24 @@ class ClickPrediction(Protocol):
         unchanged(dataset, fingerprint)
         parts = set(table["part"]) if "part" in table.columns else set()
         log = load_selections(table.lazy(), several=self.several, off_list=self.off_list)
-        if {"train", "test"} <= parts:
-            return self._published(dataset, fingerprint, log)
-        return self._split_anew(dataset, fingerprint, log)
+        made = self._published if {"train", "test"} <= parts else self._split_anew
+        return replace(made(dataset, fingerprint, log), unused=self._unused(table, log))
+
+    def _unused(self, table: pl.DataFrame, log: SelectionLog) -> tuple[str, ...]:
+        """Return how many clicks of a log no contender gets."""
+        shown, outside, again = count_clicks(table)
+        beyond = shown - int(log.selections.clicked.sum())
+        unused = {
+            f"of sessions with several clicks (several={self.several})": beyond,
+            "outside of the shown list": 0 if self.off_list == "no-click" else outside,
+            "on what a session had clicked before": again,
+        }
+        said = ", ".join(f"{count:,} {where}" for where, count in unused.items() if count)
+        if not said:
+            return ()
+        more = " rankbench aggregate --method coec uses every click on a shown list." if beyond else ""
+        left, total = sum(unused.values()), shown + outside + again
+        return (f"{self.name} does not use {left:,} of {total:,} clicks: {said}.{more}",)
 
     def _published(self, dataset: Dataset, fingerprint: str, log: SelectionLog) -> Prepared:
         """Keep to the parts of a log: its queries are judged."""
@@ -126,7 +144,11 @@ class ClickPrediction(Protocol):
             np.flatnonzero(log.part == log.parts.index(name)) if name in log.parts else np.zeros(0, np.int64)
             for name in ("train", "test")
         )
-        _check_sizes(dataset, len(train), len(test))
+        if not len(train) or not len(test):
+            raise InputError(
+                f"data set {dataset!s} has {len(train)} training and {len(test)} held-out sessions; one of each is "
+                "needed"
+            )
         held = take_selections(log.selections, test)
         judged = np.flatnonzero(held.counts)
         notes = [
@@ -160,7 +182,12 @@ class ClickPrediction(Protocol):
         _, session = np.unique(log.rows, return_inverse=True)
         sessions = int(session.max()) + 1
         held = round(self.heldout * sessions)
-        _check_sizes(dataset, sessions - held, held)
+        if not 0 < held < sessions:
+            fewest = next(n for n in count(2) if 0 < round(self.heldout * n) < n)
+            raise InputError(
+                f"data set {dataset!s} has {sessions:,} session{'s' * (sessions != 1)}: to hold out a share "
+                f"{self.heldout:g} of them and to train on the others, {self.name} needs {fewest:,} or more"
+            )
         notes = (
             f"Every repetition holds out {held:,} of {sessions:,} sessions of {_queries(len(log))}, drawn anew, and "
             f"trains on n of the other {sessions - held:,}.",
@@ -269,13 +296,6 @@ def _arrays(selections: Selections) -> dict[str, NDArray[np.generic]]:
 
 def _selections(prepared: Prepared, part: str) -> Selections:
     return Selections(*(prepared.arrays[f"{part}.{name}"] for name in ("offsets", "starts", "items", "clicked")))
-
-
-def _check_sizes(dataset: Dataset, train: int, test: int) -> None:
-    if not train or not test:
-        raise InputError(
-            f"data set {dataset!s} has {train} training and {test} held-out sessions; one of each is needed"
-        )
 
 
 def _parts(prepared: Prepared, seed: int, repetition: int) -> tuple[Selections, Selections, NDArray[np.int64] | None]:

@@ -14,6 +14,7 @@ from rankbench.counts.units import Units, units_of_lists, units_of_voters
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.orders.load import load_orders
 from rankbench.data.tables.selections.load import load_selections, take_selections
+from rankbench.data.tables.selections.several_clicks import count_clicks
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.queries import Orders, Selections, Unranked
@@ -210,13 +211,9 @@ def load_sessions(frame: pl.LazyFrame) -> Sessions:
     InputError
         No rows.
     """
-    import polars as pl
-
     table = frame.collect(engine="streaming")
     log = load_selections(table.lazy())
-    clicks = table.select("clicked", size=pl.col("shown").list.len()).explode("clicked", empty_as_null=False)
-    off_list = clicks.filter(pl.col("clicked") > pl.col("size")).height
-    repeated = clicks.height - off_list - int(log.selections.clicked.sum())
+    _, off_list, repeated = count_clicks(table)
     return Sessions(log.items, log.selections, off_list=off_list, repeated=repeated)
 
 

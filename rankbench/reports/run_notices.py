@@ -1,4 +1,4 @@
-"""What the end of a run has to say beside its results: who has none, and who is missing from a figure."""
+"""What the end of a run has to say beside its results: who has none, who is missing from a figure, what is unused."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ MOST_NAMED = 5
 
 
 class Notice(NamedTuple):
-    """A sentence about contenders that are not where a reader may look for them, or about a file that is damaged.
+    """A sentence about contenders that are not where a reader may look for them, unused data or a damaged file.
 
     Attributes
     ----------
-    kind : {"skipped", "diverged", "failed", "left out", "damaged"}
+    kind : {"skipped", "diverged", "failed", "left out", "damaged", "unused"}
     text : str
         Who, where and why, in one line, the reason as it was given.
     trace : str
         The traceback of what was raised, if something was and this machine ran it.
     """
 
-    kind: Literal["skipped", "diverged", "failed", "left out", "damaged"]
+    kind: Literal["skipped", "diverged", "failed", "left out", "damaged", "unused"]
     text: str
     trace: str = ""
 
 
 def notices(analysis: Analysis) -> list[Notice]:
-    """Return what was skipped, diverged, failed, or was left out of a figure that should show it.
+    """Return what was skipped, diverged, failed, was left out of a figure that should show it, or is unused.
 
     A contender that has no numbers is named once with its reason, not again for every figure; one
     that the suite's figure does not ask for is named under the figure alone.
     """
-    return [*_without_numbers(analysis), *_not_drawn(analysis)]
+    unused = dict.fromkeys(text for section in analysis.sections for text in section.sampler.source.unused)
+    return [*_without_numbers(analysis), *_not_drawn(analysis), *(Notice("unused", text) for text in unused)]
 
 
 def _without_numbers(analysis: Analysis) -> list[Notice]:

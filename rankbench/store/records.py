@@ -66,7 +66,9 @@ class SourceRecord(BaseModel):
     simulated : bool
         Whether the data are; the leaderboard then says so first, with `assumptions`.
     notes : tuple of str
-        What was changed on the way, as in a scaled number of queries or judgments.
+        What was changed on the way, as in a scaled number of queries or judgments; `unused` among it.
+    unused : tuple of str
+        Sentences about judgments of the data that no contender got.
     splits : dict of Split to str
         Title of each split that has units.
     units : dict of Split to list of str
@@ -100,6 +102,7 @@ class SourceRecord(BaseModel):
     simulated: bool = False
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
     splits: dict[Split, str]
     units: dict[Split, list[str]]
     counts: str = "judgments"

@@ -1,3 +1,4 @@
+import json
 import math
 import os
 import pickle
@@ -10,6 +11,7 @@ import pytest
 from click_blocks import execute
 
 import rankbench
+from rankbench import api
 from rankbench.aggregators import Borda, Cascade, ClickModel, SelectionAggregator
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.data.tables.selections.load import load_selections, take_selections
@@ -22,6 +24,7 @@ from rankbench.kinds.guard import ContenderFailed
 from rankbench.kinds.queries import Selections
 from rankbench.plugin import manager
 from rankbench.protocols.click_prediction import METRIC, ClickPrediction, _held, _parts, click_log_loss
+from rankbench.reports.run_notices import Notice
 
 DATASET = CascadeClicks(queries=6, items=8, shown=5, sessions=4000)
 
@@ -213,10 +216,54 @@ def test_a_split_session_stays_on_one_side(monkeypatch):
     assert reduce_clicks(Log().scan().collect(), "each").height == 120
 
 
-def test_too_few_sessions(monkeypatch):
-    monkeypatch.setattr(Log, "rows", Log.rows[:1])
-    with pytest.raises(InputError, match="one of each is needed"):
-        ClickPrediction().prepare(Log(parts=False), 1)
+@pytest.mark.parametrize(("heldout", "fewest"), [(0.25, 3), (0.75, 3), (0.1, 6), (0.99, 51)])
+def test_too_few_sessions(monkeypatch, heldout, fewest):
+    rows = [("q", str(i), ["a", "b"], [1], "train") for i in range(fewest)]
+    monkeypatch.setattr(Log, "rows", rows)
+    assert ClickPrediction(heldout=heldout).prepare(Log(parts=False), 1)
+    monkeypatch.setattr(Log, "rows", rows[:-1])
+    with pytest.raises(InputError, match=f"needs {fewest} or more"):
+        ClickPrediction(heldout=heldout).prepare(Log(parts=False), 1)
+
+
+@pytest.mark.parametrize("sessions", [3, 4, 5, 11])
+def test_n_that_few_sessions_make_one_are_run_once(monkeypatch, tmp_path, sessions):
+    rows = [("q", str(i), ["a", "b"], [1 + i % 2], "") for i in range(sessions)]
+    monkeypatch.setattr(Log, "rows", rows)
+    results = rankbench.run("own-clicks", dataset=Log(parts=False), reps=2, out=tmp_path)
+    training = sessions - round(sessions / 4)
+    sizes = sorted({max(1, round(training * share)) for share in (1 / 16, 1 / 4, 1)})
+    assert sorted(results.leaderboard["n"].unique()) == sizes
+    assert json.loads((tmp_path / "run.json").read_text())["n"] == {"prediction": sizes}
+    # The largest n keeps the suite's own: claims and figures are about that.
+    members = api.planned("own-clicks", dataset=Log(parts=False), reps=2).plan.members
+    assert {member.n_declared for member in members if member.n == training} == {32_000}
+
+
+@pytest.mark.parametrize(
+    ("policies", "words"),
+    [
+        # Of 10 clicks two are off the list and one is on what its session had clicked before.
+        ({}, ["6 of 10 clicks", "3 of sessions with several clicks (several=first)", "2 outside", "1 on what", "coec"]),
+        ({"several": "drop"}, ["8 of 10 clicks", "5 of sessions with several clicks (several=drop)"]),
+        ({"several": "each"}, ["3 of 10 clicks: 2 outside of the shown list, 1 on what a session had clicked before."]),
+        ({"off_list": "no-click"}, ["5 of 10 clicks: 4 of sessions with several", "1 on what"]),
+    ],
+)
+def test_clicks_that_nobody_gets_are_counted(monkeypatch, tmp_path, policies, words):
+    clicks = [[1, 2, 3], [2, 1, 2], [4], [4, 1], [], [3]]
+    monkeypatch.setattr(Log, "rows", [("q", str(i), ["a", "b", "c"], one, "") for i, one in enumerate(clicks)])
+    (text,) = ClickPrediction(**policies).prepare(Log(parts=False), 1).unused
+    assert all(word in text for word in words)
+    assert ("coec" in text) == ("several clicks" in text)
+    if not policies:
+        results = rankbench.run("own-clicks", dataset=Log(parts=False), reps=2, out=tmp_path)
+        assert Notice("unused", text) in results.notices
+        assert f"- {text}" in (tmp_path / "leaderboard.md").read_text()
+
+
+def test_one_click_a_session_leaves_none_out():
+    assert ClickPrediction().prepare(DATASET, 1).unused == ()
 
 
 def test_contenders_get_the_block_and_are_judged_on_the_rest():

@@ -14,7 +14,7 @@ from rankbench.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["OffList", "Several", "reduce_clicks"]
+__all__ = ["OffList", "Several", "count_clicks", "reduce_clicks"]
 
 Several: TypeAlias = Literal["all", "first", "last", "each", "drop"]
 """Policies for sessions with clicks on several positions.
@@ -94,3 +94,20 @@ def reduce_clicks(frame: pl.DataFrame, several: Several = "all", off_list: OffLi
         clicked=lists.otherwise(click if several != "each" else click.reshape((-1, 1)).arr.to_list()),
         session_id=pl.when((pl.col("_of") > 1).fill_null(False)).then(split).otherwise("session_id"),
     ).select(frame.columns)
+
+
+def count_clicks(frame: pl.DataFrame) -> tuple[int, int, int]:
+    """Return the numbers of clicks on items shown, outside of the list, and on what a session had clicked before.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Selections in the schema of `rankbench.data.tables`.
+    """
+    import polars as pl
+
+    rows = frame.select("clicked", _size=pl.col("shown").list.len()).with_row_index("_row")
+    clicks = rows.explode("clicked", empty_as_null=False)
+    shown = clicks.filter(pl.col("clicked") <= pl.col("_size"))
+    distinct = shown.select("_row", "clicked").n_unique()
+    return distinct, clicks.height - shown.height, shown.height - distinct
