@@ -16,6 +16,8 @@ from rankbench.text import short_repr
 __all__ = [
     "BOOLEANS",
     "EXACT_BELOW",
+    "FIRST_NAMES",
+    "FLOAT_NAME",
     "LONGEST_NAME",
     "MISSING",
     "NAMELESS",
@@ -139,6 +141,7 @@ class TableCheck:
 
     def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
         self.raw, self.path, self.rows, self.schema = raw, raw.path, 0, schema
+        self.whole: dict[str, bool] = {}
 
     def feed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the batch in the schema."""
@@ -189,7 +192,19 @@ class TableCheck:
         if dtype == pl.String:
             self.refuse((result == "").fill_null(False), column, NAMELESS)
             self.refuse(too_long(result), column, TOO_LONG)
+            if not column.dtype.is_integer():
+                self.refuse(self.late_floats(result), column, LATE_FLOAT)
         return result
+
+    def late_floats(self, names: pl.Series) -> pl.Series:
+        """Return which names are floats, as ``4.0``, where the first rows of all hold whole numbers without a point."""
+        first = names.head(max(FIRST_NAMES - self.rows, 0)).drop_nulls().str.contains(r"^-?\d+$")
+        if len(first):
+            self.whole[names.name] = self.whole.get(names.name, True) and first.all()
+        late = names.str.contains(".", literal=True).fill_null(False)
+        if not (self.whole.get(names.name) and late.any()):
+            return late & False
+        return names.str.contains(FLOAT_NAME).fill_null(False)
 
     def whole_lists(self, column: pl.Series) -> pl.Series:
         """Return lists of floats, or of lists of them, as lists of whole numbers."""
@@ -229,6 +244,17 @@ EXACT_BELOW = 2.0**53
 """A float from here on may stand for several whole numbers; one of 32 bits from 2^24 on."""
 
 NOT_WHOLE = "names must be texts or whole numbers; large ones are exact as texts or integers, not as floats"
+
+FIRST_NAMES = 1_000
+"""Rows that tell whole numbers from other names, and floats from whole numbers: a log is not read twice for it."""
+
+FLOAT_NAME = r"^(-?\d{1,15})\.0*$"
+"""A whole number that some program took for a float; one of more digits may stand for several."""
+
+LATE_FLOAT = (
+    f"{{}} stands after {FIRST_NAMES:,} rows of whole numbers without a point, and would be another name than the "
+    "number without one: write this column's names in one way"
+)
 
 TOO_LONG = f"the name {{}} is longer than {LONGEST_NAME:,} characters; is it the right column?"
 

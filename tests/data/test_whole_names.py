@@ -165,3 +165,62 @@ def test_other_tables_have_ids_of_floats_too(tmp_path: Path) -> None:
     for ranking in ([[1.0, 2.5]], ["[1.0, 2.5]"], [[2.0**53]]):
         with pytest.raises(InputError, match=r"no name|not a name"):
             scan({"ranking": ranking}).collect()
+
+
+VERSIONS = {"winner": ["3.5", "4.0", "4.0"], "loser": ["4.0", "3.5", "5.0"]}
+NUMBERS = {"winner": ["5.0", "4.0"], "loser": ["4.0", "5.0"]}
+
+
+def parts(folder: Path, *files: dict[str, list[str]], write: Callable[[pl.DataFrame, Path], object] = csv) -> Path:
+    folder.mkdir()
+    for number, columns in enumerate(files):
+        path = write(pl.DataFrame(columns), folder)
+        assert isinstance(path, Path)
+        path.rename(folder / f"{number}{path.suffix}")
+    return folder
+
+
+@pytest.mark.parametrize("write", [csv, array, lines])
+@pytest.mark.parametrize("files", [(VERSIONS, NUMBERS), (NUMBERS, VERSIONS)])
+def test_parts_that_disagree_about_names_are_refused(
+    tmp_path: Path, files: tuple[dict[str, list[str]], ...], write: Callable[[pl.DataFrame, Path], object]
+) -> None:
+    with pytest.raises(InputError, match="write the names of this column in one way in all files") as error:
+        scan(parts(tmp_path / "parts", *files, write=write))
+    ending = {csv: "csv", array: "json", lines: "jsonl"}[write]
+    names = [str(tmp_path / "parts" / f"{number}.{ending}") for number in (0, 1)]
+    assert all(name in error.value.message for name in names)
+    assert error.value.message.index(names[files.index(NUMBERS)]) < error.value.message.index(
+        names[files.index(VERSIONS)]
+    )
+    assert error.value.column in ("winner", "loser")
+
+
+def test_parts_that_agree_about_names_are_one_log(tmp_path: Path) -> None:
+    whole = {"winner": ["4"], "loser": ["5"]}
+    words = {"winner": ["x"], "loser": ["4"]}
+    for number, (files, names) in enumerate(
+        [
+            ((NUMBERS, whole), {"4", "5"}),
+            ((whole, NUMBERS), {"4", "5"}),
+            ((VERSIONS, VERSIONS), {"3.5", "4.0", "5.0"}),
+            ((NUMBERS, words), {"4", "5", "x"}),
+        ]
+    ):
+        votes = scan(parts(tmp_path / str(number), *files)).collect()
+        assert {*votes["winner"], *votes["loser"]} == names
+
+
+@pytest.mark.parametrize("column", ["winner", "loser", "judge"])
+def test_floats_after_the_rows_that_tell_are_refused(column: str) -> None:
+    rows = {"winner": ["1", "2"] * 600, "loser": ["2", "1"] * 600, "judge": ["7", "8"] * 600}
+    assert scan(rows).collect().height == 1200
+    rows[column][1100] = "3.0"
+    with pytest.raises(InputError, match=r"'3\.0' stands after 1,000 rows of whole numbers") as error:
+        scan(rows).collect()
+    assert (error.value.row, error.value.column) == (1101, column)
+    # Among versions, and after floats, such names are what they were before.
+    for first, name in (("3.5", "3.0"), ("4.0", "3")):
+        kept = scan(rows | {"winner": [first, *rows["winner"][1:]], "loser": ["2", *rows["loser"][1:]]})
+        if column == "winner":
+            assert kept.collect()["winner"][1100] == name

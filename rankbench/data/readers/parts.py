@@ -62,7 +62,7 @@ class PartsReader(Reader):
         if self.columns and "columns" not in cls.parameters():
             raise SpecError(f"the columns of these files ({cls.name}) have fixed names; leave --columns out")
         reader = cls.model_validate({"columns": self.columns} if self.columns else {})
-        tables = [reader.scan(file) for file in files]
+        tables = _scanned(reader, files)
         kinds = [table_of(table.collect_schema(), file) for table, file in zip(tables, files, strict=True)]
         if kinds[0].features and "d" in cls.parameters():
             tables = _as_wide(reader, files, tables)
@@ -138,6 +138,28 @@ def part_names(files: Sequence[Path], path: Path) -> list[str]:
 
 def _stem(name: str) -> str:
     return name.split(".", 1)[0] or name
+
+
+def _scanned(reader: Reader, files: Sequence[Path]) -> list[pl.LazyFrame]:
+    """Return the table of each file; they must agree in whether ``4.0`` is the name 4."""
+    from rankbench.data.tables.whole_names import decisions_kept
+
+    tables: list[pl.LazyFrame] = []
+    before: dict[str, tuple[bool, Path]] = {}
+    for file in files:
+        with decisions_kept() as found:
+            tables.append(reader.scan(file))
+        for column, whole in found.items():
+            other, where = before.setdefault(column, (whole, file))
+            if other != whole:
+                as_number, as_text = (where, file) if other else (file, where)
+                raise InputError(
+                    f"names such as 4.0 are whole numbers in {as_number}, and texts in {as_text}, which holds other "
+                    "names beside them: write the names of this column in one way in all files",
+                    path=file,
+                    column=column,
+                )
+    return tables
 
 
 def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) -> list[pl.LazyFrame]:

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import polars as pl
 
 from rankbench.data.tables.remarks import remark
 from rankbench.errors import InputError
-from rankbench.kinds.table_check import NOT_WHOLE, not_whole
+from rankbench.kinds.table_check import FIRST_NAMES, FLOAT_NAME, NOT_WHOLE, not_whole
 from rankbench.text import listed
 
-__all__ = ["with_whole_names"]
-
-_FIRST = 1_000
-"""Rows that tell names from numbers, and floats from whole ones: a log is not read once more for it."""
+__all__ = ["decisions_kept", "with_whole_names"]
 
 _TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Decimal)
 """Types whose values are read as they are written."""
-_FLOAT = r"^(-?\d{1,15})\.0*$"
-_WHOLE = rf"^-?\d+$|{_FLOAT}"
-"""Floats of more digits stand for several whole numbers, and stay the names that they are."""
-
+_WHOLE = rf"^-?\d+$|{FLOAT_NAME}"
+_POINT = r"^-?\d+\.\d*$"
 _FRACTION = r"^-?\d*\.\d*[1-9]\d*$"
+
+_decided: ContextVar[dict[str, bool] | None] = ContextVar("decided", default=None)
+
+
+@contextmanager
+def decisions_kept() -> Iterator[dict[str, bool]]:
+    """Keep, by column, whether ``1.0`` was read as 1 inside; without columns that have no number with a point."""
+    found: dict[str, bool] = {}
+    token = _decided.set(found)
+    try:
+        yield found
+    finally:
+        _decided.reset(token)
 
 
 def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = "") -> pl.LazyFrame:
@@ -52,6 +62,9 @@ def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = 
             _refuse(frame, name, schema[name])
         whole, written = _written(frame, [name for name in group if schema[name] in _TEXTS])
         changed += [*floats, *(written if whole else [])]
+        kept = _decided.get()
+        if kept is not None and (floats or written):
+            kept.update({name: whole for name in (group if whole else written)} | dict.fromkeys(floats, True))
     result = frame.with_columns(_as_whole(name, schema[name]) for name in changed) if changed else frame
     if winner and (schema[winner].is_float() or (schema[winner] in _TEXTS and _written(frame, [winner])[1])):
         left, right = (pl.col(name).cast(pl.String) for name in groups[0])
@@ -80,7 +93,7 @@ def _as_whole(name: str, dtype: pl.DataType) -> pl.Expr:
     """Return whole numbers as texts without a point; of another number, or text, what it says."""
     value = pl.col(name)
     if not dtype.is_float():
-        return value.cast(pl.String).str.replace(_FLOAT, "$1")
+        return value.cast(pl.String).str.replace(FLOAT_NAME, "$1")
     whole = value.cast(pl.Int64, strict=False).cast(pl.String)
     text = pl.when(value == value.round()).then(whole).otherwise(value.cast(pl.String))
     return pl.when(value.is_not_nan()).then(text).alias(name)
@@ -102,6 +115,6 @@ def _written(frame: pl.LazyFrame, names: Sequence[str]) -> tuple[bool, list[str]
         return True, []
     texts = [pl.col(name).cast(pl.String) for name in names]
     whole = pl.all_horizontal(map(_are_whole, texts))
-    facts = [whole.min().alias("whole"), *(text.str.contains(_FLOAT).max() for text in texts)]
-    found = frame.head(_FIRST).select(facts).collect(engine="streaming").row(0)
+    facts = [whole.min().alias("whole"), *(text.str.contains(_POINT).max() for text in texts)]
+    found = frame.head(FIRST_NAMES).select(facts).collect(engine="streaming").row(0)
     return bool(found[0]), [name for name, some in zip(names, found[1:], strict=True) if some]
