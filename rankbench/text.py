@@ -82,7 +82,7 @@ def duration_text(seconds: float) -> str:
     """Return a duration to two digits at most, as in ``40 s``, ``12 min`` or ``3.5 h``."""
     for unit, length in (("h", 3600.0), ("min", 60.0)):
         if seconds >= length:
-            return f"{seconds / length:.2g} {unit}"
+            return f"{float(f'{seconds / length:.2g}'):g} {unit}"
     return f"{max(seconds, 1):.2g} s"
 
 

@@ -300,6 +300,10 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     assert comparison_annotations(coarse)[-1].startswith("::warning ")
     slow = Change("w", "c", 1.0, 1.0, 0.0, "not shown", "r", detectable=math.log(1.17), about="speed")
     assert slow.detectable_percent == pytest.approx(17)
+    blind = replace(slow, detectable=math.log(2.13))
+    assert Comparison("b", "h", (slow, blind), "0", ALPHA).finds() == (
+        "Such a comparison finds a change of 17% to 110% or more, by the cell, in 9 of 10; % is of base."
+    )
     nothing = Comparison("b", "h", (replace(found[0], verdict="described", detectable=math.nan),), "0", ALPHA)
     assert (nothing.exit_code, nothing.finds()) == (3, "")
     assert comparison_annotations(nothing)[-1].startswith("::warning title=rankbench compare - not tested::")

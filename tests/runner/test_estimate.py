@@ -22,7 +22,10 @@ from rankbench.text import duration_text
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0.01, "1 s"), (1.24, "1.2 s"), (39.7, "40 s"), (60, "1 min"), (754, "13 min"), (3600, "1 h"), (12600, "3.5 h")],
+    [
+        *((0.01, "1 s"), (1.24, "1.2 s"), (39.7, "40 s"), (60, "1 min"), (754, "13 min"), (3600, "1 h")),
+        *((12600, "3.5 h"), (443_000, "120 h")),
+    ],
 )
 def test_durations_are_rounded(seconds: float, said: str) -> None:
     assert duration_text(seconds) == said

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from rankbench.kinds.figure import matches
+from rankbench.text import significant
 
 __all__ = ["COARSE", "Change", "ChangeSubject", "ChangeVerdict", "Comparison", "in_gate", "untested"]
 
@@ -119,7 +120,9 @@ class Comparison:
         sizes = [one.detectable for one in self.changes if one.detectable > 0]
         if not sizes:
             return ""
-        least, most = (f"{one:.2g}{'%' if shares else ''}" for one in (min(shares or sizes), max(shares or sizes)))
+        least, most = (
+            f"{significant(one, 2)}{'%' if shares else ''}" for one in (min(shares or sizes), max(shares or sizes))
+        )
         size = f"{least} or more" if least == most else f"{least} to {most} or more, by the cell,"
         return f"Such a comparison finds a change of {size} in 9 of 10{'; % is of base' if shares else ''}."
 
