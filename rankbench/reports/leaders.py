@@ -133,7 +133,8 @@ def said_of_leaders(found: Leaders) -> str:
             f"than another; {best} has the best mean"
         )
     rest = len(runners) - len(first)
-    behind = f"{grouped_digits(rest)} other{'s are' if rest > 1 else ' is'} shown to be worse than somebody"
+    trained = " as trained on the one draw" if found.one_draw else ""
+    behind = f"{grouped_digits(rest)} other{'s are' if rest > 1 else ' is'} shown to be worse than somebody{trained}"
     if len(first) == 1:
         return f"nobody is shown to be better than **{markdown(first[0].row.contender)}**, and {behind}"
     names = [markdown(one.row.contender) for one in first]

@@ -113,6 +113,11 @@ def test_one_draw_makes_nobody_the_best(tmp_path: Path, repetitions: int) -> Non
         repetitions == 1
     )
     assert ("not shown for other draws" in text) is (repetitions == 1)
+    behind = Leaders(
+        10, "heldout", "queries", (runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 2), runner("c", 0.9, 3, 3)),
+        one_draw=repetitions == 1,
+    )  # fmt: skip
+    assert said_of_leaders(behind).endswith("as trained on the one draw") is (repetitions == 1)
 
 
 def test_a_page_begins_with_what_is_asked(tmp_path: Path) -> None:
