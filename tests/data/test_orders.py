@@ -10,7 +10,7 @@ import pytest
 
 import rankbench
 from rankbench.cli import main
-from rankbench.counts.log_source import open_source
+from rankbench.counts.log_source import open_source, scan
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.orders.load import load_orders, take_orders
@@ -293,3 +293,11 @@ def test_texts_with_signs_are_rankings_and_empty_ones_say_nothing(tmp_path: Path
     assert found[0].table.filter(pl.col("item") == "Ada")["votes"].item() == 43
     assert all("1 ballots that rank nobody are left out" in one.notes for one in found)
     assert "'ranking' is read as best>tied=tied>last" in found[0].notes
+
+
+@pytest.mark.parametrize("word", ["skipped", "Overvote", "undervote"])
+def test_words_for_no_choice_are_no_candidates(word: str) -> None:
+    for ranking in ([["a", "b"], [word, "b"]], ['["a", "b"]', f'["{word}", "b"]'], ["a>b", f"b>{word}"]):
+        with pytest.raises(InputError, match="leave such a word out of the ranking") as error:
+            scan({"ranking": ranking}).collect()
+        assert error.value.row == 2

@@ -12,10 +12,15 @@ from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import EXACT_BELOW, TOO_LONG, RawTable, TableCheck, too_long
 from rankbench.text import short_repr
 
-__all__ = ["SIGNS", "OrdersCheck"]
+__all__ = ["NO_CHOICES", "SIGNS", "OrdersCheck"]
 
 _NAMES = pl.List(pl.String())
 _FORM = '["best", ["tied", "tied"], "last"]'
+
+NO_CHOICES = ("skipped", "undervote", "overvote", "overvoted")
+"""Words of ballots, in small letters, for a rank that names nobody."""
+
+_NO_CHOICE = f"one of {', '.join(NO_CHOICES)} is ranked, which name no item: leave such a word out of the ranking"
 
 SIGNS = "best>tied=tied>last"
 """Form of rankings that are no JSON."""
@@ -151,6 +156,7 @@ class OrdersCheck(TableCheck):
         """Refuse items without a name, and items that stand twice in a row."""
         name = items[column.name]
         self.at(items, name.is_null() | (name == ""), column, "an item has no name")
+        self.at(items, name.str.to_lowercase().is_in(NO_CHOICES), column, _NO_CHOICE)
         long = too_long(name)
         if long.any():
             row, item = items.filter(long).row(0)
