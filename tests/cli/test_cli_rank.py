@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -85,3 +87,17 @@ def test_the_table_is_not_overwritten(table: Path) -> None:
     before = table.read_bytes()
     assert "is what is ranked" in ranked(table, "--out", table).stderr
     assert table.read_bytes() == before
+
+
+def test_results_of_one_model_say_what_to_write(rankbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("results.json")
+    path.write_text(json.dumps({"results": {"piqa": {"acc,none": 0.78}}, "model_name": "ash"}, indent=1))
+    done = rankbench("rank", str(path))
+    assert done.exit_code == 2
+    assert "with columns model, task and score" in done.output
+    Path("scores.csv").write_text("model,task,score\nash,x,.9\nash,y,.8\nelm,x,.7\nelm,y,.6\n")
+    command = done.output.strip().rpartition("rank it: ")[2]
+    ranked = rankbench(*shlex.split(command)[1:])
+    assert ranked.exit_code == 0
+    assert re.search(r"(?m)^1 .*ash", ranked.output)

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader, existing
-from rankbench.text import listed
+from rankbench.text import listed, short_repr
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,7 +116,7 @@ class _Form:
     ----------
     separator : str
     skipped : int
-        Lines before the first: Excel's ``sep=;``.
+        Lines before the first: Excel's ``sep=;``, and comments.
     line : str
         The first line.
     first : list of str
@@ -134,14 +134,18 @@ class _Form:
     @classmethod
     def of_file(cls, path: Path) -> _Form:
         from rankbench.data.readers.text_lines import chunks
+        from rankbench.data.tables.remarks import remark
 
         lines = next(chunks(path, 1 << 16)).data.decode("utf-8").split("\n")
         said = re.match(r"""^"?sep=(.)"?\r?$""", lines[0])
         skipped = 1 if said and len(lines) > 1 else 0
+        while lines[skipped].startswith("#") and _is_comment(lines[skipped:]):
+            remark(f"row {skipped + 1} is a comment, {short_repr(lines[skipped].rstrip())}, and is not read")
+            skipped += 1
         line = lines[skipped].rstrip("\r")
         unquoted = re.sub(r'"[^"]*"', "", line)
         counts = [unquoted.count(separator) for separator in _SEPARATORS]
-        separator = said[1] if said and skipped else _SEPARATORS[counts.index(max(counts))]
+        separator = said[1] if said and len(lines) > 1 else _SEPARATORS[counts.index(max(counts))]
         # A tab in a line with commas is a part of a value.
         separator = "," if separator == "\t" and "," in unquoted else separator
         # The last line may have been cut.
@@ -151,6 +155,15 @@ class _Form:
         except csv.Error:
             rows = []
         return cls(separator, skipped, line, _names(line, separator, path, skipped + 1), rows)
+
+
+def _is_comment(lines: Sequence[str]) -> bool:
+    """Return whether the first line has fewer columns, by any separator, than the first without a ``#``."""
+    line, after = (
+        re.sub(r'"[^"]*"', "", text) for text in (lines[0], next((x for x in lines if not x.startswith("#")), ""))
+    )
+    counts = [(line.count(separator), after.count(separator)) for separator in _SEPARATORS if separator in after]
+    return bool(counts) and all(few < more for few, more in counts)
 
 
 def _known(names: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from rankbench.data.readers.ndjson import NdjsonReader, distinct_keys, finite_number, no_constant
+from rankbench.data.tables.remarks import remark
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader, existing
 from rankbench.text import listed
@@ -24,6 +25,11 @@ _TOGETHER = 8192
 """Rows that become a frame together."""
 
 _SPACE = " \t\r\n"
+
+_LM_EVAL = (
+    ". Results of lm-eval are one model's: write one table of all models, scores.csv, with columns model, task and "
+    "score, and rank it: rankbench rank scores.csv"
+)
 
 
 class JsonReader(Reader):
@@ -136,6 +142,17 @@ class _Text:
 
 
 def _rows_inside(found: Mapping[str, Any]) -> list[list[Any]]:
+    """Return the lists of rows that an object holds; the dataset server of Hugging Face wraps each row of its one."""
+    rows = found.get("rows")
+    if (
+        isinstance(rows, list)
+        and rows
+        and all(isinstance(row, dict) and isinstance(row.get("row"), dict) for row in rows)
+    ):
+        total = found.get("num_rows_total", len(rows))
+        if total != len(rows):
+            remark(f"the file holds {len(rows):,} rows of a data set of {total:,}")
+        return [[row["row"] for row in rows]]
     return [value for value in found.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
 
 
@@ -205,7 +222,9 @@ def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:
         return
     if not _are_columns(found):
         raise InputError(
-            f"the file is one object with {listed(list(found))}, neither rows nor columns of equal length", path=path
+            f"the file is one object with {listed(list(found))}, neither rows nor columns of equal length: write an "
+            "array with an object a row" + (_LM_EVAL if isinstance(found.get("results"), dict) else ""),
+            path=path,
         )
     columns = [list(value.values()) if isinstance(value, dict) else value for value in found.values()]
     yield from (dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True))
