@@ -126,7 +126,8 @@ def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[st
         t -= len(piece)
     winner, loser = int(piece.winners[t]), int(piece.losers[t])
     if winner == loser:
-        return InputError(f"item {short_repr(names[winner])} is compared with itself", row=row, column="winner")
+        what = f"item {short_repr(names[winner])} is compared with itself; --columns self=drop leaves such rows out"
+        return InputError(what, row=row, column="winner")
     for item, column in ((winner, "winner"), (loser, "loser")):
         if not 0 <= item < len(names):
             return InputError(f"items are numbered from 0 to {len(names) - 1}", row=row, column=column)

@@ -260,3 +260,92 @@ def test_json_is_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 )
 def test_what_is_said_of_columns_is_read_again(roles: dict[str, str]) -> None:
     assert dict(said_columns(columns_text(roles))) == roles
+
+
+def lines_of(error: InputError) -> list[str]:
+    """Return what an error proposes as ``--columns``, as a shell reads it."""
+    return [shlex.split(part)[0] for part in error.message.split("--columns ")[1:] if "WORD" not in part]
+
+
+MATCHES = "home_team,away_team,home_score,away_score\nAnts,Bees,2,1\nCats,Dogs,1 (4),1 (2)\nDogs,Ants,0,2\n"
+CHESS = "White,Black,Result\nIvo,Jun,1-0\nJun,Kai,1/2-1/2\nKai,Ivo,0-1\nJun,Ivo,*\nKai,Jun,0-0\nIvo,Kai,+:-\n"
+PLAYED = [("Ivo", "Jun", WON, 1), ("Jun", "Kai", TIED, 1), ("Ivo", "Kai", WON, 1)]
+REFUSED: dict[str, tuple[str, list[Vote]]] = {
+    "an item with itself": (
+        "model_a,model_b,winner\noak,elm,model_a\noak,oak,tie\nelm,oak,tie\n",
+        [("oak", "elm", WON, 1), ("elm", "oak", TIED, 1)],
+    ),
+    "a winner and loser": ("winner,loser\noak,elm\noak,oak\n", [("oak", "elm", WON, 1)]),
+    "an item with itself and no result": (
+        "model_a,model_b,winner\noak,elm,model_a\noak,oak,tie\nelm,oak,error\nelm,oak,b\n",
+        [("oak", "elm", WON, 1), ("oak", "elm", WON, 1)],
+    ),
+    "unplayed games": (CHESS, PLAYED),
+    "penalties": (
+        f"{MATCHES}Bees,Cats,W,L\nDogs,Bees,1,1\n",
+        [("Ants", "Bees", WON, 1), ("Ants", "Dogs", WON, 1), ("Dogs", "Bees", TIED, 1)],
+    ),
+    "penalties in games that are never level": (
+        f"{MATCHES}Bees,Ants,0,2\n",
+        [("Ants", "Bees", WON, 1), ("Ants", "Dogs", WON, 1), ("Ants", "Bees", WON, 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_an_error_proposes_leads_to_an_answer(tmp_path: Path, case: str) -> None:
+    """Typed as it stands, the first of several proposals, until the log is read."""
+    content, votes = REFUSED[case]
+    path = tmp_path / "votes.csv"
+    path.write_text(content)
+    columns = ""
+    for _ in range(3):
+        try:
+            found = read(path, columns)
+        except InputError as error:
+            columns = lines_of(error)[0]
+        else:
+            break
+    assert columns
+    assert found == votes
+
+
+def test_a_word_that_is_said_stands_beside_the_usual_ones(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text(CHESS)
+    assert read(path, "left_word=+:-,drop=*|0-0") == [*PLAYED, ("Ivo", "Kai", WON, 1)]
+    assert read(path, "right_word=+:-,drop=*|0-0") == [*PLAYED, ("Kai", "Ivo", WON, 1)]
+    # A usual word that is said to mean the other side, or that is the only one left, is not the usual one.
+    path.write_text("left,right,who\na,b,W\na,c,L\nb,c,W\n")
+    assert [vote[:2] for vote in read(path, "winner=who,left_word=L")] == [("b", "a"), ("a", "c"), ("c", "b")]
+    path.write_text("left,right,who\na,b,+:-\na,c,1-0\n")
+    with pytest.raises(InputError, match="'1-0' are other words of the column: say which one is the right_word"):
+        read(path, "winner=who,left_word=+:-")
+    assert [vote[:2] for vote in read(path, "winner=who,left_word=+:-,right_word=1-0")] == [("a", "b"), ("c", "a")]
+
+
+@pytest.mark.parametrize("head", ["# made by x; 2024\n", "# one\n# two\n"])
+def test_comments_before_the_header_are_named_and_not_read(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(f"{head}winner,loser\na,b\n#1,#2\n")
+    assert read(path) == [("a", "b", WON, 1), ("#1", "#2", WON, 1)]
+    assert open_source(path).remarks[0] == f"row 1 is a comment, {head.splitlines()[0]!r}, and is not read"
+    path.write_text(f"{head}winner,loser\na,b\nb,b\n")
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert caught.value.row == head.count("\n") + 3
+    # A header may begin with the sign, too.
+    path.write_text("#winner,loser\n#1,#2\na,b\n")
+    assert [vote[:2] for vote in read(path, "winner=#winner,loser=loser")] == [("#1", "#2"), ("a", "b")]
+
+
+def test_rows_of_a_dataset_server_are_those_inside(tmp_path: Path) -> None:
+    path = tmp_path / "votes.json"
+    rows = [{"row_idx": k, "row": {"winner": w, "loser": o}, "truncated_cells": []} for k, (w, o) in enumerate(["ab"])]
+    served = {"features": [{"name": "winner"}, {"name": "loser"}], "rows": rows, "num_rows_total": 1}
+    for indent in (None, 1):
+        path.write_text(json.dumps(served, indent=indent))
+        assert read(path) == [("a", "b", WON, 1)]
+        assert not open_source(path).remarks
+    path.write_text(json.dumps(served | {"num_rows_total": 3000}))
+    assert open_source(path).remarks[0] == "the file holds 1 rows of a data set of 3,000"

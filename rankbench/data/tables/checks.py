@@ -27,7 +27,7 @@ __all__ = ["checked", "judgments_of"]
 _MOST = 4
 """Readings that an error proposes."""
 
-_BESIDE = {"query", "judge", "time", "weight", "drop", "by", "mirrored", "control"}
+_BESIDE = {"query", "judge", "time", "weight", "drop", "by", "mirrored", "self", "control"}
 """Roles that leave open which columns say who won."""
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
 import polars as pl
 
 from rankbench.data.tables.comparisons.controls import TRANSFORMS, ControlTerm, parse_control
-from rankbench.data.tables.comparisons.outcomes import MOST_GAMES
+from rankbench.data.tables.comparisons.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.comparisons.schema import COLUMNS, GAMES, REST, SHARE
-from rankbench.data.tables.comparisons.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID
+from rankbench.data.tables.comparisons.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES
 from rankbench.data.tables.comparisons.times import TimeReading
 from rankbench.errors import InputError
 from rankbench.kinds.column_readings import columns_text
@@ -56,11 +57,11 @@ class ComparisonsCheck(TableCheck):
             marked = short_repr(self.names[MARKED])
             against = f"the winner is {{}}, but the column {marked} says otherwise; mend one of the two"
             self.refuse(frame[CONTRADICTED].is_not_null(), frame[CONTRADICTED], against)
-        if SAID in frame.columns:
+        if SAID in frame.columns and frame[SAID].is_not_null().any():
             self.refuse(frame[SAID].is_not_null(), frame[SAID], self.unread(frame[SAID]))
         columns = [self.cast(frame[name], pl.String()) for name in COLUMNS]
         winner, loser = columns[1], columns[2]
-        self.refuse(winner == loser, winner, "item {} is compared with itself")
+        self.refuse(winner == loser, winner, f"item {{}} is compared with itself; {self.leaving_out({'self': 'drop'})}")
         if "weight" in self.schema:
             columns.append(self.weight(frame) if "weight" in frame.columns else _ones(frame.height))
         if "judge" in self.schema:
@@ -120,13 +121,18 @@ class ComparisonsCheck(TableCheck):
             return "{}, or a row below, is a score that a spreadsheet took for a date: export the scores as text"
         sides = f"{short_repr(names['left'])} and {short_repr(names['right'])}"
         if "left_score" in names:
-            return f"{{}} are not the scores, two numbers, of {sides}"
+            roles = {role: names[role] for role in ("left", "right", "left_score", "right_score")}
+            cells = self.words()
+            if names["left_score"] != names["right_score"]:
+                cells = cells.str.split(" : ").explode()
+                cells = cells.filter(pl.select(as_number(pl.lit(cells)).is_null()).to_series())
+            roles["drop"] = self.dropping(cells)
+            return f"{{}} are not the scores, two numbers, of {sides}; {self.leaving_out(roles)}"
         if "left_wins" in names:
             return f"{{}} do not say how many games {sides} won: whole numbers from 0 to {MOST_GAMES:,}"
         if "left_won" in names:
             return f"{{}} does not say which of {sides} won: one of these columns must be 1, the others 0"
-        words = unknown.drop_nulls().str.strip_chars().unique(maintain_order=True)[:_WORDS].to_list()
-        more = f"--columns {shlex.quote(columns_text({'drop': '|'.join(words)}))} leaves such rows out"
+        more = self.leaving_out({"drop": self.dropping(self.words())})
         if "points" in names:
             return f"{{}} is none of the left's points, numbers from 0 to 1; {more}"
         if "preference" in names:
@@ -139,6 +145,24 @@ class ComparisonsCheck(TableCheck):
             return f"{{}} is none of the words that were said; {more}"
         what = "sides" if "side" in names else "items"
         return f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here; {more}"
+
+    def words(self) -> pl.Series:
+        """Return the first words of the whole log that say nothing of who won: a proposal leaves out all of them."""
+        rows = self.raw.frame.filter(~pl.col(LEFT_OUT)) if LEFT_OUT in self.raw.schema() else self.raw.frame
+        return rows.select(pl.col(SAID).drop_nulls().unique(maintain_order=True).head(_WORDS)).collect()[SAID]
+
+    def leaving_out(self, roles: Mapping[str, str]) -> str:
+        """Return what leaves rows out, beside what was said already."""
+        again = ["drop", "self", "mirrored"]
+        if any(role in self.names for role in WORD_ROLES):
+            again += ["left", "right", "winner", *WORD_ROLES]
+        columns = {role: self.names[role] for role in again if role in self.names} | dict(roles)
+        return f"--columns {shlex.quote(columns_text(columns))} leaves such rows out"
+
+    def dropping(self, cells: pl.Series) -> str:
+        """Return the ``drop=`` of some cells, beside those that are left out already."""
+        before = [self.names["drop"]] if "drop" in self.names else []
+        return "|".join([*before, *cells.str.strip_chars().unique(maintain_order=True)])
 
     def time(self, frame: pl.DataFrame, times: TimeReading) -> pl.Series:
         """Return the column ``time``, in its type; times may be missing."""

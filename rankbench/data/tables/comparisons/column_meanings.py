@@ -87,13 +87,14 @@ ROLES: dict[str, tuple[str, ...]] = {
     "drop": (),
     "by": (),
     "mirrored": (),
+    "self": (),
     "control": (),
 }
 """What a column may be, and the names that it usually has, the likeliest first: see `plain_name`."""
 
-OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "control")
+OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "self", "control")
 """What is said beside columns: words of the winner's column, those whose rows are left out, games that stand there from
-both sides, and covariates."""
+both sides, rows of one item, and covariates."""
 
 READINGS = {
     "side": "sides",
@@ -266,7 +267,7 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
         kept = ["weight", "judge", "time"]
     chosen += [pl.col(columns[role]).alias(role) for role in kept if role in columns]
     chosen += control_expressions(columns)
-    if not {"drop", "by", WEIGHTLESS} & columns.keys():
+    if not {"drop", "by", "self", WEIGHTLESS} & columns.keys():
         return raw.select(chosen)
     votes = raw.select(*chosen, dropped(columns).alias("dropped"))
     own = [LEFT_OUT] if LEFT_OUT in votes.collect_schema() else []

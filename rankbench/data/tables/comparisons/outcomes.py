@@ -168,6 +168,7 @@ def pair_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
 
 def _pair_shown(raw: pl.LazyFrame, columns: Mapping[str, str], kind: str, names: list[str]) -> ColumnReading:
     given = {"left": columns["left"], "right": columns["right"], f"left_{kind}": names[0], f"right_{kind}": names[1]}
+    given |= _beside(columns)
     texts = [pl.col(columns[role]).cast(pl.String).fill_null("") for role in ("left", "right")]
     won, lost = number_of_each(names)
     rows = raw.head(ROWS_SHOWN).select(left=texts[0], right=texts[1], won=won, lost=lost)
@@ -253,10 +254,15 @@ def _is_preference(facts: Mapping[str, Any], columns: Mapping[str, str]) -> bool
 
 def _shown(raw: pl.LazyFrame, columns: Mapping[str, str], role: str) -> ColumnReading:
     """Return a reading of numbers with the first rows, in words."""
-    given = {"left": columns["left"], "right": columns["right"], role: columns["winner"]}
+    given = {"left": columns["left"], "right": columns["right"], role: columns["winner"], **_beside(columns)}
     named = {name: pl.col(columns[name]).cast(pl.String).fill_null("") for name in ("left", "right")}
     rows = raw.head(ROWS_SHOWN).select(**named, value=named_number({**columns, role: columns["winner"]})).collect()
     return ColumnReading(given, tuple(map(_words, rows.iter_rows())))
+
+
+def _beside(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return which rows the user leaves out: a proposal says it again."""
+    return {role: columns[role] for role in ("drop", "self", "mirrored") if role in columns}
 
 
 def _words(row: tuple[str, str, float | None]) -> str:

@@ -69,13 +69,17 @@ def dropped(columns: Mapping[str, str]) -> pl.Expr:
     """Return which rows are to be left out.
 
     They say one of the words of ``drop=NA|no result`` of who won, or nothing in the column that there are rankings by,
-    or weigh nothing.
+    or weigh nothing; or, with ``self=drop``, compare an item with itself.
     """
     gone = []
+    if "self" in columns:
+        pair = ("winner", "loser") if "loser" in columns else ("left", "right")
+        one, other = (pl.col(columns[role]).cast(pl.String) for role in pair)
+        gone.append((one == other).fill_null(False))
     if "drop" in columns:
         words = pl.select(plain_word(pl.lit(pl.Series(columns["drop"].split("|"))))).to_series()
         names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
-        gone = [plain_word(pl.col(name)).fill_null("").is_in(words.implode()) for name in names]
+        gone += [plain_word(pl.col(name)).fill_null("").is_in(words.implode()) for name in names]
     if "by" in columns:
         gone.append(pl.col(columns["by"]).cast(pl.String).fill_null("").str.strip_chars() == "")
     if WEIGHTLESS in columns:
@@ -100,15 +104,22 @@ class _Words:
         left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
         word = plain_word(said)
         on_left, on_right = pl.lit("left"), pl.lit("right")
-        of_left, of_right = side_words(columns["left"], columns["right"])
-        if "left_word" in columns or "right_word" in columns:
-            of_left, of_right = (plain_words(columns.get(role, "")) for role in ("left_word", "right_word"))
+        of_left, of_right = _sides_meant(columns)
         side = pl.when(word.is_in(of_left)).then(on_left).when(word.is_in(of_right)).then(on_right)
         item = pl.when(said == left).then(on_left).when(said == right).then(on_right)
         ties = tie_words(columns["left"], columns["right"])
         if "tie_word" in columns:
             ties = [*ties, *plain_words(columns["tie_word"])]
         return cls(left, right, said, side, item, word.is_in(ties).fill_null(False), word)
+
+
+def _sides_meant(columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Return the words of the left and those of the right: said ones beside the usual ones, unless these say else."""
+    usual = side_words(columns["left"], columns["right"])
+    said = [plain_words(columns.get(role, "")) for role in ("left_word", "right_word")]
+    if set(said[0]) & set(usual[1]) or set(said[1]) & set(usual[0]):
+        return said[0], said[1]
+    return said[0] + usual[0], said[1] + usual[1]
 
 
 def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str] = ()) -> dict[str, str]:
@@ -143,11 +154,19 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
             "columns may say mirrored=halve, of a log of two items and who won: of two rows of one game, one from each "
             "side, one is left out"
         )
+    if roles.get("self", "drop") != "drop":
+        raise InputError("columns may say self=drop: rows that compare an item with itself are left out")
+    if "self" in roles:
+        _left_out(
+            raw,
+            dropped({role: name for role, name in roles.items() if role not in ("drop", "by", WEIGHTLESS)}),
+            "rows that compare an item with itself",
+        )
     if "by" in roles:
         where = dropped({"by": roles["by"]})
         _left_out(raw, where, f"rows with nothing in {short_repr(roles['by'])}")
     if "drop" in roles:
-        gone = dropped(roles)
+        gone = dropped({role: name for role, name in roles.items() if role != "self"})
         said = listed(["nothing" if not word.strip() else word for word in roles["drop"].split("|")])
         _left_out(raw, gone, f"rows that say {said} of who won")
         # Of a winner's column errors have rows, which stay where they are.
@@ -282,8 +301,12 @@ def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
     missing = [role for role in ("left_word", "right_word") if role not in roles]
     if len(missing) == 2:
         return {}
-    if missing and len(free) == 1:
+    usual = dict(zip(("left_word", "right_word"), _sides_meant(columns), strict=True))
+    own = [word for role in roles.keys() & usual.keys() for word in usual[role]]
+    if missing and len(free) == 1 and free.keys().isdisjoint(own):
         return {"side": columns["winner"], missing[0]: next(iter(free.values()))}
+    if len(free) > 1:
+        free = {word: text for word, text in free.items() if all(word not in words for words in usual.values())}
     if missing and free:
         raise InputError(
             f"{listed(list(free.values()))} are other words of the column: say which one is the {missing[0]} "

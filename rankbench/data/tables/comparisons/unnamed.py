@@ -82,7 +82,7 @@ def _unread(reading: ColumnReading, found: Sequence[ColumnReading]) -> list[str]
     """Return what to say of the columns that say as well who of the same two items won."""
     same = [one for one in found if all(one.roles[side] == reading.roles[side] for side in ("left", "right"))]
     others = [one.roles["winner"] for one in same if one is not reading]
-    return [f"whatever {listed(others)} may say"] if others else []
+    return [f"whatever {listed(others)} may say (to count both, write a row for each)"] if others else []
 
 
 def _own_readings(cells: CellsByColumn, left: str, right: str, rest: Sequence[str]) -> Iterator[ColumnReading]:
