@@ -113,11 +113,13 @@ def test_one_draw_makes_nobody_the_best(tmp_path: Path, repetitions: int) -> Non
         repetitions == 1
     )
     assert ("not shown for other draws" in text) is (repetitions == 1)
-    behind = Leaders(
-        10, "heldout", "queries", (runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 2), runner("c", 0.9, 3, 3)),
-        one_draw=repetitions == 1,
-    )  # fmt: skip
-    assert said_of_leaders(behind).endswith("as trained on the one draw") is (repetitions == 1)
+
+
+@pytest.mark.parametrize("one_draw", [True, False])
+def test_who_is_behind_after_one_draw_is_so_as_trained_on_it(one_draw: bool) -> None:
+    leaders = found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 2), runner("c", 0.9, 3, 3))
+    said = said_of_leaders(leaders._replace(one_draw=one_draw))
+    assert said.endswith("; 1 other is shown to be worse than somebody" + " as trained on the one draw" * one_draw)
 
 
 def test_a_page_begins_with_what_is_asked(tmp_path: Path) -> None:
