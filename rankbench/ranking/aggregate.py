@@ -313,7 +313,11 @@ def fitting_aggregators(judgments: Sequence[JudgmentKind]) -> list[str]:
 
 def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) -> None:
     """Refuse what cannot be counted in parts on other machines."""
-    here = "leave --executor out to do it on this machine"
+    here = "leave --executor and --address out to do it on this machine"
+    if source.table.row == "comparisons" and REST in source.frame.collect_schema():
+        raise SpecError(
+            f"a cluster counts whole votes, and {source.name} has graded ones, whose points are split; {here}"
+        )
     if by is not None:
         raise SpecError(f"a cluster counts the whole log, not query by query; {here}")
     if source.table.row == "comparisons" and not aggregator.ranks_counts():

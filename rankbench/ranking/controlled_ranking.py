@@ -71,7 +71,7 @@ def checked_control(
     if source.table.row != "comparisons":
         raise SpecError(f"--control is about votes, and {source.name} holds {source.table}")
     if by is not None or address:
-        what = "--by" if by is not None else "--executor"
+        what = "--by" if by is not None else "--executor and --address"
         raise SpecError(f"--control goes by the whole log on this machine: leave {what} out")
     if intervals not in (None, "auto", "sandwich"):
         raise SpecError(

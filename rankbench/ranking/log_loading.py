@@ -132,7 +132,9 @@ def _crossed(source: LogSource, aggregator: Aggregator, address: str) -> Crossed
             f"{aggregator.name!r} goes by single votes: it has no intervals by judge and query; take judges"
         )
     if address:
-        raise SpecError("a cluster does not count by judge and query; leave --executor out to do it on this machine")
+        raise SpecError(
+            "a cluster does not count by judge and query; leave --executor and --address out to do it on this machine"
+        )
     return crossed_votes(source.frame)
 
 

@@ -70,7 +70,9 @@ def check_shared(by: str | None, intervals: str | None, executor: str) -> None:
     if intervals not in (None, "auto", "sandwich"):
         raise SpecError(f"--pool and --mix have intervals by formula, not by {intervals}; leave --intervals out")
     if executor != "local":
-        raise SpecError("a cluster does not count by category; leave --executor out to do it on this machine")
+        raise SpecError(
+            "a cluster does not count by category; leave --executor and --address out to do it on this machine"
+        )
 
 
 def category_rankings(
