@@ -21,6 +21,7 @@ __all__ = [
     "ENOUGH",
     "Units",
     "effective",
+    "spread_of_points",
     "units_of_counts",
     "units_of_lists",
     "units_of_parts",
@@ -30,6 +31,12 @@ __all__ = [
 
 _AT_ONCE = 1 << 20
 """Sums that are looked at together: what is made on the way does not grow with the log."""
+
+_KNOWN = 30
+"""Degrees of freedom of a variance from which on it is taken for known."""
+
+_LEAST = 0.01
+"""A vote whose points are split is worth a hundred whole ones at most."""
 
 ENOUGH = 10.0
 """Fewer votes on an item than this do not show how far its score could be off."""
@@ -145,6 +152,37 @@ def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts], *, split:
     judged = _shared(votes, votes_squares) if counts.weighted else votes
     size = np.concatenate(sizes)
     return Units(len(size), effective(size), sums.shares(), judged, sums.of_variance(sums.alike()))
+
+
+def spread_of_points(votes: Votes, *groups: NDArray[np.int64]) -> float:
+    r"""Return the variance of points of votes over that of whole votes, from .01 to 1.
+
+    With g the share of the first item of a vote, :math:`(g - g')^2 / (g (1 - g') + g' (1 - g))` of all two votes of a
+    group: both sums have the variance's expectation where g is 0 or 1, and then they are equal.
+
+    Parameters
+    ----------
+    votes : Votes
+    groups : ndarrays of int64, shape (n,)
+        Rows of votes on one pair of items that are alike; those below 0 are left out. Of several the first that tells
+        the variance is taken. None does: 1, which is too much rather than too little.
+    """
+    if votes.rest is None:
+        return 1.0
+    first = np.flatnonzero(~votes.rest)
+    won = votes.weights * np.where(votes.ties, 0.5, votes.winners < votes.losers)
+    points, weight = (np.bincount(votes.numbers, of) for of in (won, votes.weights))
+    for group in groups:
+        kept = (weight > 0) & (group[first] >= 0)
+        g = points[kept] / weight[kept]
+        _, place, count = np.unique(group[first][kept], return_inverse=True, return_counts=True)
+        several = count > 1
+        n, total, squares = count[several], *(_sums(place, of, len(count))[several] for of in (g, g**2))
+        if (n - 1).sum() >= _KNOWN:
+            apart = float(((n * squares - total**2) / (n - 1)).sum())
+            whole = float((total - (total**2 - squares) / (n - 1)).sum())
+            return min(max(apart / whole, _LEAST), 1.0) if whole > 0 else 1.0
+    return 1.0
 
 
 def _whole_clusters(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

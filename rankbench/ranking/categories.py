@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.counts.clusters import count_clusters
 from rankbench.counts.count import count_pairs
-from rankbench.counts.units import Units, units_of_counts
+from rankbench.counts.units import Units, spread_of_points, units_of_counts
 from rankbench.counts.votes import Votes, coded_votes, load_votes, query_numbers
 from rankbench.data.tables.comparisons.schema import REST
 from rankbench.errors import ContenderDiverged, InputError, SpecError
@@ -182,17 +182,19 @@ def estimated_categories(log: CategoryVotes, aggregator: Aggregator, seed: int) 
     order = np.argsort(log.category, kind="stable")
     ends = np.cumsum(np.bincount(log.category, minlength=len(log.names)))
     shares = expected_shares(log.pairs(), aggregator)
+    # Ties vary less already, as ties.
+    points = spread_of_points(log.votes, np.where(log.votes.ties, -1, log.votes.groups).astype(np.int64))
     found, left = _Found(), list[tuple[int, str]]()
     for c, (name, rows) in enumerate(zip(log.names, np.split(order, ends[:-1]), strict=True)):
         try:
-            found.add(c, name, _estimate(log, aggregator, rows, shares))
+            found.add(c, name, _estimate(log, aggregator, rows, shares, points))
         except (InputError, ContenderDiverged) as error:
             left.append((len(rows), f"category {short_repr(name)} is left out: {error}"))
     # The largest first: what many notes hide is the least.
     notes = [said for _, said in sorted(left, key=lambda one: -one[0])]
     if not found.names:
         raise SpecError(f"no category can be ranked: {notes[0]}")
-    whole = units_of_counts(log.counts())
+    whole = units_of_counts(log.counts(), split=log.votes.rest is not None)
     found.widen(aggregator, seed)
     if not log.by_judge:
         categories = [one.weighted_by(one.expected) for one in found.some]
@@ -230,12 +232,13 @@ class _Estimate:
     counts: PairCounts
     clusters: ClusterCounts | None
     aggregator: Aggregator
+    split: bool
 
     def weighted_by(self, noise: NDArray[np.float64]) -> CategoryEstimates:
         return CategoryEstimates(self.items, self.scores, noise, self.scales)
 
     def units(self) -> Units:
-        return units_of_counts(self.counts if self.clusters is None else self.clusters)
+        return units_of_counts(self.counts if self.clusters is None else self.clusters, split=self.split)
 
     def by_judge(self) -> NDArray[np.float64]:
         """Return the sandwich by judge; that of votes where all are one judge's."""
@@ -277,7 +280,11 @@ class _Found:
         return sum(len(one.items) for one in self.some)
 
 
-def _estimate(log: CategoryVotes, aggregator: Aggregator, rows: NDArray[np.int64], shares: ExpectedShares) -> _Estimate:
+def _estimate(
+    log: CategoryVotes, aggregator: Aggregator, rows: NDArray[np.int64], shares: ExpectedShares, points: float
+) -> _Estimate:
+    """Return what an aggregator makes of a category; `points` is the variance of graded votes over whole ones."""
+    split = log.votes.rest is not None
     winners, losers = log.votes.winners[rows], log.votes.losers[rows]
     items = np.unique(np.concatenate([winners, losers])).astype(np.int64)
     if len(rows) < 2:
@@ -290,14 +297,16 @@ def _estimate(log: CategoryVotes, aggregator: Aggregator, rows: NDArray[np.int64
     by_vote = aggregator.covariance(counts, scores, clusters)
     squares = None
     if clusters is not None:
-        squares = np.bincount(clusters.cells // 3, clusters.weights**2, len(counts)).astype(np.float64)
+        sizes = np.diff(clusters.starts)
+        of_vote = np.repeat(np.bincount(np.repeat(np.arange(len(sizes)), sizes), clusters.weights), sizes)
+        squares = points * np.bincount(clusters.cells // 3, clusters.weights * of_vote, len(counts)).astype(np.float64)
     usual = shares.votes(counts, items, squares)
     if log.by_judge and log.votes.judges is not None:
         by_judge = log.summed(won, lost, log.votes.judges[rows], rows, len(items))
         clusters = by_judge if isinstance(by_judge, ClusterCounts) else None
     scales = aggregator.scales(counts).scale_of.astype(np.int64)
     expected = aggregator.covariance(usual, aggregator.from_counts(usual), None)
-    return _Estimate(items, scores, scales, by_vote, usual, expected, counts, clusters, aggregator)
+    return _Estimate(items, scores, scales, by_vote, usual, expected, counts, clusters, aggregator, split)
 
 
 def _joint(log: CategoryVotes, aggregator: Aggregator, found: _Found, m: int) -> NDArray[np.float64] | None:

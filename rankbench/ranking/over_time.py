@@ -162,7 +162,7 @@ def scores_over_time(
     names = [written_time(time, chosen) for time in moments]
     then = _then(moments, names[-1], since, place)
     with one_blas_thread():
-        alike = alike_votes(votes, place > (then + len(names) - 1) // 2)
+        alike = alike_votes(votes, place, place > (then + len(names) - 1) // 2)
         counts = _counted(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
         search = not method and len(points) > 1
         weighed, histories, weights = weighed_models(points, counts, alike.worth, search=search)
@@ -181,6 +181,7 @@ def scores_over_time(
         *dated,
         *_notes(votes, counts, names, then, chosen),
         *_said_of_judges(alike, votes.count),
+        *_said_of_points(alike, votes),
     ]
     if len(grid) > 1:
         notes.append(said_of_grid(grid, points, point, search=search))
@@ -365,6 +366,19 @@ def _said_of_judges(alike: AlikeVotes, n: int) -> list[str]:
         f"votes of one judge are alike: the {n:,} votes of {alike.judges:,} judges count as {n / alike.worth:,.0f} "
         f"independent ones in scores, as {n / alike.of_changes:,.0f} in changes"
     ]
+
+
+def _said_of_points(alike: AlikeVotes, votes: Votes) -> list[str]:
+    if votes.rest is None:
+        return []
+    if alike.points == 1:
+        return [
+            "bands, ranks and changes take each graded vote for a whole one and are too wide: too few votes on one "
+            "pair at one time show how grades vary"
+        ]
+    worth = f"{votes.count:,} votes count as {votes.count / alike.points:,.0f} whole ones"
+    said = f"grades vary less than whole votes: {worth}"
+    return [f"{said}, but for what is alike in votes of one judge" if alike.judges else said]
 
 
 def _axis(periods: pl.Series, x: NDArray[np.float64]) -> list[float]:

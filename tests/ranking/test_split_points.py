@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -10,18 +11,22 @@ import pytest
 from scipy.stats import t as student
 
 import rankbench
+from rankbench.aggregators import BradleyTerry
 from rankbench.counts.count import count_pairs
 from rankbench.counts.log_source import open_source
-from rankbench.counts.units import units_of_votes
+from rankbench.counts.units import spread_of_points, units_of_votes
 from rankbench.counts.votes import load_votes
 from rankbench.data.convert import convert
 from rankbench.describe.controls_offered import offered_controls
 from rankbench.describe.describe import describe
-from rankbench.errors import InputError
+from rankbench.errors import InputError, SpecError
 from rankbench.protocols.folds import sizes_of
 from rankbench.protocols.grouped import compared_pairs, group_votes
 from rankbench.protocols.steps import cut_steps
+from rankbench.ranking.categories import category_votes
 from rankbench.ranking.log_loading import counted_votes
+from rankbench.ranking.over_time import scores_over_time
+from rankbench.ranking.pooled import pooled_rankings
 
 LEVEL = pl.DataFrame({"left": ["x"] * 100, "right": ["y"] * 100, "preference": [0.6, 0.8] * 50})
 """The left has 70 of 100 points; the standard deviation of a vote's is .1."""
@@ -186,3 +191,97 @@ def test_half_a_vote_is_refused() -> None:
     with pytest.raises(InputError, match=r"\[rest_of_vote\]: the row before is no vote of the other item") as caught:
         rankbench.aggregate(halves)
     assert caught.value.row == 1
+
+
+def brute_spread(groups: list[tuple[str, ...]], g: np.ndarray) -> float:
+    """Return the sums of squared differences of points over those of whole votes, each group by its votes less one."""
+    apart = whole = 0.0
+    for group in set(groups):
+        own = [points for name, points in zip(groups, g, strict=True) if name == group]
+        for one, other in itertools.combinations(own, 2):
+            apart += (one - other) ** 2 / (len(own) - 1)
+            whole += (one + other - 2 * one * other) / (len(own) - 1)
+    return apart / whole
+
+
+def by_time(n: int = 400) -> tuple[pl.DataFrame, float]:
+    """Return graded votes of four times, and how much their points vary within a time and pair."""
+    frame = graded(n).drop("judge").with_columns(time=pl.int_range(n) * 4 // n)
+    groups = [(min(a, b), max(a, b), str(t)) for a, b, t in frame.select("left", "right", "time").iter_rows()]
+    points = frame["preference"].to_numpy()
+    low = np.where(frame["left"].to_numpy() < frame["right"].to_numpy(), points, 1 - points)
+    return frame, brute_spread(groups, low)
+
+
+def test_points_of_votes_vary_as_pairs_of_votes_say() -> None:
+    frame, expected = by_time()
+    votes = load_votes(open_source(frame).judged().frame)
+    assert votes.times is not None
+    group = votes.groups.astype(np.int64) * 4 + votes.times
+    assert spread_of_points(votes, group) == pytest.approx(expected)
+    assert 0.1 < expected < 0.6
+    # Groups of single votes tell nothing; then others do, if there are any.
+    alone = votes.numbers
+    assert spread_of_points(votes, alone, group) == pytest.approx(expected)
+    assert spread_of_points(votes, alone) == spread_of_points(votes, np.full(len(votes), -1)) == 1
+    same = load_votes(open_source(LEVEL.with_columns(preference=pl.lit(0.7))).judged().frame)
+    assert spread_of_points(same, same.groups.astype(np.int64)) == 0.01
+    rounded, columns = frame.with_columns(pl.col("preference").round()), "left=left,right=right,points=preference"
+    whole = load_votes(open_source(rounded, columns=columns).judged().frame)
+    assert spread_of_points(whole, whole.groups.astype(np.int64)) == 1
+
+
+def test_bands_over_time_are_those_of_as_many_whole_votes() -> None:
+    frame, spread = by_time()
+    method = "dynamic-bradley-terry:drift=0.05,variance=1"
+    found = scores_over_time(frame, method)
+    ends = {"left": ("left", "right", pl.col("preference")), "right": ("right", "left", 1 - pl.col("preference"))}
+    whole = pl.concat(
+        frame.select(winner=winner, loser=loser, weight=points / spread, time="time", query_id=pl.lit("q"))
+        for winner, loser, points in ends.values()
+    ).filter(pl.col("weight") > 0)
+    expected = scores_over_time(whole, method)
+    for column in ("score", "lower", "upper"):
+        np.testing.assert_allclose(found.table[column], expected.table[column], atol=1e-6)
+    changes = [one.now.sort("item")["change_lower"] for one in (found, expected)]
+    np.testing.assert_allclose(*changes, atol=1e-6)
+    assert f"400 votes count as {400 / spread:,.0f} whole ones" in found.notes[-1]
+
+
+def test_few_graded_votes_have_bands_of_whole_ones_and_it_is_said() -> None:
+    found = scores_over_time(graded(20).drop("judge"), "dynamic-bradley-terry:drift=0.05,variance=1")
+    assert "too wide" in found.notes[-1]
+
+
+def test_pooled_intervals_of_graded_votes_cover() -> None:
+    inside, variances = [], []
+    categories, votes, m, spread, variance = 8, 60, 6, 0.1, 0.05
+    for seed in range(6):
+        rng = np.random.default_rng([20261125, seed])
+        scores = 0.7 * rng.normal(size=m) + variance**0.5 * rng.normal(size=(categories, m))
+        c, a = np.repeat(np.arange(categories), votes), rng.integers(m, size=categories * votes)
+        b = (a + rng.integers(1, m, size=len(a))) % m
+        p = 1 / (1 + np.exp(scores[c, b] - scores[c, a]))
+        points = rng.beta(p * (1 / spread - 1), (1 - p) * (1 / spread - 1)).round(3)
+        named = {"query_id": c, "left": a, "right": b}
+        frame = pl.DataFrame(named).cast(pl.String).with_columns(preference=points)
+        found = pooled_rankings(
+            category_votes(open_source(frame).judged().frame), BradleyTerry(penalty="firth"), {}, "c", seed
+        )
+        variances.append(found.facts["pool"]["variance"])
+        for name, ranking in zip(found.names, found.rankings, strict=True):
+            truth = scores[int(name)][[int(item) for item in ranking.items]]
+            truth = truth - truth.mean()
+            inside.append(((ranking.lower <= truth) & (truth <= ranking.upper)).mean())
+    # Taken for whole votes they covered in 72% of cases, and no category differed from another.
+    assert np.mean(inside) >= 0.9
+    assert np.mean(variances) == pytest.approx(variance, abs=0.03)
+
+
+def test_a_cluster_says_that_graded_votes_are_counted_here(tmp_path: Path) -> None:
+    LEVEL.write_parquet(tmp_path / "log.parquet")
+    convert(tmp_path / "log.parquet", tmp_path / "shards")
+    for log in (tmp_path / "log.parquet", tmp_path / "shards"):
+        with pytest.raises(SpecError, match=r"graded ones.*leave --executor and --address out"):
+            rankbench.aggregate(log, "bradley-terry", executor="dask", address="tcp://127.0.0.1:9")
+        assert rankbench.aggregate(log, "bradley-terry").facts["n"] == 100
