@@ -164,6 +164,8 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
     else:
         values, machine = list[HistoryValue](), ""
         timed = has_timings(result)
+        if not timed and not holds_results(result) and any(result.glob("*.json")):
+            raise InputError(f"{result}: a history takes files of pytest-benchmark one by one, not their folder")
         if not timed or holds_results(result):
             values, machine = _qualities(result)
         if timed:

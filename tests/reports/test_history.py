@@ -86,6 +86,8 @@ def test_times_are_kept_as_ratios(tmp_path: Path) -> None:
         entry_of(file, "abcdef12", START)
     with pytest.raises(InputError, match="no benchmark is named 'b'; it has 'a', 'ref'"):
         entry_of(file, "abcdef12", START, "b")
+    with pytest.raises(InputError, match="one by one, not their folder"):
+        entry_of(tmp_path, "abcdef12", START, "ref")
 
 
 def test_timings_are_kept_as_ratios_to_the_reference_of_their_job(tmp_path: Path) -> None:
