@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.kinds.cell import CellResult
+from rankbench.kinds.figure import matches
 from rankbench.kinds.metric import Metric
-from rankbench.reports.compare.comparison import in_gate
 from rankbench.reports.verify import Difference
 from rankbench.store.contents import StoredCell
 from rankbench.store.published import ROWS
 from rankbench.store.records import Member, SuiteRecord
 from rankbench.store.stored import StoredResults
 
-__all__ = ["FLIPPED", "SHIFT", "EarlierCell", "SameCells", "beyond", "places_of", "unchanged_cells"]
+__all__ = ["FLIPPED", "SHIFT", "EarlierCell", "SameCells", "beyond", "in_gate", "places_of", "unchanged_cells"]
 
 FLIPPED = 0.01
 """Share of a cell's units, or one of fewer than 100, in which a metric that jumps may have another value."""
@@ -211,3 +211,10 @@ def beyond(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: floa
         size = np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
         near = np.isfinite(size) & (np.abs(one - other) <= tolerance * size)
     return np.asarray(~(near | (one == other) | (np.isnan(one) & np.isnan(other))))
+
+
+def in_gate(gate: Sequence[str], experiment: str, label: str) -> bool:
+    """Return whether a gate names a cell: by ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; an empty one names all."""
+    return not gate or any(
+        matches(f"{experiment}/{label}" if "/" in pattern else experiment, [pattern]) for pattern in gate
+    )

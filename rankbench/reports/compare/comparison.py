@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from rankbench.kinds.figure import matches
 from rankbench.text import significant
 
-__all__ = ["COARSE", "Change", "ChangeSubject", "ChangeVerdict", "Comparison", "in_gate", "untested"]
+__all__ = ["COARSE", "Change", "ChangeSubject", "ChangeVerdict", "Comparison", "untested"]
 
 ChangeVerdict: TypeAlias = Literal["equal", "worse", "better", "not shown", "described", "not tested"]
 """``equal``: every number, to the byte. ``described``: there is nothing that an interval could rest on. ``not tested``:
@@ -160,10 +158,3 @@ class Comparison:
 def untested(where: str, what: str, about: ChangeSubject = "quality") -> Change:
     """Return what base has and nothing can be compared with."""
     return Change(where, what, math.nan, math.nan, math.nan, "not tested", "nothing", about=about)
-
-
-def in_gate(gate: Sequence[str], experiment: str, label: str) -> bool:
-    """Return whether a gate names a cell: by ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; an empty one names all."""
-    return not gate or any(
-        matches(f"{experiment}/{label}" if "/" in pattern else experiment, [pattern]) for pattern in gate
-    )

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rankbench.kinds.cell import RANKING, Split
 from rankbench.kinds.protocol import STRETCHES
 from rankbench.reports.compare.change_estimates import ChangeEstimate, Margin, judged
-from rankbench.reports.compare.comparison import Change, in_gate, untested
+from rankbench.reports.compare.comparison import Change, untested
 from rankbench.reports.compare.joined_results import BASE, HEAD, JoinedResults
-from rankbench.reports.same_cells import beyond
+from rankbench.reports.same_cells import beyond, in_gate
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.runtime import one_blas_thread
 from rankbench.stats.corrected_t import widening

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.reports.compare.comparison import Change, ChangeVerdict, in_gate, untested
+from rankbench.reports.compare.comparison import Change, ChangeVerdict, untested
+from rankbench.reports.same_cells import in_gate
 from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.holm import holm
 from rankbench.stats.log_ratios import launch_log_ratios, launch_medians

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from rankbench.errors import InputError, SpecError, StoreError
 from rankbench.reports.compare.change_estimates import Margin
-from rankbench.reports.compare.comparison import Change, Comparison, in_gate, untested
+from rankbench.reports.compare.comparison import Change, Comparison, untested
 from rankbench.reports.compare.quality_changes import quality_changes
 from rankbench.reports.compare.ranking_changes import is_arena_log, ranking_changes
 from rankbench.reports.compare.speed_changes import benchmark_files, speed_changes
 from rankbench.reports.compare.summary_changes import summary_changes
 from rankbench.reports.compare.timing_changes import timing_changes
-from rankbench.reports.same_cells import unchanged_cells
+from rankbench.reports.same_cells import in_gate, unchanged_cells
 from rankbench.store.open import holds_results, open_results
 from rankbench.store.timings import Timings, has_timings, read_timings
 
