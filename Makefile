@@ -49,7 +49,7 @@ long: install ## the tests that take minutes
 
 faults: install ## kills, failing machines, damaged folders and files by the thousand: docs/reliability.md (hours)
 	$(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults tests/store/test_damage.py tests/store/test_journal_cells.py tests/runner/test_left_behind.py \
-		tests/runner/test_nursery.py tests/reports/test_verify.py $(ARGS)
+		tests/reports/test_verify.py $(ARGS)
 
 fuzz: install ## coverage-guided fuzzing of readers, suites and cards by atheris, in build/fuzz (Linux)
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/fuzz -r requirements/fuzz.txt

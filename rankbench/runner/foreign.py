@@ -10,7 +10,6 @@ from functools import partial
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import vetted
-from rankbench.runner.nursery import Nursery
 from rankbench.runner.processes import LostProcess, begun, ended, failed_block, isolate_foreign
 from rankbench.runner.remote import Remote
 from rankbench.runner.sealed_files import file_for_processes
@@ -41,14 +40,11 @@ def run_foreign(
     held_file = file_for_processes(partial(write_shared, sources))
     queue = deque(tasks)
     running: list[tuple[Remote, BlockTask]] = []
-    nursery = Nursery()
-    alone = tasks[0] if len(tasks) == 1 else None  # what forks would be a process more for it
     try:
         while queue or running:
             while queue and len(running) < workers:
                 task = queue.popleft()
-                forks = None if task is alone else nursery
-                running.append((Remote(held_file, task_to_json(task), timeout, nursery=forks), task))
+                running.append((Remote(held_file, task_to_json(task), timeout), task))
                 begun(task)
             done = [(process, task) for process, task in running if process.ended()]
             for process, task in done:
@@ -67,4 +63,3 @@ def run_foreign(
         for process, task in running:
             ended(task)
             process.give_up()
-        nursery.end()

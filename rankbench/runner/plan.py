@@ -153,7 +153,7 @@ def make_plan(
 
 def _strangers_of(prepared: Prepared) -> set[str]:
     """Return the plugins that have a part in what is drawn: in the protocol, the data set, or in how it is read."""
-    from rankbench.counts.log_file import read_by  # with Polars, see `rankbench.runner.forking`
+    from rankbench.counts.log_file import read_by
 
     data = [prepared.dataset, *read_by(prepared.dataset)] if prepared.dataset is not None else []
     return {each for component in (prepared.protocol, *data) for each in strangers(component)}

@@ -199,7 +199,7 @@ def dataset_of(text: str) -> Dataset:
     """
     if is_registered(text):
         return manager.get(Dataset, text)
-    from rankbench.counts.log_file import own_table  # with Polars, see `rankbench.runner.forking`
+    from rankbench.counts.log_file import own_table
 
     return own_table(text) or manager.get(Dataset, text)
 

@@ -22,7 +22,6 @@ from typing import IO
 
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.guard import printable
-from rankbench.runner.nursery import ForkedProcess, Nursery
 from rankbench.runner.processes import LostProcess
 from rankbench.runner.sealed_files import FileForProcesses, file_for_processes
 from rankbench.runner.wire import asked, result_from_bytes, task_from_json
@@ -62,19 +61,9 @@ class Remote:
         Seconds.
     quiet : bool
         Whether what it prints is kept, for the reason of a death, instead of shown.
-    nursery : Nursery, optional
-        What forks it, if it can, and if what it prints is shown; else it is started, and imports all that it needs.
     """
 
-    def __init__(
-        self,
-        sources: FileForProcesses,
-        task: str,
-        timeout: float,
-        *,
-        quiet: bool = False,
-        nursery: Nursery | None = None,
-    ) -> None:
+    def __init__(self, sources: FileForProcesses, task: str, timeout: float, *, quiet: bool = False) -> None:
         self._asked, self.timeout = asked(task), timeout
         self._held = held = contextlib.ExitStack()
         text = task.encode()
@@ -84,8 +73,7 @@ class Remote:
         self._said = held.enter_context(_nameless()) if quiet else None
         inherited = [self._result.fileno(), *(each for file in opened for each in file.descriptors)]
         places = [*(file.place for file in opened), str(self._result.fileno())]
-        forked = nursery.fork(places, inherited) if nursery is not None and not quiet else None
-        self._process = forked or subprocess.Popen(
+        self._process = subprocess.Popen(
             [sys.executable, "-c", _BOOT, json.dumps(sys.path), *places],
             stdout=self._said,
             stderr=self._said,
@@ -148,7 +136,7 @@ def _nameless() -> IO[bytes]:
     return TemporaryFile()
 
 
-def _end(process: subprocess.Popen[bytes] | ForkedProcess) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process and what it has started: by `rankbench.runner.boot`, then whatever its group still holds."""
     if process.poll() is None:
         process.terminate()
