@@ -9,39 +9,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from rankbench.api import rank, report, run
-    from rankbench.certify.certificate import Certificate
-    from rankbench.certify.verb import certify
-    from rankbench.component import Component
-    from rankbench.counts.log_file import log_file
-    from rankbench.counts.log_source import scan
-    from rankbench.kinds.aggregator import Aggregator
-    from rankbench.kinds.claim import ClaimKind
-    from rankbench.kinds.counts import PairCounts
-    from rankbench.kinds.dataset import Dataset
-    from rankbench.kinds.figure import FigureKind
-    from rankbench.kinds.loss import Loss
-    from rankbench.kinds.method import Block, Fitted, Method
-    from rankbench.kinds.model import Model
-    from rankbench.kinds.optimizer import Fit, Optimizer, Problem, Solver, StepOptimizer
-    from rankbench.kinds.penalty import Penalty
-    from rankbench.kinds.protocol import Protocol
-    from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
-    from rankbench.kinds.reader import Reader
-    from rankbench.kinds.resamples import Resamples
-    from rankbench.kinds.score_aggregator import ScoreAggregator
-    from rankbench.kinds.sequential_aggregator import SequentialAggregator
-    from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
-    from rankbench.kinds.table import TableKind
-    from rankbench.plugin.hookspecs import hookimpl
-    from rankbench.plugin.manager import get
-    from rankbench.plugin.resolve import reference
-    from rankbench.ranking.aggregate import Aggregation, aggregate
-    from rankbench.ranking.score_ranking import ScoreRanking
-
-    __version__: str
-
 __all__ = [
     "Aggregation",
     "Aggregator",
@@ -89,49 +56,88 @@ __all__ = [
     "scan",
 ]
 
+
+if TYPE_CHECKING:
+    from rankbench.api import rank, report, run
+    from rankbench.certify.certificate import Certificate
+    from rankbench.certify.certify import certify
+    from rankbench.core.component import Component
+    from rankbench.interfaces.aggregator import Aggregator
+    from rankbench.interfaces.claim import ClaimKind
+    from rankbench.interfaces.dataset import Dataset, Reader
+    from rankbench.interfaces.figure import FigureKind
+    from rankbench.interfaces.method import (
+        Block,
+        Fit,
+        Fitted,
+        Method,
+        Model,
+        Optimizer,
+        Penalty,
+        Problem,
+        Solver,
+        StepOptimizer,
+    )
+    from rankbench.interfaces.pair_counts import PairCounts
+    from rankbench.interfaces.protocol import Protocol
+    from rankbench.interfaces.queries import Comparisons, Orders, Queries, Selections
+    from rankbench.interfaces.resamples import Resamples
+    from rankbench.interfaces.sequential_aggregator import ScoreAggregator, SequentialAggregator
+    from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
+    from rankbench.interfaces.table import TableKind
+    from rankbench.plugin.manager import get, reference
+    from rankbench.plugin.registry import hookimpl
+    from rankbench.ranking.aggregate import Aggregation, aggregate
+    from rankbench.ranking.log_dataset import log_file
+    from rankbench.ranking.open import scan
+    from rankbench.ranking.score_ranking import ScoreRanking
+
+    __version__: str
+
+
 _HOMES = {
     "Aggregation": "rankbench.ranking.aggregate",
-    "Aggregator": "rankbench.kinds.aggregator",
-    "Block": "rankbench.kinds.method",
+    "Aggregator": "rankbench.interfaces.aggregator",
+    "Block": "rankbench.interfaces.method",
     "Certificate": "rankbench.certify.certificate",
-    "ClaimKind": "rankbench.kinds.claim",
-    "Comparisons": "rankbench.kinds.queries",
-    "Component": "rankbench.component",
-    "Dataset": "rankbench.kinds.dataset",
-    "FigureKind": "rankbench.kinds.figure",
-    "Fit": "rankbench.kinds.optimizer",
-    "Fitted": "rankbench.kinds.method",
-    "Loss": "rankbench.kinds.loss",
-    "Method": "rankbench.kinds.method",
-    "Model": "rankbench.kinds.model",
-    "Optimizer": "rankbench.kinds.optimizer",
-    "Orders": "rankbench.kinds.queries",
-    "PairwiseSurrogate": "rankbench.kinds.surrogate",
-    "PairCounts": "rankbench.kinds.counts",
-    "Penalty": "rankbench.kinds.penalty",
-    "Problem": "rankbench.kinds.optimizer",
-    "Protocol": "rankbench.kinds.protocol",
-    "Queries": "rankbench.kinds.queries",
-    "Reader": "rankbench.kinds.reader",
-    "Resamples": "rankbench.kinds.resamples",
-    "ScoreAggregator": "rankbench.kinds.score_aggregator",
+    "ClaimKind": "rankbench.interfaces.claim",
+    "Comparisons": "rankbench.interfaces.queries",
+    "Component": "rankbench.core.component",
+    "Dataset": "rankbench.interfaces.dataset",
+    "FigureKind": "rankbench.interfaces.figure",
+    "Fit": "rankbench.interfaces.method",
+    "Fitted": "rankbench.interfaces.method",
+    "Loss": "rankbench.interfaces.surrogate",
+    "Method": "rankbench.interfaces.method",
+    "Model": "rankbench.interfaces.method",
+    "Optimizer": "rankbench.interfaces.method",
+    "Orders": "rankbench.interfaces.queries",
+    "PairwiseSurrogate": "rankbench.interfaces.surrogate",
+    "PairCounts": "rankbench.interfaces.pair_counts",
+    "Penalty": "rankbench.interfaces.method",
+    "Problem": "rankbench.interfaces.method",
+    "Protocol": "rankbench.interfaces.protocol",
+    "Queries": "rankbench.interfaces.queries",
+    "Reader": "rankbench.interfaces.dataset",
+    "Resamples": "rankbench.interfaces.resamples",
+    "ScoreAggregator": "rankbench.interfaces.sequential_aggregator",
     "ScoreRanking": "rankbench.ranking.score_ranking",
-    "ScoreSurrogate": "rankbench.kinds.surrogate",
-    "Selections": "rankbench.kinds.queries",
-    "SequentialAggregator": "rankbench.kinds.sequential_aggregator",
-    "Solver": "rankbench.kinds.optimizer",
-    "StepOptimizer": "rankbench.kinds.optimizer",
-    "Surrogate": "rankbench.kinds.surrogate",
-    "TableKind": "rankbench.kinds.table",
+    "ScoreSurrogate": "rankbench.interfaces.surrogate",
+    "Selections": "rankbench.interfaces.queries",
+    "SequentialAggregator": "rankbench.interfaces.sequential_aggregator",
+    "Solver": "rankbench.interfaces.method",
+    "StepOptimizer": "rankbench.interfaces.method",
+    "Surrogate": "rankbench.interfaces.surrogate",
+    "TableKind": "rankbench.interfaces.table",
     "aggregate": "rankbench.ranking.aggregate",
     "get": "rankbench.plugin.manager",
-    "hookimpl": "rankbench.plugin.hookspecs",
-    "log_file": "rankbench.counts.log_file",
+    "hookimpl": "rankbench.plugin.registry",
+    "log_file": "rankbench.ranking.log_dataset",
     "rank": "rankbench.api",
-    "reference": "rankbench.plugin.resolve",
+    "reference": "rankbench.plugin.manager",
     "report": "rankbench.api",
     "run": "rankbench.api",
-    "scan": "rankbench.counts.log_source",
+    "scan": "rankbench.ranking.open",
 }
 
 

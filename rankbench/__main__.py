@@ -1,5 +1,7 @@
 """Lets ``python -m rankbench`` be the command ``rankbench``."""
 
+from __future__ import annotations
+
 import sys
 
 from rankbench.cli import main

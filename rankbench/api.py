@@ -10,35 +10,34 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rankbench.digest import OURSELVES, code_digest, edited_file
+from rankbench.core.code_digest import OURSELVES, code_digest, edited_file
+from rankbench.core.runtime import settle_runtime
+from rankbench.core.system import write_facts
 from rankbench.errors import ExecutorError, SpecError
-from rankbench.kinds.cell import BlockResult
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.protocol import BlockTask
-from rankbench.kinds.suite import Suite
-from rankbench.reports.partial import partial
-from rankbench.reports.report import report as make_report
-from rankbench.reports.run_results import Results, results_of
+from rankbench.interfaces.cell import BlockResult
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import BlockTask
+from rankbench.interfaces.suite import Suite
+from rankbench.reports.headline import partial
+from rankbench.reports.render import report as make_report
+from rankbench.reports.results import Results, results_of
 from rankbench.reports.verify import Verification, verify_files
-from rankbench.runner.folders import check_folder, default_folder, of_other_code
+from rankbench.runner.machine import check_room
 from rankbench.runner.plan import Planned, check_suite, make_plan
 from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources
 from rankbench.runner.progress import Progress
-from rankbench.runner.record import run_facts, suite_record
-from rankbench.runner.room import check_room
-from rankbench.runtime import settle_runtime
-from rankbench.store.files import write_facts
+from rankbench.runner.run import check_folder, default_folder, of_other_code, run_facts, suite_record
 from rankbench.store.store import Store
 from rankbench.suites.suite_files import load_suite
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from rankbench.counts.log_source import Log
-    from rankbench.ranking.judged_runs import RunFiles
-    from rankbench.ranking.score_ranking import RankOptions, ScoreRanking
+    from rankbench.ranking.open import Log
+    from rankbench.ranking.score_ranking import RankOptions, RunFiles, ScoreRanking
 
 __all__ = ["Results", "planned", "rank", "report", "run", "verify"]
+
 
 DatasetChoice: TypeAlias = "str | Dataset | Sequence[str | Dataset]"
 
@@ -214,7 +213,7 @@ def run(
             blocks: Iterable[BlockResult]
             limit = LIMIT if timeout is None else timeout
             if missing and executor == "dask":
-                from rankbench.runner.cluster import run_on_cluster
+                from rankbench.runner.executors import run_on_cluster
 
                 blocks = run_on_cluster(made.sources, missing, address, limit)
             elif missing and (timeout is not None or (workers > 1 and (len(missing) > 1 or _foreign(made, missing)))):
@@ -268,7 +267,7 @@ def _check_code(plugins: Sequence[str]) -> None:
 
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
     """Return whether a protocol, loss or contender is not built in: it may hang, or take its process down."""
-    from rankbench.runner.processes import place_tasks
+    from rankbench.runner.worker_pool import place_tasks
 
     return bool(place_tasks(tasks, made.sources).foreign)
 

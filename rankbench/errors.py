@@ -14,7 +14,7 @@ class                   exit  when
 `StoreError`               3  a result store is locked, or not one of ours
 ======================  ====  =========================================================
 
-`rankbench.cli.exits` has what the exit codes mean.
+`rankbench.cli` has what the exit codes mean.
 """
 
 from __future__ import annotations

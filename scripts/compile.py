@@ -14,8 +14,8 @@ def compile_into(folder: Path) -> None:
     """Compile in the user's cache folder, so that the next time compiles only what has changed, and copy from it."""
     from kernels import compile_all, processes
 
-    from rankbench.digest import compiled_digest
-    from rankbench.runtime import available_cores, settle_runtime
+    from rankbench.core.code_digest import compiled_digest
+    from rankbench.core.runtime import available_cores, settle_runtime
 
     os.environ.pop("NUMBA_CACHE_DIR", None)  # a folder of the user's choice may hold other code's
     settle_runtime()

@@ -19,8 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import rankbench
-from rankbench.digest import compiled_sources
-from rankbench.runtime import settle_runtime
+from rankbench.core.code_digest import compiled_sources
+from rankbench.core.runtime import settle_runtime
 
 PACKAGE = Path(rankbench.__file__).parent
 
@@ -41,11 +41,11 @@ CONTENDERS = ("erm:k=5,optimizer=composite,draws=10,curve=3", "erm:aggregator=br
 """Of one the stochastic steps are taken, of the other targets of single and of sampled judgments are averaged."""
 
 FIRST = (
-    "rankbench.kernels.",
+    "rankbench.kernels.signatures.",
     "rankbench.methods.erm.",
-    "rankbench.data.simulators.kernels.btl",
-    "rankbench.losses.kernels.ndcg",
-    "rankbench.aggregators.kernels.bradley_terry",
+    "rankbench.data.simulators.kernels",
+    "rankbench.losses.kernels.families",
+    "rankbench.aggregators.kernels.likelihood",
 )
 """Modules that the small runs need, which would compile what is missing themselves."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rankbench.component import Component
-from rankbench.kinds.contender import Contender
-from rankbench.plugin.resolve import contender
-from rankbench.spec import parse
+from rankbench.core.component import Component
+from rankbench.core.spec import parse
+from rankbench.interfaces.protocol import Contender
+from rankbench.plugin.manager import contender
 
 
 def cells(base: Callable[..., Component], given: Mapping[str, str | Component]) -> dict[str, Contender]:

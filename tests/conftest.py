@@ -16,12 +16,12 @@ from campaign_time import campaign_line
 from forked import SHARED
 from hypothesis import settings
 
-from rankbench.runtime import settle_blas
+from rankbench.core.runtime import settle_blas
 
 if TYPE_CHECKING:
     from dask_cluster import Cluster
 
-    from rankbench.kinds.method import Block
+    from rankbench.interfaces.method import Block
 
 settle_blas()
 
@@ -116,7 +116,7 @@ def journals_that_do_not_wait_for_the_disk() -> Iterator[None]:
 
     A process that is killed loses nothing by it.
     """
-    from rankbench.store.file import JournalFile
+    from rankbench.store.journal import JournalFile
 
     check = JournalFile.check_format
 

@@ -310,7 +310,7 @@ def end(code: int) -> NoReturn:
 
 def _import_all() -> None:
     """Import all of rankbench and of the plugins beside it, and what they import; load what is compiled."""
-    from rankbench.runtime import settle_runtime
+    from rankbench.core.runtime import settle_runtime
 
     settle_runtime()
     for package in ("rankbench", *_PLUGINS):

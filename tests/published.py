@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import synthetic
 
-from rankbench.kinds.cell import RANKING, BlockKey, BlockResult, CellResult, Curve
-from rankbench.kinds.protocol import Protocol
-from rankbench.kinds.suite import Experiment
+from rankbench.interfaces.cell import RANKING, BlockKey, BlockResult, CellResult, Curve
+from rankbench.interfaces.protocol import Protocol
+from rankbench.interfaces.suite import Experiment
 from rankbench.plugin import manager
 from rankbench.runner.plan import check_experiment
 from rankbench.store.records import Member

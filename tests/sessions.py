@@ -14,7 +14,7 @@ from pathlib import Path
 
 from forked import MAIN, Forked, start_program
 
-from rankbench.store.file import FILE
+from rankbench.store.journal import FILE
 
 Program = subprocess.Popen[str] | Forked
 

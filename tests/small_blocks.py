@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from rankbench.data.simulators.btl import draw_comparisons, prefix
-from rankbench.kinds.method import Block
-from rankbench.kinds.queries import Queries
+from rankbench.interfaces.method import Block
+from rankbench.interfaces.queries import Queries
 
 
 def make_queries(sizes: list[int], d: int = 5, seed: int = 0) -> Queries:

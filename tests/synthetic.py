@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve
+from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult, Curve
 from rankbench.store.records import Member
 from rankbench.store.store import Store
 

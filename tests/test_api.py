@@ -14,9 +14,9 @@ import pytest
 import rankbench
 from rankbench import api
 from rankbench.errors import SpecError, StoreError
-from rankbench.kinds.cell import Curve
-from rankbench.kinds.method import Block, Fitted
-from rankbench.kinds.queries import Queries
+from rankbench.interfaces.cell import Curve
+from rankbench.interfaces.method import Block, Fitted
+from rankbench.interfaces.queries import Queries
 from rankbench.methods.baselines import RandomScores
 from rankbench.store.store import Store
 
@@ -380,9 +380,9 @@ def test_a_smaller_data_set_scales_n_and_says_so(suite: str) -> None:
 
 
 def test_the_same_draws_for_all_n_and_contenders(suite: str) -> None:
+    from rankbench.core.runtime import draw_entropy
     from rankbench.data.simulators.btl import draw_comparisons
-    from rankbench.kinds.queries import Queries
-    from rankbench.seeds import draw_entropy
+    from rankbench.interfaces.queries import Queries
 
     (prepared,) = api.planned(suite).sources
     offsets, x, labels = (prepared.arrays[f"design.{name}"] for name in ("offsets", "x", "labels"))

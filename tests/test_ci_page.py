@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from workflow_steps import ROOT, commands, missing, scripts, unparsed
 
-from rankbench.scaffold import write_plugin
+from rankbench.testing.scaffold import write_plugin
 
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 

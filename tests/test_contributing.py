@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rankbench
-from rankbench.plugin.kinds import KINDS
+from rankbench.plugin.registry import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -8,22 +8,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from test_house import FAMILIES
+from test_layout import FAMILIES
 
 PACKAGE = Path(__file__).resolve().parent.parent / "rankbench"
-
-PARALLEL = (
-    *("aggregators", "surrogates", "losses", "optimizers", "models", "methods", "protocols", "data/readers"),
-    *("data/simulators", "suites/figures", "kinds", "describe", "testing/checks", "cli"),
-    *("data/tables/comparisons", "data/tables/items", "data/tables/orders", "data/tables/selections"),
-    "data/tables/measurements",
-)
-"""Folders with one file for each component, kind, table, family of checks or verb: a file has the name of that."""
 
 REFUSED = frozenset({"alone", "apart", "borrow", "borrowed", "deaths", "half", "lend", "lent", "most", "of", "said"})
 """Words that say nothing of what they name."""
 
-RECORDED = "kinds/metric: said"
+RECORDED = "interfaces/metric: said"
 """A field of `Fact`, by whose name journals and published rows have it."""
 
 CHECKER = ("certify/check", "certify/checking/")
@@ -41,15 +33,6 @@ def trees() -> dict[str, ast.Module]:
         path.relative_to(PACKAGE).with_suffix("").as_posix(): ast.parse(path.read_text(encoding="utf-8"))
         for path in paths
     }
-
-
-def folder(module: str) -> str:
-    return module.rpartition("/")[0]
-
-
-def meanings(modules: list[str]) -> list[str]:
-    """Return the modules whose name does not follow from their folder; compiled forms have that of the plain one."""
-    return [name for name in modules if folder(name) not in PARALLEL and "kernels" not in name.split("/")]
 
 
 def several_meanings(homes: dict[str, set[str]]) -> dict[str, list[str]]:
@@ -85,13 +68,6 @@ def unexplained(tree: ast.Module) -> list[str]:
     return [name for name in found if name.strip("_").lower() in REFUSED]
 
 
-def test_a_file_name_has_one_meaning() -> None:
-    homes = defaultdict(list)
-    for module in trees():
-        homes[module.rpartition("/")[2]].append(module)
-    assert {name: meanings(found) for name, found in homes.items() if len(meanings(found)) > 1} == {}
-
-
 def test_a_public_function_has_one_meaning() -> None:
     homes = defaultdict(set)
     for module, tree in trees().items():
@@ -111,14 +87,14 @@ def test_names_explain_themselves() -> None:
 @pytest.mark.parametrize(
     ("modules", "wrong"),
     [
-        ({"counts/tables", "methods/erm/tables"}, True),
-        ({"counts/runs", "counts/parts"}, True),
+        ({"ranking/tables", "methods/erm/tables"}, True),
+        ({"ranking/count", "ranking/partial_counts"}, True),
         ({"surrogates/kernels/phi", "surrogates/kernels/hinge"}, False),
         ({"aggregators/pair_sums", "aggregators/kernels/likelihood"}, False),
         ({"losses/kernels/err", "surrogates/kernels/hinge"}, False),
-        ({"losses/kernels/err", "counts/kernels/runs"}, True),
-        ({"api", "reports/report"}, False),
-        ({"cli/compare", "reports/phrases"}, True),
+        ({"losses/kernels/err", "ranking/kernels/runs"}, True),
+        ({"api", "reports/render"}, False),
+        ({"cli/compare", "tracking/compare"}, True),
     ],
 )
 def test_the_walk_sees_what_it_looks_for(modules: set[str], wrong: bool) -> None:

@@ -78,10 +78,14 @@ def test_what_the_package_imports_is_declared() -> None:
     declared = {canonicalize_name(Requirement(text).name) for text in PYPROJECT["project"]["dependencies"]}
     brought = {"llvmlite": "numba", "mpl_toolkits": "matplotlib", "pydantic_core": "pydantic"}
     # What is called from a test only: who tests a plugin with pytest has it. And what an extra brings.
-    theirs = {("rankbench/testing/parametrize.py", "pytest")}
+    theirs = {("rankbench/testing/check.py", "pytest")}
     dask = PYPROJECT["project"]["optional-dependencies"]["dask"]
-    extras = {"rankbench/dask.py": dask, "rankbench/runner/cluster.py": dask, "rankbench/counts/sharded.py": dask}
-    extras["rankbench/data/readers/excel.py"] = PYPROJECT["project"]["optional-dependencies"]["xlsx"]
+    extras = {
+        "rankbench/core/system.py": dask,
+        "rankbench/runner/executors.py": dask,
+        "rankbench/ranking/count_log.py": dask,
+    }
+    extras["rankbench/data/readers/csv.py"] = PYPROJECT["project"]["optional-dependencies"]["xlsx"]
     theirs |= {(path, Requirement(text).name) for path, texts in extras.items() for text in texts}
     missing = {}
     for path in (ROOT / "rankbench").rglob("*.py"):

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from rankbench.component import build
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.protocol import Protocol
-from rankbench.kinds.surrogate import Surrogate
+from rankbench.core.component import build
+from rankbench.core.spec import parse
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import Protocol
+from rankbench.interfaces.surrogate import Loss, Surrogate
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import base_of
-from rankbench.spec import parse
+from rankbench.plugin.registry import base_of
 
 LEADERBOARDS = Path(__file__).parents[1] / "leaderboards"
 RUNS = sorted(path.parent for path in LEADERBOARDS.glob("*/run.json"))

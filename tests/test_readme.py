@@ -101,17 +101,17 @@ def shown_contenders() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("document", "spec"), shown_contenders())
 def test_contenders_that_are_shown_can_be_made(document: str, spec: str) -> None:
-    from rankbench.component import build
-    from rankbench.methods.erm.erm import ERM
-    from rankbench.spec import parse
+    from rankbench.core.component import build
+    from rankbench.core.spec import parse
+    from rankbench.methods.erm import ERM
 
     assert build(ERM, parse(spec))
 
 
 def test_the_contender_in_the_readme_is_valid() -> None:
-    from rankbench.component import build
-    from rankbench.methods.erm.erm import ERM
-    from rankbench.spec import parse
+    from rankbench.core.component import build
+    from rankbench.core.spec import parse
+    from rankbench.methods.erm import ERM
 
     (line,) = commands_of_contender()
     assert len(build(ERM, parse(line))) == 4

@@ -1,4 +1,4 @@
-"""Bradley-Terry scores by penalized maximum likelihood.
+"""Bradley-Terry, Davidson, Plackett-Luce, their penalties.
 
 References
 ----------
@@ -7,28 +7,111 @@ References
    Mathematical Monthly 64(8), 1957.
 .. [BT52] R. A. Bradley and M. E. Terry. Rank analysis of incomplete block designs: I. The
    method of paired comparisons. Biometrika 39(3/4), 1952.
+
+References
+----------
+.. [D70] R. R. Davidson. On extending the Bradley-Terry model to accommodate ties in paired
+   comparison experiments. Journal of the American Statistical Association 65(329), 1970.
+
+References
+----------
+.. [E77] B. Efron. The efficiency of Cox's likelihood function for censored data. Journal of the
+   American Statistical Association 72(359), 1977.
+.. [L59] R. D. Luce. Individual choice behavior. Wiley, 1959.
+.. [P75] R. L. Plackett. The analysis of permutations. Applied Statistics 24(2), 1975.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from rankbench.aggregators.penalty_rule import PenalizedAggregator
-from rankbench.component import Property
-from rankbench.errors import ContenderDiverged
-from rankbench.kinds.counts import ClusterCounts, PairCounts
-from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.scales import Scales, connected_components
+from rankbench.core.component import JudgmentKind, Property
+from rankbench.errors import ContenderDiverged, InputError
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components
+from rankbench.interfaces.queries import Comparisons, with_unranked
 
 if TYPE_CHECKING:
+    from rankbench.aggregators.likelihood.covariate_fit import Penalties
+    from rankbench.aggregators.likelihood.davidson import DavidsonFit
+    from rankbench.interfaces.covariate_aggregator import CovariateVotes
+    from rankbench.interfaces.queries import Orders
+    from rankbench.interfaces.resamples import Resamples
     from rankbench.kernels.signatures import Kernel
-    from rankbench.kinds.resamples import Resamples
 
-__all__ = ["BradleyTerry"]
+
+class PenalizedAggregator(ControlledAggregator):
+    """An aggregator of comparisons that maximizes a likelihood with one of three penalties.
+
+    ``ridge``: rho |s|^2 / 2, which predicts well and shrinks the scores. ``firth``: half the log determinant of
+    the information, which takes the bias out of the scores; they are finite whatever happened. ``none``.
+
+    With covariates the penalty is on scores and effects together, beside the sum over votes: see
+    `rankbench.aggregators.likelihood.covariate_fit`.
+    """
+
+    own_ties: ClassVar[bool] = False
+
+    penalty: Literal["ridge", "firth", "none"] = Field(
+        default="ridge", description="ridge, firth (without bias; for intervals), or none."
+    )
+
+    @model_validator(mode="after")
+    def _one_penalty(self) -> Self:
+        if self.penalty != "ridge" and self.ridge_given() not in (0.0, type(self).model_fields["ridge"].default):
+            raise ValueError(f"a ridge goes with penalty=ridge, not with penalty={self.penalty}")
+        return self
+
+    def ridge_given(self) -> float:
+        """Return the value of the parameter ``ridge``, whether it is what penalizes or not."""
+        return float(getattr(self, "ridge", 0.0))
+
+    def strength(self) -> float:
+        """Return the ridge that the scores are penalized by; 0 with another penalty."""
+        return self.ridge_given() if self.penalty == "ridge" else 0.0
+
+    def prefers_covariance(self) -> bool:
+        """Return whether the penalty is Firth's: its pseudo-votes are in the sandwich, and in no resample."""
+        return self.penalty == "firth"
+
+    def by_firth(self, counts: PairCounts) -> bool:
+        """Return whether the scores of these counts are Firth's: of so many items there is no penalty."""
+        return self.penalty == "firth" and counts.m <= MOST_DENSE
+
+    def scales(self, counts: PairCounts) -> Scales:
+        """Return the connected components; without a penalty the strongly connected ones."""
+        from rankbench.interfaces.pair_counts import connected_components, strongly_connected
+
+        penalized = self.strength() > 0 or self.by_firth(counts)
+        return connected_components(counts) if penalized else strongly_connected(counts)
+
+    def _penalties(self, votes: CovariateVotes) -> Penalties:
+        from rankbench.aggregators.likelihood.covariate_fit import Penalties
+
+        return Penalties(self.strength(), self.penalty == "firth" and votes.m <= MOST_DENSE)
+
+    def fit_controlled(self, votes: CovariateVotes) -> ControlledFit:
+        """Return scores and effects, by Newton's method."""
+        from rankbench.aggregators.likelihood.covariate_fit import fit_controlled
+
+        return fit_controlled(votes, self._penalties(votes), ties=self.own_ties)
+
+    def controlled_covariance(self, votes: CovariateVotes, fit: ControlledFit) -> NDArray[np.float64]:
+        """Return the sandwich covariance of scores and effects, (m + p, m + p)."""
+        from rankbench.aggregators.likelihood.covariate_fit import controlled_sandwich
+
+        return controlled_sandwich(votes, fit, self._penalties(votes), ties=self.own_ties)
+
+    def refuse_unidentified(self, votes: CovariateVotes) -> None:
+        """Refuse covariates whose effects cannot be told from those of others, or of items."""
+        from rankbench.aggregators.likelihood.covariate_fit import refuse_unidentified
+
+        refuse_unidentified(votes)
 
 
 class BradleyTerry(PenalizedAggregator):
@@ -130,8 +213,7 @@ class BradleyTerry(PenalizedAggregator):
         Without a penalty a resample in which a scale falls apart has none: its row is nan. With Firth's each resample
         has the pseudo-votes of the log, which differ from its own by less the more votes there are.
         """
-        from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
-        from rankbench.aggregators.likelihood.refits import refitted
+        from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit, refitted
 
         strength, counts = self.strength(), resamples.counts
         if len(resamples.cells):
@@ -149,7 +231,143 @@ class BradleyTerry(PenalizedAggregator):
         """Return the compiled form, O(k + m) memory; None without a ridge, where a sample may have no maximum."""
         if self.strength() == 0:
             return None
-        from rankbench.aggregators.kernels.bradley_terry import bradley_terry
+        from rankbench.aggregators.kernels.likelihood import bradley_terry
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(bradley_terry, np.array([self.ridge]))
+
+
+class Davidson(PenalizedAggregator):
+    r"""Bradley-Terry scores with ties: penalized maximum likelihood of Davidson's model.
+
+    .. math:: P(i \succ j) = \frac{e^{s_i}}{e^{s_i} + e^{s_j} + \nu e^{(s_i + s_j)/2}}, \quad
+       P(i \sim j) = \frac{\nu e^{(s_i + s_j)/2}}{e^{s_i} + e^{s_j} + \nu e^{(s_i + s_j)/2}}
+
+    The scores and :math:`\nu \ge 0` maximize the log-likelihood less
+    :math:`\frac{\rho}{2} |s|^2`; `rankbench.aggregators.likelihood.davidson.fit_davidson` has :math:`\nu`. The
+    problem is convex in :math:`(s, \log \nu)`.
+
+    Without ties :math:`\nu = 0`, and the scores are those of `bradley-terry` with the same ridge
+    exactly. If all comparisons are ties, :math:`\nu = \infty` and all scores are 0. As with
+    `bradley-terry` the scores sum to zero, on each connected component by itself, and an item
+    without judgments scores 0.
+
+    ``penalty=firth`` and ``penalty=none`` are those of `bradley-terry`, of :math:`(s, \log \nu)` together. Without a
+    penalty there may be no maximum, although items are strongly connected, where ties alone connect them.
+
+    Notes
+    -----
+    Limit under the model itself, uniform pairs, k to infinity: the centered scores. Multiplying
+    all weights by a constant is the same as dividing the ridge by it.
+    """
+
+    name: ClassVar[str] = "davidson"
+    unit: ClassVar[str] = "log-odds"
+    source: ClassVar[str] = "[D70]_"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    own_ties: ClassVar[bool] = True
+
+    ridge: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2.")
+
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return the scores, shape (m,), by Newton's method on the pairs; see `fit_davidson`."""
+        return self._fit(counts).scores
+
+    def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores, shape (m,), by Newton's method from scores that are near."""
+        try:
+            return self._fit(counts, None if self.by_firth(counts) else scores).scores
+        except ContenderDiverged:  # they were not near: chances of 0 and 1 have no curvature to go by
+            return self.from_counts(counts)
+
+    def _fit(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> DavidsonFit:
+        from rankbench.aggregators.likelihood.davidson import fit_davidson
+
+        if self.by_firth(counts):
+            from rankbench.aggregators.likelihood.firth import firth_davidson
+
+            return firth_davidson(counts)
+        return fit_davidson(counts, ridge=self.strength(), start=start)
+
+    def scales(self, counts: PairCounts) -> Scales:
+        """Return the connected components; without a penalty the strongly connected ones."""
+        return super().scales(counts)
+
+    def covariance(
+        self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
+    ) -> NDArray[np.float64]:
+        r"""Return the sandwich covariance, shape (m, m), in which :math:`\log \nu` is uncertain too."""
+        from rankbench.aggregators.likelihood.firth import davidson_sandwich
+
+        data = counts if clusters is None else clusters
+        return davidson_sandwich(self._fit(counts), data, firth=self.by_firth(counts))
+
+    def kernel(self) -> Kernel | None:
+        """Return the compiled form for comparisons without ties, that of `bradley-terry`."""
+        return BradleyTerry(ridge=self.ridge).kernel() if self.penalty == "ridge" else None
+
+
+class PlackettLuce(Aggregator):
+    r"""Plackett-Luce scores of ballots: maximum likelihood with a ridge penalty.
+
+    .. math:: s = \operatorname{argmin}_{s \in R^m} \sum_b w_b \sum_{r=1}^{l_b - 1}
+       \Bigl[\log \sum_{t \ge r} e^{s_{b_t}} - s_{b_r}\Bigr] + \frac{\rho}{2} |s|^2
+
+    where ballot b, cast by w_b voters, ranks the items :math:`b_1, \ldots, b_l`: a voter picks
+    the best item, then the best of the rest, and so on, each with probability proportional to
+    :math:`e^s`. On ballots of two items it is `bradley-terry`, with the same ridge.
+
+    The penalty makes the minimizer exist and be unique in every case. The scores sum to zero; so
+    do those of each connected component by itself, and an item that no ballot compares scores 0.
+
+    *Unranked items.* If they are ``absent`` from a ballot, its voter chose among the ranked ones
+    alone. If they come ``last``, they are in every sum (a top-l ballot), and nothing is said of
+    their own order: the exact likelihood of what the voter wrote.
+
+    *Ties.* Averaging the log-likelihood over all d! orders of d tied items takes sums over
+    subsets; this is Efron's approximation [E77]_ of it, convex and as cheap as no tie. While r of
+    the d have been picked, they and the others count by the share 1 - r / d in the sum of
+    the rest. Behind the last place nobody is left, and the last of its items is not picked: for two
+    items tied there, and so for any ballot of two items, it is exactly half a win each way. Ballots
+    that tie all their items pull these together.
+
+    Notes
+    -----
+    Limit under Plackett-Luce ballots of positive worths e^r over connected items, many voters:
+    :math:`r_i - \bar r`. Multiplying all weights by a constant is the same as dividing the
+    ridge by it.
+    """
+
+    name: ClassVar[str] = "plackett-luce"
+    unit: ClassVar[str] = "log-odds"
+    source: ClassVar[str] = "[P75]_, [L59]_; ties: [E77]_"
+    judgments: ClassVar[JudgmentKind] = "orders"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+
+    ridge: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2.")
+
+    def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
+        """Return the scores, shape (m,); see the kernel's module for the method.
+
+        Raises
+        ------
+        InputError
+            The ballots say nothing: none of them ranks two items.
+        """
+        from rankbench.aggregators.kernels.plackett_luce import plackett_luce
+
+        whole, ranked = with_unranked(orders, m)
+        if not (np.diff(whole.starts) > 1).any():
+            raise InputError("the ballots say nothing: none of them ranks two items; leave such queries out")
+        scores = np.zeros(m)
+        # Copies: tables and shared memory are read-only, which the kernel's signature is not.
+        plackett_luce(
+            np.array(whole.starts, dtype=np.int64),
+            np.array(ranked, dtype=np.int64),
+            np.array(whole.items, dtype=np.int32),
+            np.array(whole.places, dtype=np.int32),
+            np.array(orders.weights, dtype=np.float64),
+            self.ridge,
+            scores,
+        )
+        return scores

@@ -18,13 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.kinds.selection_aggregator import SelectionAggregator, click_ratios, longest_list, rows_of, topmost
+from rankbench.interfaces.click_aggregator import SelectionAggregator, click_ratios, longest_list, rows_of, topmost
 
 if TYPE_CHECKING:
+    from rankbench.interfaces.queries import Selections
     from rankbench.kernels.signatures import Kernel
-    from rankbench.kinds.queries import Selections
-
-__all__ = ["COEC", "Cascade", "ClickThroughRate", "PositionDebiased"]
 
 
 class ClickThroughRate(SelectionAggregator):
@@ -58,7 +56,7 @@ class ClickThroughRate(SelectionAggregator):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.click_rates import click_through_rate
+        from rankbench.aggregators.kernels.clicks import click_through_rate
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(click_through_rate, np.array([self.smoothing]))
@@ -98,7 +96,7 @@ class COEC(SelectionAggregator):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.click_rates import coec
+        from rankbench.aggregators.kernels.clicks import coec
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(coec, np.array([self.smoothing]))
@@ -145,7 +143,7 @@ class Cascade(SelectionAggregator):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.click_rates import cascade
+        from rankbench.aggregators.kernels.clicks import cascade
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(cascade, np.array([self.smoothing]))
@@ -209,7 +207,7 @@ class PositionDebiased(SelectionAggregator):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form; its memory is two numbers for each item and position."""
-        from rankbench.aggregators.kernels.position_debiased import position_debiased
+        from rankbench.aggregators.kernels.clicks import position_debiased
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(position_debiased, np.array([self.smoothing, float(self.iterations), self.tolerance]))

@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.judgment_runs import run_starts
-from rankbench.component import Property
+from rankbench.aggregators.rating_formulas import run_starts
+from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged
-from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.sequential_aggregator import SequentialAggregator
+from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 
 if TYPE_CHECKING:
+    from rankbench.interfaces.sequential_aggregator import ScoreHistory, TimedCounts
     from rankbench.kernels.signatures import Kernel
-    from rankbench.kinds.score_history import ScoreHistory, TimedCounts
 
-__all__ = ["DynamicBradleyTerry"]
 
 MEAN, SEEN, COVARIANCE = range(3)
 """Columns of the state: an item's score, whether it was judged yet, and from here on the covariance of all scores."""
@@ -126,7 +125,7 @@ class DynamicBradleyTerry(SequentialAggregator):
         It is not filtered but smoothed: no normal distribution stands for what came before, so that the last
         scores differ a little from those of `learn`.
         """
-        from rankbench.aggregators.likelihood.walking_scores import walking_scores
+        from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
 
         self.check_size(counts.m)
         return walking_scores(counts, self.drift, self.variance)
@@ -144,7 +143,7 @@ class DynamicBradleyTerry(SequentialAggregator):
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the scores after all judgments, one after the other, by the compiled form, shape (m,)."""
-        from rankbench.aggregators.kernels import judgment_runs
+        from rankbench.aggregators.kernels import elo as judgment_runs
 
         kernel, n, state = self.walk_kernel(), len(comparisons), self.start(m)
         first, second = np.array(comparisons.winners, np.int32), np.array(comparisons.losers, np.int32)

@@ -1,27 +1,33 @@
-"""Scores from shares of won and lost comparisons: Borda, win rate, net weights, the budgeted chance of winning.
+"""Borda, win rate, budgeted, Kemeny; mean log-odds, their limit, Thurstone-Mosteller; means over score tables.
 
 References
 ----------
 .. [AS11] A. Ammar and D. Shah. Ranking: compare, don't score. 49th Allerton Conference on
    Communication, Control, and Computing, 2011.
+
+References
+----------
+.. [K59] J. G. Kemeny. Mathematics without numbers. Daedalus 88(4), 1959.
+.. [HK62] M. Held and R. M. Karp. A dynamic programming approach to sequencing problems.
+   Journal of the Society for Industrial and Applied Mathematics 10(1), 1962.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from rankbench.aggregators.pair_sums import item_sums
-from rankbench.component import Property
-from rankbench.kinds.aggregator import Aggregator
+from rankbench.aggregators.eigenvector import item_sums, log_odds
+from rankbench.core.component import Property
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 
 if TYPE_CHECKING:
+    from rankbench.interfaces.pair_counts import PairCounts
     from rankbench.kernels.signatures import Kernel
-    from rankbench.kinds.counts import PairCounts
-
-__all__ = ["Borda", "Budgeted", "NetWeights", "WinRate"]
 
 
 class Borda(Aggregator):
@@ -176,8 +182,247 @@ class Budgeted(Aggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m weights."""
-        from rankbench.aggregators.kernels.pair_table import table_size
-        from rankbench.aggregators.kernels.rates import budgeted
+        from rankbench.aggregators.kernels.rates import budgeted, table_size
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(budgeted, work=table_size)
+
+
+class Kemeny(Aggregator):
+    r"""Kemeny's ranking: least total weight of the judgments that are contradicted.
+
+    .. math:: \operatorname{argmin}_\sigma \sum_{ij} w_{ij} 1(\sigma(i) > \sigma(j)), \quad
+       s(i) = \frac{m + 1}{2} - \sigma(i)
+
+    with :math:`w_{ij}` the total weight of the judgments that prefer i to j, and sigma(i) in
+    1, ..., m the position of item i: the scores are negative ranks, centered. It is the minimizer of
+    pairwise disagreement (10), the target that Proposition 3 shows to be NP-hard.
+
+    Several orders are often equally good. ``ties=average`` takes for sigma the average
+    over *all* optimal orders, which does not depend on how the items are numbered; a cycle of
+    three equal preferences gives 0, 0, 0. Sorting such averages need not be optimal itself;
+    ``ties=first`` takes one optimal order, the first in lexical order of the item numbers.
+
+    Items are connected if their judgments do not cancel. Connected components (an item
+    without judgments is one) are solved separately; optimal orders of the whole are all the ways
+    to shuffle optimal orders of the components together, so an item at position r among n has
+    the average score (m + 1) (1/2 - r / (n + 1)), in the middle 0. That is used with either
+    value of ``ties``; how components are interleaved does not change the cost.
+
+    Components of at most ``exact`` items are solved exactly by dynamic programming over sets of
+    items [HK62]_, in time and memory proportional to 2^n n. Larger ones are improved from their
+    Borda order by moving one item at a time to its best place until no move helps: never worse
+    than Borda's order, but not always optimal, and where costs tie dependent on the numbering
+    (which is why the aggregator does not declare itself equivariant; up to ``exact`` items with
+    ``ties=average``, it is).
+
+    Notes
+    -----
+    Limit under BTL (26), uniform pairs, k to infinity: the centered ranks of the relevance
+    labels, if these are distinct; items of equal relevance stay in random order. Multiplying all
+    weights by a constant changes nothing.
+    """
+
+    name: ClassVar[str] = "kemeny"
+    unit: ClassVar[str] = "places above the middle"
+    source: ClassVar[str] = "[K59]_; [DMJ13]_ eq. (10), Proposition 3"
+    properties: ClassVar[frozenset[Property]] = frozenset({"irregular"})
+    most_items: ClassVar[int | None] = MOST_DENSE
+
+    exact: int = Field(default=14, ge=2, le=16, description="Most connected items that are ordered exactly.")
+    ties: Literal["average", "first"] = Field(
+        default="average", description="Average position over all optimal orders, or the lexically first of them."
+    )
+
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return the centered negative ranks, shape (m,)."""
+        from rankbench.kernels.best_order import centered_positions
+
+        self.check_size(counts.m)
+        said, first = counts.comparisons().without_ties(), self.ties == "first"
+        return centered_positions(said.winners, said.losers, said.weights, counts.m, exact=self.exact, first=first)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form."""
+        from rankbench.aggregators.kernels.kemeny import kemeny
+        from rankbench.kernels.best_order import LEVEL, TIED
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(kemeny, np.array([float(self.exact), float(self.ties == "first"), LEVEL, TIED]))
+
+
+class MeanScore(ScoreAggregator):
+    """The mean of a system's scores over tasks and seeds: a task counts as much as its scale is wide."""
+
+    name: ClassVar[str] = "mean-score"
+    source: ClassVar[str] = "the average column of most leaderboards"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    unit: ClassVar[str] = "the tasks' own"
+
+    def cells(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores themselves."""
+        return values
+
+
+class MeanRank(ScoreAggregator):
+    """The mean of a system's ranks among all systems, by task and seed; 1 is the best, equal scores share ranks."""
+
+    name: ClassVar[str] = "mean-rank"
+    source: ClassVar[str] = "M. Friedman, The use of ranks, Journal of the American Statistical Association 32, 1937"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    direction: ClassVar[Literal["minimize", "maximize"]] = "minimize"
+    unit: ClassVar[str] = "rank, 1 is the best"
+
+    def cells(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each system's rank in its task and seed."""
+        from scipy.stats import rankdata
+
+        return np.asarray(rankdata(-values, axis=-1), dtype=np.float64)
+
+
+class BordaCount(ScoreAggregator):
+    """The mean number of systems that a system beats, by task and seed, a tie being half of one.
+
+    S systems less the mean rank, so of one order with it.
+    """
+
+    name: ClassVar[str] = "borda-count"
+    source: ClassVar[str] = "J.-C. de Borda, 1781; the rank of MTEB's leaderboards"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    unit: ClassVar[str] = "systems beaten, on average"
+
+    def cells(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how many systems each one beats in its task and seed."""
+        from scipy.stats import rankdata
+
+        return np.asarray(rankdata(values, axis=-1), dtype=np.float64) - 1.0
+
+
+class MeanLogOdds(Aggregator):
+    r"""Mean log-odds of being preferred to the other items, smoothed.
+
+    .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i} \log \frac{w_{ij} + c}{w_{ji} + c}
+
+    with :math:`w_{ij}` the total weight of the judgments that prefer i to j. A pair that
+    was not observed contributes 0. The scores sum to zero.
+
+    With ``frequencies=joint`` the weights are divided by the total weight W of the k
+    judgments before c is added, as in section 5.1. With c fixed, that is smoothing by c W
+    counts, which never fades.
+
+    Notes
+    -----
+    Limit under BTL (26), uniform pairs, k to infinity: the limit scores (27) for
+    ``counts``. For ``joint`` it is *not* (27) but
+    :math:`\frac{1}{m-1} \sum_{j \ne i} \log \frac{p_{ij} / M + c}{p_{ji} / M + c}` with
+    M = m (m - 1) / 2, close to linear in the win margin as soon as c M is not small.
+
+    Multiplying all weights by a constant leaves ``joint`` as it is; for ``counts`` it makes
+    the smoothing count for less.
+    """
+
+    name: ClassVar[str] = "mean-log-odds"
+    unit: ClassVar[str] = "log-odds"
+    source: ClassVar[str] = "[DMJ13]_ section 6.2, eq. (27); smoothing: section 5.1"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+
+    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both sides, c.")
+    frequencies: Literal["counts", "joint"] = Field(
+        default="counts", description="Whether c is added to counts or to frequencies among the k judgments."
+    )
+
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return the mean log-odds, shape (m,)."""
+        odds = log_odds(counts, self.smoothing, joint=self.frequencies == "joint")
+        return item_sums(counts, odds) / (counts.m - 1)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form; its scratch memory is a table of m x m counts."""
+        from rankbench.aggregators.kernels.rates import mean_log_odds, parameters, table_size
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(mean_log_odds, parameters(self.smoothing, joint=self.frequencies == "joint"), table_size)
+
+
+class LimitScores(Aggregator):
+    r"""Full information: the limit of the mean log-odds under BTL, from the labels.
+
+    .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i}
+       [\log(1 + e^{r_i - r_j}) - \log(1 + e^{r_j - r_i})]
+       = \frac{1}{m-1} \sum_{j \ne i} (r_i - r_j) = \frac{m r_i - \sum_j r_j}{m - 1}
+
+    since :math:`\log(1 + e^x) - \log(1 + e^{-x}) = x`. The scores sum to zero. No
+    judgment is looked at: this is the reference that no method on judgments can have.
+    """
+
+    name: ClassVar[str] = "limit-scores"
+    source: ClassVar[str] = "[DMJ13]_ eq. (27)"
+    needs_truth: ClassVar[bool] = True
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "shift-invariant"})
+
+    def aggregate(
+        self,
+        winners: NDArray[np.int32],
+        losers: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        m: int,
+    ) -> NDArray[np.float64]:
+        """Refuse: the structure is made by `from_labels`.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError(f"aggregator {self.name!r} works on labels, not on judgments; call from_labels")
+
+    def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the limit scores of m items, shape (m,); 0 for one alone, the empty sum."""
+        m = len(labels)
+        above = labels - labels.min()  # equal labels make zeros, whatever they are
+        scores: NDArray[np.float64] = (m * above - above.sum()) / max(m - 1, 1)
+        return scores
+
+
+class ThurstoneMosteller(Aggregator):
+    r"""Least-squares scores of the observed pairs' smoothed log-odds.
+
+    .. math:: s = (D_\Omega - \Omega)^\dagger (\Omega \circ A) \mathbf{1}, \quad
+       A_{ij} = \log \frac{w_{ij} + c}{w_{ji} + c}
+
+    with :math:`w_{ij}` the total weight of the judgments that prefer i to j, and
+    :math:`\Omega` the mask of the pairs with at least one judgment.
+
+    The observed pairs need not connect the items. By the pseudo-inverse the scores of each
+    connected component sum to zero, so the scores of different components are on no common
+    scale: their order says nothing. An item without judgments scores 0.
+
+    Notes
+    -----
+    Limit under BTL (26), uniform pairs, k to infinity: :math:`r_i - \bar r`, which is
+    (m - 1) / m times the limit scores (27). Multiplying all weights by a constant makes the
+    smoothing count for less.
+    """
+
+    name: ClassVar[str] = "thurstone-mosteller"
+    unit: ClassVar[str] = "log-odds"
+    source: ClassVar[str] = "[DMJ13]_ eq. (22)"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+
+    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both counts, c.")
+
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return the least-squares scores, shape (m,), by linear systems in the graph of the observed pairs."""
+        from rankbench.aggregators.likelihood.laplacian_system import Laplacian
+
+        odds = log_odds(counts, self.smoothing)
+        rhs = item_sums(counts, odds)
+        graph = Laplacian(counts.starts, counts.high, 0.0, self.scales(counts))
+        return graph.solve(np.ones(len(odds)), graph.balanced(rhs), 1e-14 * float(np.linalg.norm(rhs)))
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form, O(k + m) memory: conjugate gradients on the Laplacian."""
+        from rankbench.aggregators.kernels.pair_graphs import thurstone_mosteller
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(thurstone_mosteller, np.array([self.smoothing]))

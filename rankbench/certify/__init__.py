@@ -1,7 +1,7 @@
 """Is a surrogate consistent? Counterexamples and proofs that a third person can check.
 
 The room is also its verb: ``rankbench.certify("pairwise-logistic")`` calls
-`rankbench.certify.verb.certify`.
+`rankbench.certify.certify.certify`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class _Verb(ModuleType):
     """A module that can be called: the room and its one verb have the same name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        from rankbench.certify.verb import certify
+        from rankbench.certify.certify import certify
 
         return certify(*arguments, **options)
 

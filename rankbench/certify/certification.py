@@ -8,39 +8,29 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rankbench.certify.asked import Asked
 from rankbench.certify.certificate import Certificate
 from rankbench.certify.check import SCHEMA
 from rankbench.certify.classes import ClassDecision, decide_class
-from rankbench.certify.floats import float_risk
+from rankbench.certify.floats import float_risk, on_cone, somewhere
 from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
-from rankbench.certify.newton import on_cone, somewhere
 from rankbench.certify.numerical import NumericalFinding, decide_numerically, lowest
 from rankbench.certify.pointwise import PointFinding, decide_at
 from rankbench.certify.probe import risk_of
-from rankbench.certify.screen import suspicious
-from rankbench.certify.search import draws, in_two_graphs, small_graphs, smaller, widened
-from rankbench.certify.seen import (
+from rankbench.certify.question import Asked, accepted_certificate, descending_items, linear_pieces, written_surrogate
+from rankbench.certify.search import draws, in_two_graphs, small_graphs, smaller, suspicious, widened
+from rankbench.certify.true_risk import (
     ExactRisk,
+    ItemOrder,
+    orders_of,
     parts_to_json,
     phi_to_json,
     risk_to_json,
     seen_law,
 )
-from rankbench.certify.truth import ItemOrder, orders_of
-from rankbench.certify.writing import (
-    accepted_certificate,
-    descending_items,
-    linear_pieces,
-    written_surrogate,
-)
-from rankbench.digest import version
+from rankbench.core.code_digest import version
 from rankbench.errors import InputError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.surrogate import PairwiseSurrogate, Surrogate
-
-__all__ = ["certificate_of"]
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, Surrogate
 
 EDGE = 1e-9
 """What stands for the gap of an equality, which is a violation too."""
@@ -75,7 +65,7 @@ def certificate_of(
     law: Law | None,
     seed: int,
 ) -> Certificate:
-    """Answer a question of which every part is at hand; see `rankbench.certify.verb.certify`, which reads texts.
+    """Answer a question of which every part is at hand; see `rankbench.certify.certify.certify`, which reads texts.
 
     Parameters
     ----------

@@ -13,10 +13,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rankbench.certify.checking.bounds import Question, check_bounds, check_point
+from rankbench.certify.checking.bounds import UNPROVED, Question, check_bounds, check_form, check_point
 from rankbench.certify.checking.cells import check_cells
 from rankbench.certify.checking.cuts import check_cuts, formula
-from rankbench.certify.checking.form import UNPROVED, check_form
 from rankbench.certify.checking.law import (
     EXACT_AGGREGATORS,
     LARGEST_SEEN,
@@ -27,11 +26,8 @@ from rankbench.certify.checking.law import (
     mean_graph,
     true_risks,
 )
-from rankbench.certify.checking.names import built_in, check_name
 from rankbench.certify.checking.numbers import Phi, Rejected, Uncheckable, rationals
-from rankbench.certify.checking.rules import TermSum, check_rule, followed, merged, read_risk
-
-__all__ = ["SCHEMA", "Checked", "Rejected", "Uncheckable", "check", "check_file", "described", "main", "printable"]
+from rankbench.certify.checking.rules import TermSum, built_in, check_name, check_rule, followed, merged, read_risk
 
 SCHEMA = "rankbench-certificate/1"
 

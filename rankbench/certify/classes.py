@@ -16,10 +16,8 @@ from fractions import Fraction
 from typing import Any
 
 from rankbench.certify.laws import NoiseClass
-from rankbench.certify.simplex import solve
-from rankbench.kinds.exact import ConvexPhi
-
-__all__ = ["ClassDecision", "decidable", "decide_class"]
+from rankbench.certify.piecewise import solve
+from rankbench.interfaces.exact import ConvexPhi
 
 ZERO, ONE = Fraction(0), Fraction(1)
 

@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.certify.newton import FAR, cone_basis
+from rankbench.certify.conditional_risks import RiskFunction
+from rankbench.certify.floats import FAR, cone_basis
 from rankbench.certify.pointwise import PointVerdict, order_name
-from rankbench.certify.truth import ItemOrder
-from rankbench.theory.risks import RiskFunction
-
-__all__ = ["NumericalBound", "NumericalFinding", "decide_numerically", "lowest"]
+from rankbench.certify.true_risk import ItemOrder
 
 Vector = NDArray[np.float64]
 

@@ -11,13 +11,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.certify.floats import FloatRisk, float_risk, jets
-from rankbench.certify.newton import on_cone, somewhere
+from rankbench.certify.floats import FloatRisk, float_risk, jets, on_cone, somewhere
 from rankbench.certify.piecewise import exact_least, least_on_cone
-from rankbench.certify.truth import ItemOrder
-from rankbench.kinds.exact import ConvexPhi, ExactSurrogate
-
-__all__ = ["Bound", "PointFinding", "decide_at", "exact_value", "order_name", "value_at"]
+from rankbench.certify.true_risk import ItemOrder
+from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate
 
 PointVerdict: TypeAlias = Literal["VIOLATION", "VIOLATION_BOUNDARY", "CONSISTENT_AT_MU", "INCONCLUSIVE"]
 
@@ -97,7 +94,7 @@ def decide_at(risk: ExactSurrogate, right: list[ItemOrder], wrong: list[ItemOrde
     Parameters
     ----------
     risk : ExactSurrogate
-        Terms side by side by phi, as `rankbench.certify.seen.merged` leaves them.
+        Terms side by side by phi, as `rankbench.certify.true_risk.merged` leaves them.
     right, wrong : list of ItemOrder
         Orders of least true risk, and the others; neither is empty.
     """

@@ -8,18 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.certify.floats import float_risk
+from rankbench.certify.conditional_risks import RiskFunction, surrogate_risk
+from rankbench.certify.floats import FAR, float_risk
 from rankbench.certify.laws import Law
-from rankbench.certify.newton import FAR
 from rankbench.certify.numerical import lowest
-from rankbench.certify.seen import exact_risk, setting_of
-from rankbench.certify.truth import TrueLoss
+from rankbench.certify.true_risk import TrueLoss, exact_risk, setting_of
+from rankbench.core.text import exception_text
 from rankbench.errors import PluginError, RankbenchError
-from rankbench.kinds.surrogate import Surrogate
-from rankbench.text import exception_text
-from rankbench.theory.risks import RiskFunction, surrogate_risk
-
-__all__ = ["Probed", "probe", "risk_of"]
+from rankbench.interfaces.surrogate import Surrogate
 
 Vector = NDArray[np.float64]
 

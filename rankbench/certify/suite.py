@@ -9,13 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankbench.certify.certificate import Certificate
+from rankbench.certify.certificate import NOISE_WORDS, Certificate
+from rankbench.certify.certify import SHORT_LOSSES, certify
 from rankbench.certify.laws import NoiseClass
-from rankbench.certify.verb import SHORT_LOSSES, certify
-from rankbench.certify.words import NOISE_WORDS
 from rankbench.errors import InputError
-
-__all__ = ["Entry", "consistency", "entries"]
 
 PAIRWISE = ("logistic", "exponential", "squared-hinge", "squared", "hinge")
 SCORES = (

@@ -1,24 +1,235 @@
-"""The command line: a thin shell over the Python interface, one verb a file.
+"""The group: verbs, errors to exit codes, start.
 
-``rankbench --help`` imports no verb and no plugin. `rankbench.cli.exits` has the exit codes.
+``rankbench --help`` imports no verb and no plugin. `rankbench.cli` has the exit codes.
 """
 
 from __future__ import annotations
 
+import atexit
+import codecs
+import contextlib
 import errno
+import functools
+import gc
+import io
 import os
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from rankbench.cli.exits import EPILOG, INTERRUPTED, with_exit_codes
-from rankbench.cli.verbs import SHORT_HELPS, Verb, verbs
+from rankbench.core.system import collect_seldom
+from rankbench.core.text import normalized
+from rankbench.plugin.blocked import is_blocked
 
-__all__ = ["Commands", "main"]
+__all__ = [
+    "EPILOG",
+    "GROUP",
+    "INTERRUPTED",
+    "MEANINGS",
+    "OF_COMPARISONS",
+    "SHORT_HELPS",
+    "Commands",
+    "Verb",
+    "main",
+    "offered",
+    "start",
+    "verbs",
+    "with_exit_codes",
+]
+
+
+def start(main: Callable[[], object]) -> NoReturn:
+    """Run the program, and end the process with its exit code."""
+    _standard_files()
+    collect_seldom()
+    try:
+        sys.exit(_flushed(main))
+    finally:
+        atexit.register(_answered)  # the last to be registered is called first
+        # As Python ends it would look for cycles in all that was imported, a seventh of a short command's time.
+        gc.freeze()
+
+
+def _standard_files() -> None:
+    """Refuse to start without standard output; give other standard files that are closed to nobody.
+
+    A file opened later would get their numbers, and be written to by whoever prints.
+    """
+    printing = sys.stdout is not None
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if not printing:
+        sys.exit("error: standard output is closed: there is nowhere to print to")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        codecs.register_error("rankbench-print", _printable)
+        sys.stdout.reconfigure(errors="rankbench-print")
+
+
+def _printable(error: UnicodeError) -> tuple[bytes, int]:
+    """Return what is printed of characters that the output has no bytes for: those of a file's name, or an escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    characters = error.object[error.start : error.end]
+    try:
+        return characters.encode(error.encoding, "surrogateescape"), error.end
+    except UnicodeEncodeError:
+        return characters.encode("ascii", "backslashreplace"), error.end
+
+
+def _flushed(main: Callable[[], object]) -> int:
+    """Run the program and print what is left to be printed; return its exit code."""
+    code = 0
+    try:
+        try:
+            main()
+        except SystemExit as end:
+            if not isinstance(end.code, int | None):
+                raise
+            code = end.code or 0
+        sys.stdout.flush()
+    except KeyboardInterrupt:  # while it starts or ends
+        sys.stderr.write("interrupted\n")
+        return 130
+    except OSError as error:
+        # Of a file with a name the group of verbs has said it.
+        if error.filename is not None or error.errno is None:
+            raise
+        # Nothing more comes of standard output, at the interpreter's end either.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
+            import tempfile
+
+            full = f"; is there space in {tempfile.gettempdir()}?" if error.errno == errno.ENOSPC else ""
+            sys.stderr.write(f"error: {error.strerror}, of standard output or a temporary file{full}\n")
+        return code or 1
+    return code
+
+
+def _answered() -> None:
+    """Have what a plugin prints as Python ends go to standard error: the answer is complete."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        os.dup2(2, 1)
+
+
+GROUP = "rankbench.commands"
+
+SHORT_HELPS = {
+    "run": "Run a suite: every contender on the same judgments.",
+    "aggregate": "Rank the items of a log of votes, ballots or clicks.",
+    "rank": "Rank the systems of a score table.",
+    "certify": "Decide whether a surrogate is consistent, with a proof.",
+    "plan": "Show what a run would do, without doing it.",
+    "report": "Make leaderboards and figures again from stored rows.",
+    "compare": "Compare two results and say what is worse.",
+    "time": "Time contenders in turns, of one version or of two.",
+    "history": "Keep what runs gave, and show when it changed.",
+    "verify": "Verify that a published folder is what its rows give.",
+    "list": "List components and suites.",
+    "info": "Describe a component or a suite.",
+    "data": "List, get, verify, describe and convert data.",
+    "plugins": "List the plugins and what became of each.",
+    "check": "Check that components do what they declare.",
+    "new": "Write a plugin or a suite to start from.",
+    "env": "Show versions, CPU class and folders.",
+}
+"""The built-in verbs in the order of ``--help``; a test keeps them equal to their docstrings."""
+
+
+class Verb(NamedTuple):
+    """A verb on offer.
+
+    Attributes
+    ----------
+    name : str
+    target : str
+        ``module:attribute`` of its click command.
+    distribution : str
+        Who brings it.
+    """
+
+    name: str
+    target: str
+    distribution: str
+
+    @property
+    def built_in(self) -> bool:
+        """Whether it is one of rankbench's own."""
+        return self.distribution == "rankbench"
+
+
+@functools.cache
+def verbs() -> dict[str, Verb]:
+    """Return the verbs by name: the built-in ones first, and none can take their names."""
+    by_name: dict[str, Verb] = {}
+    for verb in offered():
+        by_name.setdefault(verb.name, verb)
+    return by_name
+
+
+@functools.cache
+def offered() -> tuple[Verb, ...]:
+    """Return every verb of every distribution: ours as ``--help`` shows them, then by distribution.
+
+    Those of blocked distributions (``RANKBENCH_BLOCK_PLUGINS``) are not on offer.
+    """
+    place = {name: number for number, name in enumerate(SHORT_HELPS)}
+    found = [
+        Verb(entry.name, entry.value, normalized(entry.dist.name) if entry.dist else "unknown")
+        for entry in entry_points(group=GROUP)
+    ]
+    return tuple(
+        sorted(
+            (verb for verb in found if not is_blocked(verb.distribution)),
+            key=lambda verb: (not verb.built_in, verb.distribution, place.get(verb.name, len(place)), verb.name),
+        )
+    )
+
+
+INTERRUPTED = 130
+
+MEANINGS = {
+    0: "all is well",
+    1: "something failed: a contender of a run (with run --strict also one that was skipped), a check, "
+    "or this machine (a file, memory)",
+    2: "something that was given cannot be used: an option, a name, a file, a plugin",
+    3: "the folder of a run's results is in use or cannot be used",
+    INTERRUPTED: "interrupted",
+}
+"""`rankbench.errors` says which error means which."""
+
+OF_COMPARISONS = {
+    1: "something is worse, or slower, or differs where nothing may",
+    3: "nothing is worse, and something could not be tested",
+}
+"""Of `compare` and `time`."""
+
+
+def _epilog(meanings: Mapping[int, str]) -> str:
+    return f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in meanings.items())}."
+
+
+EPILOG = _epilog(MEANINGS)
+
+
+def with_exit_codes(command: click.Command) -> click.Command:
+    """Return a command whose help, and that of its subcommands, ends with the meanings."""
+    command.epilog = _epilog(MEANINGS | OF_COMPARISONS) if command.name in ("compare", "time") else EPILOG
+    if isinstance(command, click.Group):
+        for subcommand in command.commands.values():
+            with_exit_codes(subcommand)
+    return command
 
 
 class Commands(click.Group):
@@ -26,8 +237,6 @@ class Commands(click.Group):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run as the program of this process, and end it."""
-        from rankbench.cli.start import start
-
         start(partial(self.main, *args, **kwargs))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -71,8 +280,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; turn what goes wrong on purpose into a message and an exit code."""
         from rankbench.cli.output import say, visible
+        from rankbench.core.runtime import settle_blas
         from rankbench.errors import RankbenchError
-        from rankbench.runtime import settle_blas
 
         if os.environ.get("NO_COLOR"):
             ctx.color = False
@@ -110,7 +319,7 @@ def _notes_of_pictures() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         from rankbench.cli.output import say
-        from rankbench.drawing.letters import MissingLettersWarning
+        from rankbench.drawing.looks import MissingLettersWarning
 
         if issubclass(category, MissingLettersWarning):
             say(f"note: {message}", err=True)
@@ -138,7 +347,7 @@ def _import(verb: Verb) -> click.Command:
     except BaseException as error:
         if verb.built_in and not isinstance(error, Exception):
             raise
-        from rankbench.kinds.guard import reason
+        from rankbench.interfaces.cell import reason
 
         said = reason(error, [module.partition(".")[0]])
         raise PluginError(f"{which} cannot be imported: {said}") from error

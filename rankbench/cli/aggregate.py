@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rankbench.cli.completion import complete_names
-from rankbench.cli.log_options import time_unit_option
-from rankbench.cli.output import form_or_json, json_option
-from rankbench.seeds import LOG_SEED
+from rankbench.cli.output import complete_names, form_or_json, json_option
+from rankbench.cli.run import time_unit_option
+from rankbench.core.runtime import LOG_SEED
 
 if TYPE_CHECKING:
-    from rankbench.cli.shown_rankings import Shown
-    from rankbench.counts.time_units import TimeUnit
-
-__all__ = ["aggregate"]
+    from rankbench.cli.shown import Shown
+    from rankbench.data.tables.times import TimeUnit
 
 
 @click.command()
@@ -114,18 +111,27 @@ def aggregate(
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    from rankbench.cli.formats import encoded, said_of, score_cells
-    from rankbench.cli.log_digest import log_sha256
     from rankbench.cli.output import heartbeat
-    from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_picture, show_table
+    from rankbench.cli.shown import (
+        PICTURES,
+        chosen_form,
+        encoded,
+        log_sha256,
+        said_of,
+        score_cells,
+        show_encoded,
+        show_notes,
+        show_picture,
+        show_table,
+    )
     from rankbench.data.readers.remote import shown_log
     from rankbench.errors import SpecError
     from rankbench.ranking import aggregate as engine
     from rankbench.ranking.aggregate import first_items
-    from rankbench.ranking.point_scales import point_scale_of, rescaled
+    from rankbench.ranking.rankings_across import point_scale_of, rescaled
 
     if over:
-        from rankbench.cli.over_time import show_over_time
+        from rankbench.cli.shown import show_over_time
 
         if by or pool or mix or control or effects or intervals or points or across or matrix or address:
             others = (
@@ -167,15 +173,15 @@ def aggregate(
     found = rescaled(found, scale) if scale else found
     show_notes(found.notes)
     if effects:
-        from rankbench.cli.effect_formats import effect_cells, encoded_effects
+        from rankbench.cli.shown import effect_cells, encoded_effects
 
         if chosen == "table":
             show_table(*effect_cells(found), title=said_of(found))
         else:
             show_encoded(encoded_effects(found, chosen), out)
     elif across:
-        from rankbench.cli.across_formats import encoded_across, shown_across
-        from rankbench.ranking.across import rankings_across
+        from rankbench.cli.shown import encoded_across, shown_across
+        from rankbench.ranking.rankings_across import rankings_across
 
         side_by_side = rankings_across(found, top)
         if chosen == "table":
@@ -185,8 +191,8 @@ def aggregate(
         else:
             show_encoded(encoded_across(found, side_by_side, across, chosen), out)
     elif matrix:
-        from rankbench.cli.matrix_formats import encoded_matrix, matrix_cells
-        from rankbench.ranking.pair_shares import pair_shares
+        from rankbench.cli.shown import encoded_matrix, matrix_cells
+        from rankbench.ranking.rankings_across import pair_shares
 
         items, shares = pair_shares(found, top)
         if chosen == "table":
@@ -202,7 +208,7 @@ def aggregate(
         if chosen == "table":
             show_table(*score_cells(found), title=said_of(found))
             if found.effects is not None:
-                from rankbench.cli.effect_formats import effect_cells
+                from rankbench.cli.shown import effect_cells
 
                 show_table(*effect_cells(found))
         else:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.completion import complete_names
-from rankbench.cli.output import echo, json_option, print_json, terminal_width
+from rankbench.cli.output import complete_names, echo, json_option, print_json, terminal_width
 
 if TYPE_CHECKING:
     from rankbench.certify.laws import NoiseClass
-
-__all__ = ["certify"]
 
 
 @click.command()
@@ -98,7 +95,7 @@ def certify(
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all", ctx)
     if verify is not None:
-        from rankbench.certify.verifying import verify as check
+        from rankbench.certify.certify import verify as check
 
         verified = check(verify)
         if as_json:
@@ -117,7 +114,7 @@ def certify(
         if as_json:
             print_json({"folder": str(folder), "answers": answered})
         return
-    from rankbench.certify.verb import certify as find
+    from rankbench.certify.certify import certify as find
 
     with heartbeat(f"deciding {surrogate}"):
         found = find(
@@ -145,7 +142,7 @@ def certify(
     if picture is not None and not found.alpha:
         click.echo(f"\nno picture: {found.verdict} is not about one distribution", err=True)
     elif picture is not None:
-        from rankbench.reports.figures.counterexample import draw_counterexample
+        from rankbench.certify.picture import draw_counterexample
 
         picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
         if not as_json:

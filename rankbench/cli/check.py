@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.completion import complete_any, complete_kinds
-from rankbench.cli.output import echo, json_option, print_json, print_table, say
+from rankbench.cli.output import complete_any, complete_kinds, echo, json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from rankbench.testing import CheckResult
+    from rankbench.testing.check import CheckResult
 
-__all__ = ["check"]
 
 CLEAR = "\r\x1b[K"
 """Clears a line of the terminal."""
@@ -51,7 +49,7 @@ def check(
     With --wheel, the plugin's wheel is built and installed into an environment of its own, which
     has what this one has but not the plugin, and checked there: what the wheel lacks is missed.
     """
-    from rankbench.testing import summary
+    from rankbench.testing.check import summary
 
     if wheel and kind is not None:
         raise click.UsageError("--wheel is about all that a plugin brings: leave --kind out", ctx)
@@ -79,7 +77,7 @@ def _results(name: str, kind: str | None, seconds: float, wheel: bool) -> Iterat
         from rankbench.testing.wheel import check_wheel
 
         return check_wheel(name, seconds=seconds)
-    from rankbench.testing.distributions import check_named
+    from rankbench.testing.isolated import check_named
 
     return check_named(name, kind=kind, seconds=seconds)
 

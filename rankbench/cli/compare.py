@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 import click
 
-from rankbench.cli.completion import complete_names
-from rankbench.cli.output import echo, form_or_json, json_option, print_json, print_table, say, visible
+from rankbench.cli.output import complete_names, echo, form_or_json, json_option, print_json, print_table, say, visible
 
 if TYPE_CHECKING:
-    from rankbench.reports.compare.change_estimates import Margin
-    from rankbench.reports.compare.comparison import Comparison
-
-__all__ = ["FORMATS", "compare", "comparison_options", "margin_from_text", "show_comparison"]
+    from rankbench.tracking.comparison import Comparison, Margin
 
 
 FORMATS: TypeAlias = Literal["table", "md", "json", "github"]
@@ -89,9 +85,9 @@ def compare(
     is another number under --unchanged, 2 where the input cannot be used, 3 where something of BASE was not tested.
     """
     from rankbench.cli.output import heartbeat
-    from rankbench.reports.compare.comparison_writers import comparison_markdown
-    from rankbench.reports.compare.two_results import compare_results
-    from rankbench.store.files import replace_file
+    from rankbench.core.system import replace_file
+    from rankbench.tracking.compare import compare_results
+    from rankbench.tracking.comparison import comparison_markdown
 
     chosen: FORMATS = form_or_json(form, as_json, "table")
     with heartbeat(f"comparing {base} and {head}"):
@@ -114,7 +110,7 @@ def compare(
 
 def show_comparison(found: Comparison, form: FORMATS) -> None:
     """Print a comparison."""
-    from rankbench.reports.compare.comparison_writers import (
+    from rankbench.tracking.comparison import (
         cells_of,
         columns_of,
         comparison_annotations,
@@ -150,7 +146,7 @@ def show_comparison(found: Comparison, form: FORMATS) -> None:
 
 def margin_from_text(text: str | None) -> Margin | None:
     """Return the margin that an option gives; None without one."""
-    from rankbench.reports.compare.change_estimates import Margin
+    from rankbench.tracking.comparison import Margin
 
     if text is None:
         return None

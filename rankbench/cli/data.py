@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankbench.cli.completion import complete_names
-from rankbench.cli.output import echo, json_option, print_json, print_table, say
+from rankbench.cli.output import complete_names, echo, json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
     from rankbench.data.cards import Card
-
-__all__ = ["data"]
 
 
 @click.group("data")
@@ -27,7 +24,7 @@ def data() -> None:
 @json_option
 def list_datasets(as_json: bool) -> None:
     """List the data sets and whether they are here."""
-    from rankbench.kinds.dataset import Dataset
+    from rankbench.interfaces.dataset import Dataset
     from rankbench.plugin.manager import component_class, names
 
     rows: list[dict[str, Any]] = []
@@ -149,11 +146,11 @@ def _offer(controls: list[str]) -> str:
 def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     """Tell what is in a file, a folder of shards, or a data set, and which columns are read as what."""
     from rankbench.cli.output import heartbeat
-    from rankbench.counts.log_source import open_source
+    from rankbench.core.text import listed
     from rankbench.data.readers.remote import shown_log
-    from rankbench.describe.controls_offered import offered_controls
-    from rankbench.describe.describe import describe as summarize
-    from rankbench.text import listed
+    from rankbench.ranking.describe import describe as summarize
+    from rankbench.ranking.describe import offered_controls
+    from rankbench.ranking.open import open_source
 
     source = open_source(table, columns=columns, reader=reader)
     with heartbeat(f"describing {shown_log(table)}"):
@@ -189,8 +186,8 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
 @json_option
 def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool, as_json: bool) -> None:
     """Stream a file of any size to a folder of Parquet shards."""
-    from rankbench.counts.log_source import reader_for
     from rankbench.data.convert import convert as run
+    from rankbench.ranking.open import reader_for
     from rankbench.runner.progress import Heartbeat
 
     terminal = sys.stderr.isatty()
@@ -222,6 +219,6 @@ def convert(source: Path, destination: Path, shards: int, reader: str | None, fo
 
 def _reading(role: str, name: str) -> str:
     """Return what a column is read as, as ``--columns`` says it; its name alone where it says that itself."""
-    from rankbench.kinds.column_readings import columns_text
+    from rankbench.interfaces.table import columns_text
 
     return name if role == name else columns_text({role: name})

@@ -10,8 +10,6 @@ import click
 
 from rankbench.cli.output import echo, json_option, print_json, print_table, say, visible
 
-__all__ = ["history"]
-
 
 @click.group()
 def history() -> None:
@@ -31,7 +29,7 @@ def add(result: Path, folder: Path, commit: str | None, date: str | None, refere
     RESULT is the folder of a run, a published one, or JSON of pytest-benchmark. What is kept is a small
     file: commit, date, class of machine, and means or ratios of times.
     """
-    from rankbench.reports.history import add_entry, entry_of
+    from rankbench.tracking.history import add_entry, entry_of
 
     commit = commit or _git("%H", "--commit")
     entry = entry_of(result, commit, _date(date or _git("%cI", "--date", commit)), reference)
@@ -62,13 +60,13 @@ def show(
     """
     if out is not None and out.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{out} ends neither with .png nor with .svg", param_hint="--out")
-    from rankbench.reports.history import read_history
-    from rankbench.stats.change_points import FEWEST_RUNS
+    from rankbench.tracking.change_points import FEWEST_RUNS
+    from rankbench.tracking.history import read_history
 
     found = read_history(folder, patterns, alpha)
     if out is not None:
-        from rankbench.reports.figures.series import draw_history
-        from rankbench.store.files import replace_file
+        from rankbench.core.system import replace_file
+        from rankbench.tracking.history import draw_history
 
         if not found.series:
             raise click.BadParameter("no series has such a name", param_hint="--series")

@@ -8,8 +8,6 @@ import click
 
 from rankbench.cli.output import echo, json_option, print_json
 
-__all__ = ["new"]
-
 KINDS = (
     *("aggregator", "surrogate", "loss", "optimizer", "model", "method", "protocol", "reader", "dataset"),
     *("table", "claim", "figure", "suite"),
@@ -31,7 +29,7 @@ def plugin(name: str, kind: str, compiled: bool, as_json: bool) -> None:
 
     It passes its own checks as it is; replace the formulas by yours.
     """
-    from rankbench.scaffold import of_this_python, write_plugin
+    from rankbench.testing.scaffold import of_this_python, write_plugin
 
     write_plugin(name, kind, Path(), compiled=compiled)
     if as_json:
@@ -49,7 +47,7 @@ def plugin(name: str, kind: str, compiled: bool, as_json: bool) -> None:
 @json_option
 def suite(name: str, as_json: bool) -> None:
     """Write a commented suite into the new file NAME.toml."""
-    from rankbench.scaffold import write_suite
+    from rankbench.testing.scaffold import write_suite
 
     path = write_suite(name, Path())
     if as_json:

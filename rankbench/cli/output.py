@@ -1,4 +1,4 @@
-"""Tables and JSON on standard output, for people and for programs; it is our verbs' alone.
+"""Tables and JSON for people and programs.
 
 While a verb of ours runs, `sys.stdout` and the descriptor 1 are standard error: what a plugin prints, in Python, in C
 or in a process that it starts, is not in the middle of JSON or CSV. Our verbs print by `echo`.
@@ -15,29 +15,18 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+    from rich.console import Console
+
+    from rankbench.reports.headline import Notice
     from rankbench.runner.progress import Heartbeat
 
-__all__ = [
-    "JSON_SCHEMA",
-    "echo",
-    "form_or_json",
-    "heartbeat",
-    "json_option",
-    "keeping_output",
-    "print_json",
-    "print_table",
-    "say",
-    "standard_output",
-    "terminal_width",
-    "unmarked",
-    "visible",
-    "with_kept_output",
-]
 
 JSON_SCHEMA = 1
 """Version of what ``--json`` prints, of each verb: docs/json.md."""
@@ -236,3 +225,92 @@ def form_or_json(form: str | None, as_json: bool, otherwise: str | None = None) 
 def print_json(value: Mapping[str, object]) -> None:
     """Print plain values as JSON, in ASCII, with the version of its schema first."""
     echo(json.dumps({"schema_version": JSON_SCHEMA, **value}, indent=2, allow_nan=False))
+
+
+Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
+
+
+def complete_names(*kinds: str, files: bool = False, also: Iterable[str] = ()) -> Completer:
+    """Return what completes names of some kinds, plugins' too.
+
+    Parameters
+    ----------
+    *kinds : str
+        As "aggregator"; or "suite".
+    files : bool
+        Whether it may also be a file: these are offered where no name fits.
+    also : iterable of str
+        Other words.
+    """
+
+    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return _items([*also, *_names(kinds)], incomplete, files=files)
+
+    return complete
+
+
+def complete_any(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of all components and suites that fit; of the kind that ``--kind`` says, if it was given."""
+    chosen = ctx.params.get("kind")
+    return _items(_names([chosen] if chosen else _kinds()), incomplete)
+
+
+def complete_kinds(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the kinds that fit."""
+    return _items(_kinds(), incomplete)
+
+
+def _kinds() -> list[str]:
+    from rankbench.plugin.registry import KINDS, SUITE
+
+    return [*KINDS, SUITE]
+
+
+def _names(kinds: Iterable[str]) -> Iterator[str]:
+    from rankbench.plugin.manager import names
+    from rankbench.plugin.registry import kind_of
+
+    for kind in kinds:
+        with suppress(Exception):  # a kind that there is not, a broken plugin: nothing to offer, and no traceback
+            with keeping_output():
+                found = names(kind_of(kind))
+            yield from found
+
+
+def _items(words: Iterable[str], incomplete: str, *, files: bool = False) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    fitting = sorted({word for word in words if word.startswith(incomplete)})
+    path = [CompletionItem(incomplete, type="file")] if files else []
+    return [*path, *map(CompletionItem, fitting)]
+
+
+LONGEST = 600
+"""Characters of a notice that are shown; all of a reason is in the results."""
+
+MOST = 20
+"""Notices that are shown."""
+
+
+def print_notices(console: Console, notices: Sequence[Notice], *, verbose: bool = False) -> None:
+    """Print notices, failures first and in red; nothing in them is markup; lines are folded on a terminal alone.
+
+    Parameters
+    ----------
+    console : Console
+    notices : sequence of Notice
+    verbose : bool
+        With the traceback of each, where there is one.
+    """
+    ordered = sorted(notices, key=lambda notice: notice.kind != "failed")
+    for notice in ordered[:MOST]:
+        shown = visible(notice.text)
+        shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
+        style = "red" if notice.kind == "failed" else "yellow"
+        console.print(shown, style=style, markup=False, soft_wrap=not console.is_terminal, highlight=False)
+        if verbose and notice.trace:
+            console.print(visible(notice.trace), markup=False, soft_wrap=True, highlight=False)
+    if not verbose and any(notice.trace for notice in ordered):
+        console.print("--verbose shows the tracebacks", soft_wrap=True, highlight=False)
+    if len(ordered) > MOST:
+        console.print(f"and {len(ordered) - MOST} more such lines: see leaderboard.md", soft_wrap=True, highlight=False)

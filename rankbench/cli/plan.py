@@ -6,11 +6,8 @@ from collections import Counter
 
 import click
 
-from rankbench.cli.completion import complete_names
-from rankbench.cli.log_options import log_options, with_log
-from rankbench.cli.output import echo, json_option, print_json, print_table, say
-
-__all__ = ["plan"]
+from rankbench.cli.output import complete_names, echo, json_option, print_json, print_table, say
+from rankbench.cli.run import log_options, with_log
 
 
 @click.command()
@@ -56,8 +53,8 @@ def plan(
 ) -> None:
     """Show what a run would do, without doing it."""
     from rankbench import api
-    from rankbench.runner.estimate import estimated_seconds, untried_cells
-    from rankbench.text import duration_text
+    from rankbench.core.text import duration_text
+    from rankbench.runner.machine import estimated_seconds, untried_cells
 
     chosen, data, more = with_log(suite, dataset, log, columns, reader, control)
     made = api.planned(chosen, dataset=data, reps=reps, extra=(*extra, *more), time_unit=time_unit)

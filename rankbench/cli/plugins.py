@@ -8,10 +8,8 @@ from dataclasses import asdict
 
 import click
 
+from rankbench.cli import offered, verbs
 from rankbench.cli.output import echo, json_option, print_json, print_table
-from rankbench.cli.verbs import offered, verbs
-
-__all__ = ["plugins"]
 
 
 @click.command("plugins")
@@ -64,7 +62,36 @@ def plugins(as_json: bool) -> None:
 
 def _counted(components: Iterable[str]) -> str:
     """Return how many of each kind, as in ``2 aggregators, 1 suite``."""
-    from rankbench.plugin.kinds import plural_of
+    from rankbench.plugin.registry import plural_of
 
     counts = Counter(component.partition("/")[0] for component in components)
     return ", ".join(f"{n} {kind if n == 1 else plural_of(kind)}" for kind, n in counts.items())
+
+
+@click.command("env")
+@json_option
+def env(as_json: bool) -> None:
+    """Show versions, CPU class and folders."""
+    from rankbench.runner.machine import environment
+
+    found = environment()
+    if as_json:
+        print_json(asdict(found))
+        return
+    rows = [
+        ("rankbench", found.rankbench),
+        ("Python", found.python),
+        ("platform", found.platform),
+        ("CPU class", found.cpu_class),
+        ("CPUs", str(found.cpus)),
+        *(("BLAS", library) for library in found.blas),
+        ("code digest", found.code_digest),
+        ("cache", found.cache),
+        ("RANKBENCH_DATA", found.data or "not set"),
+    ]
+    print_table(("", ""), rows)
+    echo()
+    print_table(("library", "version"), list(found.libraries.items()))
+    if found.plugins:
+        echo()
+        print_table(("plugin", "version"), list(found.plugins.items()))

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rankbench.cli.completion import complete_names
-from rankbench.cli.output import form_or_json, json_option
-from rankbench.seeds import LOG_SEED
+from rankbench.cli.output import complete_names, form_or_json, json_option
+from rankbench.core.runtime import LOG_SEED
 
 if TYPE_CHECKING:
-    from rankbench.cli.shown_rankings import Shown
-
-__all__ = ["rank"]
+    from rankbench.cli.shown import Shown
 
 
 @click.command()
@@ -104,8 +101,16 @@ def rank(
     is first.
     """
     from rankbench.cli.output import heartbeat
-    from rankbench.cli.score_formats import encoded_scores, side_by_side_cells
-    from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_picture, show_table
+    from rankbench.cli.shown import (
+        PICTURES,
+        chosen_form,
+        encoded_scores,
+        show_encoded,
+        show_notes,
+        show_picture,
+        show_table,
+        side_by_side_cells,
+    )
     from rankbench.data.readers.remote import shown_log
     from rankbench.errors import SpecError
     from rankbench.ranking.score_ranking import rank_scores

@@ -8,8 +8,6 @@ import click
 
 from rankbench.cli.output import echo, json_option, print_json
 
-__all__ = ["report"]
-
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
@@ -30,9 +28,8 @@ def report(directory: Path, out: Path | None, verbose: bool, as_json: bool) -> N
     """
     from rich.console import Console
 
-    from rankbench.cli.output import heartbeat
-    from rankbench.cli.terminal_notices import print_notices
-    from rankbench.reports.report import report as write
+    from rankbench.cli.output import heartbeat, print_notices
+    from rankbench.reports.render import report as write
 
     with heartbeat(f"report of {directory}"):
         made = write(directory, out)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from rankbench.cli.compare import FORMATS, comparison_options, margin_from_text, show_comparison
-from rankbench.cli.completion import complete_names
-from rankbench.cli.output import echo, form_or_json, print_json, print_table, say, visible
+from rankbench.cli.output import complete_names, echo, form_or_json, print_json, print_table, say, visible
 
 if TYPE_CHECKING:
-    from rankbench.reports.timing_report import TimedSuite
+    from rankbench.tracking.time import TimedSuite
 
-__all__ = ["time"]
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -82,8 +80,8 @@ def time(
     is not counted. Exits with 0 where nothing is slower, 1 where something is, 2 where the input cannot be used, 3
     where nothing could be timed.
     """
-    from rankbench.reports.timing_report import time_suite, timed_json, timed_markdown
     from rankbench.runner.progress import Heartbeat
+    from rankbench.tracking.time import time_suite, timed_json, timed_markdown
 
     shown: FORMATS = form_or_json(form, as_json, "table")
     doing = [f"timing {suite}"]
@@ -127,7 +125,7 @@ def time(
 
 
 def _print(timed: TimedSuite) -> None:
-    from rankbench.reports.timing_report import TIME_COLUMNS
+    from rankbench.tracking.time import TIME_COLUMNS
 
     print_table(TIME_COLUMNS, [row.cells() for row in timed.rows])
     # A comparison has them too.

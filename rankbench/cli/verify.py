@@ -9,8 +9,6 @@ import click
 
 from rankbench.cli.output import echo, json_option, print_json, say
 
-__all__ = ["verify"]
-
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))

@@ -1,4 +1,4 @@
-"""Data cards: what a public data set is, where it comes from, and how to know its files.
+"""Data cards: what a data set is and how to know its files.
 
 A card is a TOML file in ``datasets/`` (in the wheel: ``rankbench/data/cards``). It is
 data, not code; unknown keys are errors. `CardDataset` makes a data set of one.
@@ -7,6 +7,7 @@ data, not code; unknown keys are errors. `CardDataset` makes a data set of one.
 from __future__ import annotations
 
 import hashlib
+import os
 import tomllib
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
@@ -14,16 +15,57 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
-from rankbench.data.own_cards import own_cards_folder
-from rankbench.data.tables.recognize import built_in
+from rankbench.core.component import Typed
+from rankbench.core.text import check_keys, short_repr
+from rankbench.data.tables.checks import built_in
 from rankbench.errors import InputError, nearest
-from rankbench.text import check_keys
-from rankbench.typed import Typed
+
+VARIABLE = "RANKBENCH_CARDS"
+"""The environment's variable; it comes before the file."""
+
+SETTINGS = "rankbench.toml"
+"""The file in the working folder, with ``cards = "FOLDER"``; the folder is meant from there."""
+
+_KEYS = ("cards",)
+
+
+def own_cards_folder() -> Path | None:
+    """Return the folder with the user's own cards; None if nothing says one.
+
+    Raises
+    ------
+    InputError
+        What is named is no folder; the file is not TOML, or has other keys.
+    """
+    said = os.environ.get(VARIABLE, "")
+    if said:
+        return _folder(Path(said), f"{VARIABLE} does not name a folder")
+    path = Path(SETTINGS)
+    if not path.is_file():
+        return None
+    try:
+        settings = tomllib.loads(check_keys(path.read_text(encoding="utf-8")))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not TOML: {error}", path=path) from error
+    for key in settings:
+        if key not in _KEYS:
+            raise InputError(f"there is no key {short_repr(key)}{nearest(key, _KEYS)}", path=path, column=key)
+    folder = settings.get("cards")
+    if folder is None:
+        return None
+    if not isinstance(folder, str):
+        raise InputError("cards must be the path of a folder, a text", path=path, column="cards")
+    return _folder(Path(folder), f"cards in {SETTINGS} does not name a folder")
+
+
+def _folder(path: Path, otherwise: str) -> Path:
+    if not path.is_dir():
+        raise InputError(otherwise, path=path)
+    return path.resolve()
+
 
 if TYPE_CHECKING:
     pass
-
-__all__ = ["Archive", "Card", "CardFile", "card_folders", "cards", "cards_folder", "load_card"]
 
 
 def _inside(path: str) -> str:
@@ -173,7 +215,7 @@ def card_folders() -> list[Path]:
     Raises
     ------
     InputError
-        See `rankbench.data.own_cards.own_cards_folder`.
+        See `rankbench.data.cards.own_cards_folder`.
     """
     own = own_cards_folder()
     return [cards_folder()] if own is None else [cards_folder(), own]

@@ -18,16 +18,12 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from rankbench.data.manifest import MANIFEST, Manifest, Shard, ShardedFile
-from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.parts import is_pattern, part_files
-from rankbench.data.shards import shards_of
-from rankbench.data.tables.recognize import table_of
+from rankbench.core.text import listed
+from rankbench.data.readers.choose import choose_reader, is_pattern, part_files
+from rankbench.data.readers.parquet import MANIFEST, Manifest, Shard, ShardedFile, shards_of
+from rankbench.data.tables.checks import table_of
 from rankbench.errors import InputError
-from rankbench.kinds.reader import Reader
-from rankbench.text import listed
-
-__all__ = ["convert", "sha256_of"]
+from rankbench.interfaces.dataset import Reader
 
 REPLACED = ".replaced"
 """How the name of a folder ends that is out of the way of the one that replaces it."""

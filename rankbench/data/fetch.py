@@ -1,4 +1,4 @@
-"""Finds a card's files, checks their sums, and downloads what may be downloaded.
+"""Find, verify, download files; cards as data sets.
 
 Files are looked for beside the cards (those that are shipped), in the folder that
 ``RANKBENCH_DATA`` names, below the card's name, and then in the user's cache. Nothing is used
@@ -12,20 +12,28 @@ import hashlib
 import os
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankbench.data.cards import Card, CardFile, card_folders
+from rankbench.core.system import replacement
+from rankbench.data.cards import Card, CardFile, card_folders, cards
+from rankbench.data.readers.choose import with_meanings
+from rankbench.data.tables.checks import table_kind
 from rankbench.errors import ChecksumError, InputError, LicenseError
-from rankbench.system import replacement
+from rankbench.interfaces.dataset import Dataset, Reader
+from rankbench.plugin.manager import get
 
-__all__ = ["cache_folder", "card_folder", "fetch", "locate", "verify_file"]
+if TYPE_CHECKING:
+    import polars as pl
+
 
 _BLOCK = 1 << 20
 
 
 def cache_folder() -> Path:
     """Return the folder of downloaded data in the user's cache."""
-    from rankbench.runtime import cache_root
+    from rankbench.core.runtime import cache_root
 
     return cache_root() / "data"
 
@@ -195,3 +203,81 @@ def _extract(archive: Path, file: CardFile, folder: Path) -> None:
                 )
     except (KeyError, zipfile.BadZipFile) as error:
         raise InputError(f"cannot extract {file.member!r}: {error}", path=archive) from error
+
+
+class CardDataset(Dataset):
+    """A data set that a card describes; the classes are made by `card_dataset`.
+
+    Attributes
+    ----------
+    card : Card
+    """
+
+    card: ClassVar[Card]
+
+    def scan(self) -> pl.LazyFrame:
+        """Return the rows of all files, in the card's order, told apart by the files' prefixes.
+
+        How, is the table's: see `rankbench.interfaces.table.TableKind.part`.
+
+        Raises
+        ------
+        InputError
+            The files are nowhere (says how to get them).
+        ChecksumError
+            A file is not the one that the card describes.
+        """
+        return self._scanned(get(Reader, self.card.reader))
+
+    def scan_as(self, columns: str) -> pl.LazyFrame:
+        """Return the rows with other meanings of their columns, for readers of files whose columns have names."""
+        reader = get(Reader, self.card.reader)
+        if "columns" not in reader.parameters():
+            return super().scan_as(columns)
+        return self._scanned(with_meanings(reader, columns))
+
+    def _scanned(self, reader: Reader) -> pl.LazyFrame:
+        import polars as pl
+
+        kind = table_kind(self.table)
+        tables = []
+        for file, path in zip(self.card.files, locate(self.card), strict=True):
+            if file.table:
+                table = reader.scan(path)
+                if file.prefix:
+                    table = kind.part(table, file.prefix)
+                tables.append(table)
+        return pl.concat(tables)
+
+    def fingerprint(self) -> str:
+        """Return the sha256 over the card's file sums; `items` checks the files against them."""
+        return self.card.fingerprint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the card's name: the class is made anew where it is loaded."""
+        return _restore, (self.name,)
+
+
+def _restore(name: str) -> CardDataset:
+    return card_dataset(cards()[name])()
+
+
+@cache
+def card_dataset(card: Card) -> type[CardDataset]:
+    """Return the data set class of a card."""
+    return type(
+        "".join(part.capitalize() for part in card.name.split("-")),
+        (CardDataset,),
+        {
+            "__doc__": card.title + ".",
+            "__module__": __name__,
+            "card": card,
+            "table": card.table,
+            "named": card.named,
+            "name": card.name,
+            "title": card.title,
+            "source": card.citation,
+            "licence": card.licence,
+            "citation": card.citation,
+        },
+    )

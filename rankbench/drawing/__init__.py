@@ -1,1 +1,0 @@
-"""Figures on paper: what is drawn, as data, with colors, axes with words, and a legend; without a result or a file."""

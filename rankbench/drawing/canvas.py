@@ -1,25 +1,94 @@
-"""A figure's data on paper: lines with bands, levels and dots, on axes with words and a legend."""
+"""A figure's data on paper, or alone in a file."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.drawing.cast import groups
-from rankbench.drawing.scale import LogAxis
-from rankbench.drawing.style import COLORS, Look, equal_limits, legend, legend_entries, pages, safe, titles
-from rankbench.kinds.figure import Cast, Drawing, Level, Line, Plot
+from rankbench.drawing.looks import (
+    COLORS,
+    Look,
+    assign_looks,
+    equal_limits,
+    groups,
+    legend,
+    legend_entries,
+    pages,
+    render,
+    safe,
+    styled,
+    titles,
+)
+from rankbench.interfaces.figure import Cast, Drawing, Level, Line, Plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-__all__ = ["canvas_of"]
+
+CLOSE = 0.12
+"""Words of ticks that are closer than this share of the axis touch one another."""
+
+
+@dataclass(frozen=True)
+class LogAxis:
+    """Places of a parameter's values: log10, with infinity to the right and zero to the left.
+
+    Attributes
+    ----------
+    places : dict of float to float
+    """
+
+    places: dict[float, float]
+
+    @classmethod
+    def with_places_for(cls, values: Iterable[float]) -> LogAxis:
+        """Place `values`, all of them >= 0."""
+        known = sorted(set(values))
+        inner = [value for value in known if 0 < value < math.inf]
+        places = {value: math.log10(value) for value in inner}
+        left, right = min(places.values(), default=0.0), max(places.values(), default=0.0)
+        gap = max(0.14 * (right - left), 0.45)
+        if 0.0 in known:
+            places[0.0] = left - gap
+        if math.inf in known:
+            places[math.inf] = right + gap
+        return cls(places)
+
+    def ticks(self, axes: Axes) -> None:
+        """Put a tick at every value; those that would touch the one before have no words."""
+        inner = sorted(value for value in self.places if 0 < value < math.inf)
+        spaced, apart = set[float](), -math.inf
+        for value in inner:
+            if self.places[value] >= apart:
+                spaced.add(value)
+                apart = self.places[value] + CLOSE * (self.places[inner[-1]] - self.places[inner[0]])
+        shown = [value for value in self.places if value in spaced or value in (0.0, math.inf)]
+        axes.set_xticks([self.places[value] for value in shown], [_tick_label(value, inner) for value in shown])
+        axes.set_xticks([place for value, place in self.places.items() if value not in shown], minor=True)
+        axes.tick_params(axis="x", length=2.5, which="both")
+        if math.inf in self.places and inner:
+            edge = (self.places[math.inf] + self.places[inner[-1]]) / 2
+            axes.axvline(edge, color="#BBBBBB", linewidth=0.8, linestyle=(0, (2, 2)), zorder=0)
+
+
+def _tick_label(value: float, inner: list[float]) -> str:
+    if math.isinf(value):
+        return "∞"
+    if value == 0:
+        return "0"
+    if min(inner) < 0.01 or max(inner) >= 1e5:
+        exponent = math.floor(math.log10(value) + 1e-9)
+        factor = value / 10**exponent
+        return f"$10^{{{exponent}}}$" if abs(factor - 1) < 1e-6 else f"${factor:g}\\cdot 10^{{{exponent}}}$"
+    return f"{value:g}"
+
 
 ZERO = "0.4"
 """Gray of the line at 0, where values are differences."""
@@ -231,3 +300,28 @@ def _short(names: Iterable[str]) -> dict[str, str]:
     cut = {name: text if len(text) <= LONGEST else text[: LONGEST - 1] + "…" for name, text in full.items()}
     times = Counter(cut.values())
     return {name: text if times[text] == 1 else full[name] for name, text in cut.items()}
+
+
+def dots_canvas(drawing: Drawing, title: str) -> Canvas:
+    """Return a figure of dots under a title of a few lines; matplotlib's settings are put back."""
+    return _titled(drawing, [dot.name for row in drawing.plots for plot in row for dot in plot.dots], title)
+
+
+def lines_canvas(drawing: Drawing, title: str) -> Canvas:
+    """Return a figure of lines under a title of a few lines; matplotlib's settings are put back."""
+    return _titled(drawing, [line.name for row in drawing.plots for plot in row for line in plot.lines], title)
+
+
+def _titled(drawing: Drawing, series: Sequence[str], title: str) -> Canvas:
+    names = dict.fromkeys(series)
+    cast = Cast("picture", tuple(names))
+    with styled():
+        canvas = canvas_of(drawing, cast, assign_looks([cast]))
+        canvas.suptitle("\n".join(map(safe, title.split("\n"))), fontsize=10)
+    return canvas
+
+
+def picture_bytes(canvas: Canvas) -> dict[str, bytes]:
+    """Return a figure as SVG and as PNG, by suffix; the same figure gives the same bytes."""
+    with styled():
+        return render(canvas)

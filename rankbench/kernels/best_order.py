@@ -15,8 +15,6 @@ from graphlib import TopologicalSorter
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEVEL", "TIED", "best_order", "centered_positions"]
-
 LEVEL = 1e-12
 """A pair whose two weights differ by less than this share of the total weight is level."""
 TIED = 1e-10
@@ -110,7 +108,7 @@ def centered_positions(
     exact: int,
     first: bool,
 ) -> NDArray[np.float64]:
-    """Return the scores of `rankbench.aggregators.kemeny.Kemeny`, shape (m,): centered positions in its best orders.
+    """Return the scores of `rankbench.aggregators.rates.Kemeny`, shape (m,): centered positions in its best orders.
 
     Parameters
     ----------

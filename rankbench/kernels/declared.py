@@ -1,21 +1,39 @@
-"""Compiled functions of declared signatures, which are compiled, or loaded from the cache, when they are first needed.
+"""Functions compiled when first needed; typed lists of them.
 
 ``numba.njit`` does so where it decorates a function with a signature: whoever imports a module then waits for all of
 its functions, some five milliseconds each. Half of them are called by other compiled functions alone, whose machine
 code holds theirs already, or are not called at all.
+
+numba's own ``List.append`` takes every compiled function for a type of its own and is compiled again for each, a
+third of a second that no cache keeps, in each process that computes something. Here functions are of the one type
+that their signature says, so that what makes a list is compiled once a signature and found in the cache from then on.
+
+This module imports numba; import it only where kernels are run.
+
+A formula is a plain function of numbers that is written with NumPy's elementwise functions alone: called on arrays it
+is its own NumPy form. Here it takes its place in a compiled loop, so that it stands nowhere twice.
+
+This module imports numba; import it only where kernels are run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import cache
+from types import FunctionType
 from typing import Any, TypeVar
 
-from numba import config
+import numpy as np
+from numba import config, njit, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.typeinfer import register_dispatcher
+from numba.extending import register_jitable
+from numba.typed import List
+from numpy.typing import NDArray
 
-__all__ = ["DeclaredFunction", "declared", "load_declared"]
+from rankbench.kernels.signatures import PHI
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -105,3 +123,108 @@ def load_declared() -> None:
     """Compile or load all functions that have been declared until now."""
     while _waiting:
         _waiting.pop().load()
+
+
+_kept: set[Any] = set()
+"""All functions that have been listed: a list holds their addresses, and keeps nothing alive."""
+
+
+def functions(signature: Any, members: Iterable[Any]) -> Any:
+    """Return kernels of one signature as a typed list of first-class functions.
+
+    Parameters
+    ----------
+    signature : numba signature
+        One of `rankbench.kernels.signatures`.
+    members : iterable of numba dispatchers
+
+    Raises
+    ------
+    TypeError
+        One of them cannot be compiled with this signature.
+    """
+    kept = list(members)
+    _kept.update(kept)
+    return _listed(types.FunctionType(signature), kept)
+
+
+def vectors(members: Iterable[NDArray[np.float64]]) -> Any:
+    """Return contiguous vectors of float64, which may be written to, as a typed list."""
+    return _listed(types.float64[::1], members)
+
+
+def _listed(of: Any, members: Iterable[Any]) -> Any:
+    empty, append = _made_for(of)
+    listed = empty(of)
+    for member in members:
+        append(listed, member)
+    return listed
+
+
+@cache
+def _made_for(of: Any) -> tuple[Any, Any]:
+    """Return what makes a list of a type, and its append, compiled for that type.
+
+    Each is a copy with a name for the type, which numba caches in a file of its own: processes that
+    add two signatures to one file at the same time could find the machine code of the other one.
+    """
+    listed = types.ListType(of)  # type: ignore[no-untyped-call]
+    mark = hashlib.blake2b(str(of).encode(), digest_size=8).hexdigest()
+    signatures = ((_empty, listed(types.TypeRef(of))), (_append, types.void(listed, of)))
+    made = []
+    for function, signature in signatures:
+        own = FunctionType(function.__code__, function.__globals__, f"{function.__name__}_{mark}")
+        own.__qualname__ = own.__name__
+        made.append(njit(signature, cache=True)(own))
+    return made[0], made[1]
+
+
+def _empty(of):  # type: ignore[no-untyped-def]
+    return List.empty_list(of)
+
+
+def _append(listed, member):  # type: ignore[no-untyped-def]
+    listed.append(member)
+
+
+Formula = Callable[..., Any]
+"""A scalar formula."""
+
+
+@cache
+def jitable(formula: Formula) -> Formula:
+    """Return a formula as it is; compiled functions may call it from now on."""
+    register_jitable(formula)
+    return formula
+
+
+def looped(loop: Formula, signature: Any, **formulas: Formula) -> Any:
+    """Return a loop compiled with formulas in the place of what it calls by these names.
+
+    Parameters
+    ----------
+    loop : callable
+        A function as for ``numba.njit``; the names of the formulas are free in it.
+    signature : numba signature or list of them
+    formulas : callable
+        At least one. The compiled loop is kept in the cache as a function of the first one's file and name:
+        an edit there compiles it again, and a plugin's is kept with what else is the plugin's.
+    """
+    of = next(iter(formulas.values())).__code__
+    name = "_".join([loop.__name__, *(formula.__qualname__ for formula in formulas.values())])
+    code = loop.__code__.replace(co_filename=of.co_filename, co_firstlineno=of.co_firstlineno, co_name=name)
+    names = loop.__globals__ | {name: jitable(formula) for name, formula in formulas.items()}
+    made = FunctionType(code, names, name)
+    made.__qualname__ = name
+    return declared(signature)(made)
+
+
+@cache
+def elementwise(formula: Formula) -> Any:
+    """Return the kernel (`PHI`) that writes a formula of each margin; it has no parameters."""
+    return looped(_each, PHI, formula=formula)
+
+
+def _each(margins: NDArray[np.float64], params: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    for i in range(margins.shape[0]):
+        out[i] = formula(margins[i])  # type: ignore[name-defined]  # noqa: F821

@@ -1,4 +1,4 @@
-"""Signatures of the compiled functions that components may offer to the runner.
+"""Signatures of compiled functions, public.
 
 A kernel is a ``numba.njit`` function with one of the explicit signatures below. The
 runner calls it as a first-class function value, so a new kernel costs its own
@@ -20,6 +20,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from rankbench.core.runtime import settle_runtime
+
 __all__ = [
     "AGGREGATE",
     "EDGES",
@@ -35,6 +37,10 @@ __all__ = [
     "Kernel",
     "no_work",
 ]
+
+
+settle_runtime()
+
 
 Vector = types.float64[::1]
 Matrix = types.float64[:, ::1]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from rankbench.kinds.bayes import BayesRisk
-from rankbench.kinds.loss import Loss
+from rankbench.interfaces.exact import BayesRisk
+from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.err import ERR, ERRFamily
-from rankbench.losses.ndcg import NDCG, NDCGFamily
+from rankbench.losses.ndcg import NDCG, NDCGFamily, Precision
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-from rankbench.losses.precision import Precision
-from rankbench.plugin.hookspecs import hookimpl
+from rankbench.plugin.registry import hookimpl
 
 __all__ = ["ERR", "NDCG", "BayesRisk", "ERRFamily", "NDCGFamily", "PairwiseDisagreement", "Precision"]
 

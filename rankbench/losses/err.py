@@ -10,16 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Property
-from rankbench.discounts import Cutoff, discounts
-from rankbench.kinds.bayes import BayesRisk, weights_of
-from rankbench.kinds.loss import Loss
-from rankbench.satisfaction import SatisfactionName, satisfaction
+from rankbench.core.component import Property
+from rankbench.core.gains import Cutoff, SatisfactionName, discounts, satisfaction
+from rankbench.interfaces.exact import BayesRisk, weights_of
+from rankbench.interfaces.surrogate import Loss
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
 
-__all__ = ["ERR", "ERRFamily"]
 
 MOST_ITEMS = 12
 """Items up to which the best order for several structures is found exactly."""
@@ -185,15 +183,16 @@ class ERR(ERRFamily):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.kernels.signatures import Kernel
-        from rankbench.losses.kernels.err import err, err_params, work
+        from rankbench.losses.kernels.families import err, err_params
+        from rankbench.losses.kernels.families import err_work as work
 
         return Kernel(err, err_params(self.gain, self.top, self.discount, self.cutoff), work)
 
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for a cutoff of 16 or less."""
         from rankbench.kernels.signatures import Kernel
-        from rankbench.losses.kernels.err import err_params, ranked_err, ranked_work
-        from rankbench.losses.kernels.top import MOST
+        from rankbench.losses.kernels.evaluate import MOST
+        from rankbench.losses.kernels.families import err_params, ranked_err, ranked_work
 
         if self.cutoff > MOST:
             return None

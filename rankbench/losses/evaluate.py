@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.system import check_memory
 from rankbench.errors import InputError
-from rankbench.kinds.loss import Loss
-from rankbench.resources import check_memory
+from rankbench.interfaces.surrogate import Loss
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
 
-__all__ = ["Structures", "evaluate", "evaluate_all"]
 
 _MANY = 4000
 """Items of a query whose matrix is looked for room for."""
@@ -138,9 +137,9 @@ def _ranked(
     offsets: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return the losses of kernels of the signature `RANKED`."""
-    from rankbench.kernels.function_lists import functions, vectors
+    from rankbench.kernels.declared import functions, vectors
     from rankbench.kernels.signatures import RANKED
-    from rankbench.losses.kernels.ranked import ranked_pass
+    from rankbench.losses.kernels.evaluate import ranked_pass
 
     passes = functions(RANKED, [kernel.function for kernel, _ in kernels])
     params = vectors(np.require(kernel.params, np.float64, ["C", "W"]) for kernel, _ in kernels)

@@ -9,16 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Property, StructureKind
+from rankbench.core.component import Property, StructureKind
 from rankbench.errors import InputError
-from rankbench.kernels.best_order import best_order
-from rankbench.kinds.bayes import BayesRisk, weights_of
-from rankbench.kinds.loss import Loss
+from rankbench.interfaces.exact import BayesRisk, weights_of
+from rankbench.interfaces.surrogate import Loss
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
-
-__all__ = ["PairwiseDisagreement"]
 
 
 class PairwiseDisagreement(Loss):
@@ -86,6 +83,8 @@ class PairwiseDisagreement(Loss):
         if self.normalize:
             totals = graphs.sum(axis=(1, 2))
             graphs = graphs / np.where(totals > 0, totals, 1.0)[:, None, None]
+        from rankbench.kernels.best_order import best_order
+
         order, gap = best_order(np.einsum("s,sij->ij", weights, graphs))
         alpha = np.empty(len(order))
         alpha[order] = np.arange(len(order), 0, -1)
@@ -95,6 +94,7 @@ class PairwiseDisagreement(Loss):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.kernels.signatures import Kernel
-        from rankbench.losses.kernels.disagreement import disagreement, work
+        from rankbench.losses.kernels.families import disagreement
+        from rankbench.losses.kernels.families import disagreement_work as work
 
         return Kernel(disagreement, np.array([float(self.normalize)]), work)

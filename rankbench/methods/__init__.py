@@ -1,18 +1,28 @@
-"""Whole contenders: the composed method of the papers, and baselines."""
+"""The hook: methods and models."""
 
 from __future__ import annotations
 
-from rankbench.kinds.method import Method
-from rankbench.methods.baselines import Feature, Oracle, RandomScores
-from rankbench.methods.erm.erm import ERM
-from rankbench.methods.log_odds import DisjointBatches, LogOddsRegression, UStatistic
+from rankbench.interfaces.method import Method, Model
+from rankbench.methods.baselines import DisjointBatches, Feature, LogOddsRegression, Oracle, RandomScores, UStatistic
+from rankbench.methods.erm import ERM
+from rankbench.methods.models import LinearModel
 from rankbench.methods.pair_risk import PairRisk
-from rankbench.plugin.hookspecs import hookimpl
+from rankbench.plugin.registry import hookimpl
 
-__all__ = ["ERM", "DisjointBatches", "Feature", "LogOddsRegression", "Oracle", "PairRisk", "RandomScores", "UStatistic"]
+__all__ = [
+    "ERM",
+    "DisjointBatches",
+    "Feature",
+    "LinearModel",
+    "LogOddsRegression",
+    "Oracle",
+    "PairRisk",
+    "RandomScores",
+    "UStatistic",
+]
 
 
 @hookimpl
-def rankbench_register() -> list[type[Method]]:
-    """Register the built-in methods."""
-    return [ERM, Oracle, PairRisk, Feature, RandomScores, UStatistic, DisjointBatches]
+def rankbench_register() -> list[type[Method] | type[Model]]:
+    """Register the built-in methods and models."""
+    return [ERM, Oracle, PairRisk, Feature, RandomScores, UStatistic, DisjointBatches, LinearModel]

@@ -1,19 +1,23 @@
-"""Methods that learn nothing: scores that know nothing, one feature, the truth itself."""
+"""Know nothing, one feature, the truth; least squares on aggregated log-odds."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Property
-from rankbench.errors import SpecError
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.queries import Queries
+from rankbench.core.component import Property
+from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.interfaces.queries import Queries
+from rankbench.methods.models import LinearModel
 
-__all__ = ["Feature", "Oracle", "RandomScores"]
+if TYPE_CHECKING:
+    from rankbench.interfaces.queries import Comparisons
 
 
 class RandomScores(Method):
@@ -102,3 +106,144 @@ class Oracle(Method):
 
 def _labels(queries: Queries) -> NDArray[np.float64]:
     return np.array(queries.labels, dtype=np.float64)
+
+
+_RESIDUAL = 1e-6
+"""Of the normal equations, relative to their right-hand side, beyond which a solution is none."""
+
+Booleans = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+
+class LogOddsRegression(Method):
+    r"""Base of estimators that fit score differences to log-odds, a subclass says of which samples.
+
+    Every pair of items of a query that was voted on is a structure of its own, the
+    smoothed log-odds of a sample of its votes (section 5.1)
+
+    .. math:: s = \log \frac{\hat P(i \succ j) + c}{\hat P(j \succ i) + c}
+
+    and the surrogate is :math:`\frac12 (\alpha_i - \alpha_j - s)^2`, averaged over samples
+    of ``k = ceil(n^exponent)`` votes of the pair and weighted by the pair's share of all n
+    votes (19), plus ``lambda/2 |theta|^2``: least squares, in closed form. Weights of votes
+    are not looked at.
+
+    s is bounded and Lipschitz in the shares of votes, as Theorem 4 asks for; it wants k to
+    grow with n, slower than its square root where the class of scores is fixed. With
+    exponent 1, k is n: complete aggregation (17).
+    """
+
+    exponent: float = Field(default=0.4, ge=0, le=1, description="a in k = ceil(n^a); 0: single votes, 1: all.")
+    smoothing: float = Field(default=0.1, gt=0, le=100, description="c, added to both shares of votes.")
+    l2: float = Field(default=1e-6, alias="lambda", gt=0, allow_inf_nan=False, description="Ridge penalty.")
+
+    def order(self, n: int) -> int:
+        """Return k for n votes; a power that is a whole number but for rounding is that number."""
+        return max(1, math.ceil(math.pow(n, self.exponent) * (1 - 1e-12)))
+
+    @abstractmethod
+    def moments(self, won: Booleans, starts: Integers, k: int) -> tuple[Vector, Vector]:
+        """Return the means of s and of s^2 over a pair's samples, shape (P,) each; 0 without votes.
+
+        Parameters
+        ----------
+        won : ndarray of bool, shape (n,)
+            Whether each vote was for the first item, pair after pair, in the votes' order.
+        starts : ndarray of int64, shape (P + 1,)
+            Votes of pair p are ``starts[p]:starts[p + 1]``.
+        k : int
+        """
+
+    def solve(self, x: NDArray[Any], shares: Vector, target: Vector) -> Vector:
+        """Return the minimizer theta, shape (d,), for differences x, shape (P, d), and mean targets.
+
+        Raises
+        ------
+        ContenderDiverged
+            The normal equations are singular up to rounding.
+        """
+        weighted = x * shares[:, None]
+        gram = weighted.T @ x + self.l2 * np.eye(x.shape[1])
+        pull = weighted.T @ target
+        try:
+            theta: Vector = np.linalg.solve(gram, pull)
+        except np.linalg.LinAlgError:
+            theta = np.full(len(pull), np.nan)
+        left = float(np.abs(gram @ theta - pull).max(initial=0.0))
+        if not left <= _RESIDUAL * float(np.abs(pull).max(initial=0.0)):
+            raise ContenderDiverged(
+                "the normal equations have no solution in floating point: features are collinear beside lambda; check "
+                "their scale, or raise lambda"
+            )
+        return theta
+
+    def fit(self, block: Block) -> Fitted:
+        """Learn from a block.
+
+        Raises
+        ------
+        InputError
+            There are no comparisons.
+        """
+        said = block.comparisons.without_ties()
+        if not len(said):
+            raise InputError("there are no comparisons to learn from")
+        first, second, won, starts = _by_pair(said, block.design.offsets)
+        mean, _ = self.moments(won, starts, self.order(block.n))
+        x = block.design.x.astype(np.float64)
+        theta = self.solve(x[first] - x[second], np.diff(starts) / len(won), mean)
+        model = LinearModel()
+        return Fitted(lambda queries: model.features(queries.x) @ theta, model, theta, 0.0)
+
+
+def _by_pair(said: Comparisons, items: Integers) -> tuple[Integers, Integers, Booleans, Integers]:
+    """Return rows of the items of every pair, votes sorted by pair, and where a pair's votes start."""
+    base = np.repeat(items[:-1], said.counts)
+    winner, loser = base + said.winners, base + said.losers
+    low, high = np.minimum(winner, loser), np.maximum(winner, loser)
+    pair = low * int(items[-1]) + high
+    order = np.argsort(pair, kind="stable")
+    found, starts = np.unique(pair[order], return_index=True)
+    won = np.ascontiguousarray((winner < loser)[order])
+    return found // int(items[-1]), found % int(items[-1]), won, np.append(starts, len(pair)).astype(np.int64)
+
+
+class UStatistic(LogOddsRegression):
+    """Fit score differences to log-odds averaged over *all* k-subsets of a pair's votes.
+
+    The U-statistic (18) of order ``k = ceil(n^exponent)``, exact: how many of k votes are
+    wins is hypergeometric. Where a pair has fewer than k votes, the one term of all of
+    them. Does not depend on the order of votes. See `LogOddsRegression`.
+    """
+
+    name: ClassVar[str] = "u-statistic"
+    source: ClassVar[str] = "[DMJ13]_ eq. (18), (19), Theorem 4"
+
+    def moments(self, won: Booleans, starts: Integers, k: int) -> tuple[Vector, Vector]:
+        """Return the means of s and of s^2 over all k-subsets of each pair's votes."""
+        from rankbench.methods.erm.kernels.sampling import subset_moments
+
+        mean, square = np.empty(len(starts) - 1), np.empty(len(starts) - 1)
+        subset_moments(won, starts, k, self.smoothing, mean, square)
+        return mean, square
+
+
+class DisjointBatches(LogOddsRegression):
+    """Fit score differences to log-odds averaged over ceil(votes / k) disjoint batches.
+
+    Each vote is in one batch, in the order of the votes: what section 4 of [DMJ13]_ calls
+    unstable, since another order gives another estimate. The last batch has what is left.
+    A yardstick for `u-statistic`; see `LogOddsRegression`.
+    """
+
+    name: ClassVar[str] = "disjoint-batches"
+    source: ClassVar[str] = "[DMJ13]_ section 4, after eq. (18)"
+
+    def moments(self, won: Booleans, starts: Integers, k: int) -> tuple[Vector, Vector]:
+        """Return the means of s and of s^2 over each pair's batches."""
+        from rankbench.methods.erm.kernels.sampling import batch_moments
+
+        mean, square = np.empty(len(starts) - 1), np.empty(len(starts) - 1)
+        batch_moments(won, starts, k, self.smoothing, mean, square)
+        return mean, square

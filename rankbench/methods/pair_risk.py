@@ -10,18 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.tables.weights import check_weights
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.optimizer import Fit
-from rankbench.kinds.queries import Queries
-from rankbench.models.linear import LinearModel
-from rankbench.optimizers.finite import finite
+from rankbench.interfaces.method import Block, Fit, Fitted, Method
+from rankbench.interfaces.queries import Queries
+from rankbench.interfaces.table_check import check_weights
+from rankbench.methods.models import LinearModel
 from rankbench.optimizers.hinge_dual import HingeRisk
-from rankbench.optimizers.newton import Newton
+from rankbench.optimizers.newton import Newton, finite
 from rankbench.optimizers.problems import Gram, PairwiseProblem
 from rankbench.surrogates.pairwise import PairwiseLogistic
-
-__all__ = ["PairRisk"]
 
 GAP = 1e-6
 """Duality gap of the hinge, in the units of the mean weight."""
@@ -81,7 +77,7 @@ class PairRisk(Method):
         Raises
         ------
         InputError
-            Sums of the weights would be wrong: see `rankbench.data.tables.weights.check_weights`.
+            Sums of the weights would be wrong: see `rankbench.interfaces.table_check.check_weights`.
         """
         check_weights(block.comparisons.weights[block.comparisons.weights != 0])
         # Pairs, their shares and their differences are those of all three losses.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from rankbench.kinds.optimizer import Optimizer
-from rankbench.optimizers.composite import Composite
-from rankbench.optimizers.exact import Exact
+from rankbench.interfaces.method import Optimizer
+from rankbench.optimizers.composite import Composite, Proximal
 from rankbench.optimizers.hinge_dual import HingeDual
-from rankbench.optimizers.lbfgs import LBFGS
-from rankbench.optimizers.newton import Newton
-from rankbench.optimizers.proximal import Proximal
-from rankbench.plugin.hookspecs import hookimpl
+from rankbench.optimizers.newton import LBFGS, Exact, Newton
+from rankbench.plugin.registry import hookimpl
 
 __all__ = ["LBFGS", "Composite", "Exact", "HingeDual", "Newton", "Proximal"]
 

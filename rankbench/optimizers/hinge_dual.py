@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Property
+from rankbench.core.component import Property
 from rankbench.errors import SpecError
-from rankbench.kinds.optimizer import Fit, Problem, Solver
-from rankbench.optimizers.finite import finite
-from rankbench.optimizers.pair_differences import PairDifferences
+from rankbench.interfaces.method import Fit, Problem, Solver
+from rankbench.optimizers.newton import finite
+from rankbench.optimizers.pairs import PairDifferences
 from rankbench.optimizers.problems import PairwiseProblem
-
-__all__ = ["HingeDual", "HingeRisk"]
 
 WIDTH = 0.1
 """Width of the smoothing at first, in units of the margin."""
@@ -82,7 +80,7 @@ class HingeRisk:
 
     def _solve(self, theta: NDArray[np.float64], l2: float, tolerance: float, steps: int) -> Fit:
         """Take Newton steps on the smoothed risk, narrower whenever smoothing is most of the gap."""
-        from rankbench.optimizers.kernels.hinge_dual import dual_point
+        from rankbench.optimizers.kernels import dual_point
 
         shortfall = self.wanted - self.differences.margins(theta)
         beta = np.empty(len(shortfall))
@@ -125,7 +123,7 @@ class HingeRisk:
 
         Its slope is piecewise linear and increasing: Newton's method within a bracket.
         """
-        from rankbench.optimizers.kernels.hinge_dual import slope_along
+        from rankbench.optimizers.kernels import slope_along
 
         low, high, length = 0.0, math.inf, 1.0
         base, curve = l2 * float(theta @ direction), l2 * float(direction @ direction)

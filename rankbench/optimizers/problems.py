@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.surrogate import PairwiseSurrogate
-from rankbench.optimizers.pair_counts import BlockPairs
-from rankbench.optimizers.pair_differences import PairDifferences
-
-__all__ = ["Gram", "PairwiseProblem", "QuadraticProblem"]
+from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.surrogate import PairwiseSurrogate
+from rankbench.optimizers.pairs import BlockPairs, PairDifferences
 
 CHUNK = 16384
 """Pairs worked on at a time: their margins and derivatives stay in cache."""
@@ -169,7 +166,7 @@ class PairwiseProblem:
 
     def value_and_gradient(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the objective and its gradient, shape (d,)."""
-        from rankbench.optimizers.kernels.pair_counts import margins, scatter
+        from rankbench.optimizers.kernels import margins, scatter
 
         tails, heads, shares = self.pairs.tails, self.pairs.heads, self.shares
         value = 0.5 * self.l2 * float(theta @ theta)
@@ -228,7 +225,7 @@ class PairwiseProblem:
         return curved + self.l2 * np.eye(d)
 
     def _gram_of_queries(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        from rankbench.optimizers.kernels.pair_counts import laplacian, margins
+        from rankbench.optimizers.kernels import laplacian, margins
 
         pairs = self.pairs
         alpha = self.x @ theta

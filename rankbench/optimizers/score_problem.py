@@ -1,16 +1,16 @@
-"""The regularized empirical risk (24) of a score surrogate with one target for each query."""
+"""The risk of a score surrogate; penalties without a gradient."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.surrogate import ScoreSurrogate
-
-__all__ = ["ScoreProblem"]
+from rankbench.interfaces.method import Penalty, Problem
+from rankbench.interfaces.surrogate import ScoreSurrogate
 
 
 class ScoreProblem:
@@ -81,7 +81,7 @@ class ScoreProblem:
         """Return the risk and its gradient in alpha, shape (N,)."""
         pull = np.zeros(len(alpha))
         if self._kernel is not None:
-            from rankbench.optimizers.kernels.score_problem import risk
+            from rankbench.optimizers.kernels import risk
 
             kernel = self._kernel
             return risk(kernel.function, alpha, targets, self.offsets, self.shares, kernel.params, pull), pull
@@ -141,3 +141,45 @@ class ScoreProblem:
         moved = np.linalg.lstsq(curved, changed, rcond=None)[0]
         size = float(theta @ curved @ theta)
         return float(np.sqrt(max(float(changed @ moved), 0.0) / size)) if size > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PenalizedProblem:
+    """A problem, which has the l2 penalty in it, beside the rest of the penalty.
+
+    Value and derivatives are those of the smooth part alone.
+
+    Attributes
+    ----------
+    smooth : Problem
+    penalty : Penalty
+        The rest: its l2 is 0.
+    """
+
+    smooth: Problem
+    penalty: Penalty
+
+    quadratic = False
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters d."""
+        return self.smooth.dimension
+
+    def value_and_gradient(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the smooth part and its gradient, shape (d,)."""
+        return self.smooth.value_and_gradient(theta)
+
+    def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the second derivatives of the smooth part, shape (d, d)."""
+        return self.smooth.hessian(theta)
+
+    def minimizer(self) -> NDArray[np.float64]:
+        """Raise: there is no closed form.
+
+        Raises
+        ------
+        SpecError
+            Always.
+        """
+        raise SpecError("a problem with l1, radius or box has no closed-form minimizer; use proximal")

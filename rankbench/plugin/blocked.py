@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 
-from rankbench.text import normalized
-
-__all__ = ["VARIABLE", "is_blocked"]
+from rankbench.core.text import normalized
 
 VARIABLE = "RANKBENCH_BLOCK_PLUGINS"
 

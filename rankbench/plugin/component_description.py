@@ -9,11 +9,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from rankbench.component import Component
+from rankbench.core.component import Component
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import base_of
-
-__all__ = ["Description", "Parameter", "component_parameters", "describe_component", "has_compiled_form"]
+from rankbench.plugin.registry import base_of
 
 KERNELS = ("kernel", "target_kernel", "gradient_kernel", "phi_kernels")
 """Methods by which a component offers its compiled form."""

@@ -1,4 +1,7 @@
-"""Loads plugins, keeps a record of each, and hands what they bring to the registry.
+"""Entry points to records; block list, requirements.
+
+``RANKBENCH_BLOCK_PLUGINS=one-plugin,another`` is the way out when a plugin hangs or ends
+the process while it is imported, where nothing can be recorded any more.
 
 A broken plugin never takes the program down: what is wrong with it is recorded, and
 whatever else it brought works. One that asks for another version of rankbench is broken
@@ -20,19 +23,17 @@ from typing import Literal
 
 import pluggy
 
-from rankbench.digest import OURSELVES, first_seen
+from rankbench.core.code_digest import OURSELVES, first_seen
+from rankbench.core.text import normalized
 from rankbench.errors import PluginError
-from rankbench.plugin import hookspecs
+from rankbench.plugin import registry
 from rankbench.plugin.blocked import is_blocked
-from rankbench.plugin.kinds import plural_of
-from rankbench.plugin.registry import Origin, Registry
+from rankbench.plugin.registry import Origin, Registry, plural_of
 
-__all__ = ["BROUGHT_BY", "OURSELVES", "Loader", "PluginStatus", "Plugins", "load"]
-
-BROUGHT_BY = {"claim": "suites", "figure": "suites"}
+BROUGHT_BY = {"claim": "suites", "figure": "suites", "model": "methods"}
 """Built-in entry points that are not named after the kind of component that they bring."""
 
-TWO_LINES = f"`@rankbench.hookimpl` / `def {hookspecs.HOOK}(): return [...]`"
+TWO_LINES = f"`@rankbench.hookimpl` / `def {registry.HOOK}(): return [...]`"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class PluginStatus:
     seconds : float
         Time to import it and to call its hook.
     status : {"ok", "broken", "blocked"}
-        Blocked ones are not imported, see `rankbench.plugin.blocked`.
+        Blocked ones are not imported, see `rankbench.plugin.loading`.
     causes : tuple of str
         Why it is broken: one sentence for each thing that was refused.
     """
@@ -103,8 +104,8 @@ class Loader:
     """
 
     def __init__(self, entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool = False) -> None:
-        self.manager = pluggy.PluginManager(hookspecs.GROUP)
-        self.manager.add_hookspecs(hookspecs)
+        self.manager = pluggy.PluginManager(registry.GROUP)
+        self.manager.add_hookspecs(registry)
         self.registry, self.strict = Registry(), strict
         entries = list(entry_points)
         # Name and version are read by parsing all of the metadata, pages of text: once for each distribution.
@@ -176,7 +177,7 @@ class _Loading:
 
     def text_of(self, error: BaseException) -> str:
         """Say what foreign code raised, and where in the plugin."""
-        from rankbench.kinds.guard import reason
+        from rankbench.interfaces.cell import reason
 
         return reason(error, [self.entry.value.partition(":")[0].partition(".")[0]])
 
@@ -200,12 +201,12 @@ class _Loading:
             return
         if self.origin.distribution != OURSELVES and (times := _definitions(plugin)) > 1:
             self.broken(
-                f"{self.entry.value!r} defines {hookspecs.HOOK} {times} times, and Python keeps the last; "
+                f"{self.entry.value!r} defines {registry.HOOK} {times} times, and Python keeps the last; "
                 "return everything in one list"
             )
         callers = self.manager.get_hookcallers(plugin) or []
         for caller in callers:
-            if caller.name != hookspecs.HOOK:
+            if caller.name != registry.HOOK:
                 self.broken(
                     f"there is no hook {caller.name!r}: one hook returns classes and suite files of every kind; "
                     f"write {TWO_LINES} instead"
@@ -221,7 +222,6 @@ class _Loading:
         """Return why the distribution is not for this rankbench; ours is always."""
         if self.entry.dist is None or self.origin.distribution == OURSELVES:
             return ""
-        from rankbench.plugin.requirements import unmet
 
         return unmet(self.entry.dist, importlib.metadata.version(OURSELVES))
 
@@ -230,17 +230,17 @@ class _Loading:
         try:
             found: object = implementation.function()
         except BaseException as error:
-            self.broken(f"hook {hookspecs.HOOK} raised {self.text_of(error)}", error)
+            self.broken(f"hook {registry.HOOK} raised {self.text_of(error)}", error)
             return
         if not isinstance(found, list):
-            self.broken(f"hook {hookspecs.HOOK} returned {type(found).__name__}, not a list; write `return [...]`")
+            self.broken(f"hook {registry.HOOK} returned {type(found).__name__}, not a list; write `return [...]`")
             return
         for number, thing in enumerate(found, start=1):
             self.add(number, thing)
 
     def add(self, number: int, thing: object) -> None:
         """Register one item by itself, so that one that fails takes no other with it."""
-        item = f"hook {hookspecs.HOOK}, item {number}"
+        item = f"hook {registry.HOOK}, item {number}"
         try:
             self.components.append(self.registry.add(thing, self.origin))
         except PluginError as error:
@@ -258,4 +258,34 @@ def _definitions(plugin: object) -> int:
         tree = ast.parse(inspect.getsource(plugin))
     except (OSError, TypeError, SyntaxError):  # no source at hand
         return 0
-    return sum(isinstance(node, ast.FunctionDef) and node.name == hookspecs.HOOK for node in tree.body)
+    return sum(isinstance(node, ast.FunctionDef) and node.name == registry.HOOK for node in tree.body)
+
+
+def unmet(distribution: importlib.metadata.Distribution, installed: str) -> str:
+    """Return why a distribution does not work with a version of rankbench, and what to do; "" if it does.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        With its requirements, as ``Requires-Dist`` has them.
+    installed : str
+        Version of rankbench.
+    """
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    for text in distribution.requires or ():
+        try:
+            asked = Requirement(text)
+        except InvalidRequirement as error:
+            return (
+                f"its requirement {text!r} cannot be read ({str(error).splitlines()[0]}); mend it in its pyproject.toml"
+            )
+        if normalized(asked.name) != "rankbench" or (asked.marker and not asked.marker.evaluate({"extra": ""})):
+            continue
+        # A checkout of rankbench between two releases has the version of a pre-release.
+        if not asked.specifier.contains(installed, prereleases=True):
+            return (
+                f"it asks for rankbench {asked.specifier}, and {installed} is installed: install a release of it that "
+                f"allows {installed}, or, if it is yours, widen the requirement and run `rankbench check` on it"
+            )
+    return ""

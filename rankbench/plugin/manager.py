@@ -1,36 +1,51 @@
-"""The plugins of this process, which are loaded once, and what is looked up among them."""
+"""Look-ups: names, specs, contenders, claims, figures."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar, cast
 
-from rankbench.component import Component
-from rankbench.errors import PluginError, SpecError
-from rankbench.plugin import hookspecs
-from rankbench.plugin.kinds import SUITE
-from rankbench.plugin.loading import OURSELVES, Loader, Plugins, PluginStatus
-from rankbench.plugin.registry import Origin
-from rankbench.spec import Spec, Value, parse
+from pydantic import BeforeValidator, ValidationError
+
+from rankbench.core.code_digest import OURSELVES
+from rankbench.core.component import Component, build
+from rankbench.core.spec import Spec, Value, parse
+from rankbench.errors import PluginError, SpecError, nearest
+from rankbench.interfaces.claim import ClaimKind
+from rankbench.interfaces.figure import FigureKind
+from rankbench.interfaces.protocol import Contender
+from rankbench.interfaces.suite import Claim, ContenderEntry, Experiment, Figure
+from rankbench.plugin import registry
+from rankbench.plugin.loading import Loader, Plugins, PluginStatus
+from rankbench.plugin.registry import SUITE, Origin, base_of
 
 __all__ = [
+    "LABEL_LENGTH",
     "check_contested",
+    "check_tables",
+    "claim_kind",
     "component_class",
+    "contender",
+    "contenders",
+    "figure_kind",
     "get",
     "maybe_theirs",
     "names",
     "origin",
     "plugins",
+    "reference",
     "statuses",
     "suites",
     "whose",
     "written_class",
 ]
+
 
 C = TypeVar("C", bound=Component)
 """Of ``Callable[..., C]``, not of ``type[C]``, in which mypy accepts no abstract class."""
@@ -67,7 +82,7 @@ def plugins(kind: str = "") -> Plugins:
         try:
             if loader is None:
                 strict = os.environ.get("RANKBENCH_STRICT_PLUGINS", "") not in ("", "0")
-                loader = Loader(importlib.metadata.entry_points(group=hookspecs.GROUP), strict=strict)
+                loader = Loader(importlib.metadata.entry_points(group=registry.GROUP), strict=strict)
             found = loader.plugins(kind)
             if loader.waiting:
                 _loader = loader
@@ -94,7 +109,7 @@ def get(base: Callable[..., C], text: str | Spec) -> C:
     SpecError
         Unknown name or parameter (the message has the nearest valid one), a component of the
         kind that is not of the class, a value that does not fit, no text at all, or a grid: a
-        list describes several components, see `rankbench.component.build`.
+        list describes several components, see `rankbench.core.component.build`.
 
     Examples
     --------
@@ -130,7 +145,7 @@ def component_class(base: Callable[..., C], name: str) -> type[C]:
     Parameters
     ----------
     base : type
-        As of `get`; `rankbench.plugin.kinds.base_of` returns it where a text says the kind.
+        As of `get`; `rankbench.plugin.registry.base_of` returns it where a text says the kind.
     name : str
 
     Raises
@@ -223,3 +238,177 @@ def whose(component: Component) -> str:
 def statuses() -> list[PluginStatus]:
     """Return what became of each plugin, the built-in ones first."""
     return list(plugins().statuses)
+
+
+LABEL_LENGTH = 200
+
+
+def contender(base: Callable[..., Component], spec: Spec) -> Contender:
+    """Return who a spec says competes, a grid with all its points.
+
+    Parameters
+    ----------
+    base : type
+        What contenders are, as of `rankbench.get`: the base class of their kind.
+    spec : Spec
+
+    Raises
+    ------
+    SpecError
+        An unknown component or parameter, or a value that does not fit.
+    """
+    return Contender(str(spec), tuple(build(written_class(base, spec.name), spec)))
+
+
+def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, Contender]]:
+    """Return the contenders of an entry by label, its grid multiplied out.
+
+    An entry to be tuned is one contender whose points are its grid; the others have one
+    point each.
+
+    Raises
+    ------
+    SpecError
+        An unknown component or parameter, a label that names one, or a label that gets
+        longer than 200 characters.
+    """
+    whole = contender(base_of(kind), entry.use)
+    if entry.tune:
+        return [(entry.label or whole.text, whole)]
+    labelled = []
+    for point in whole.points:
+        written = {key: _short(getattr(point, attribute)) for key, attribute in point.attributes().items()}
+        alone = Contender.single(point)
+        labelled.append((_label(entry, written) if entry.label else alone.text, alone))
+    return labelled
+
+
+def _label(entry: ContenderEntry, written: dict[str, str]) -> str:
+    """Replace each ``{name}`` by that parameter's value: names only, no format string."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in written:
+            raise SpecError(
+                f"label {entry.label!r} of {str(entry.use)!r}: {match[1]!r} is no parameter{nearest(match[1], written)}"
+            )
+        return written[match[1]]
+
+    label = re.sub(r"\{([^{}]*)\}", value, entry.label)
+    if len(label) > LABEL_LENGTH:
+        raise SpecError(
+            f"label {entry.label!r} of {str(entry.use)!r}: longer than {LABEL_LENGTH} characters; shorten it"
+        )
+    return label
+
+
+def _short(value: object) -> str:
+    if isinstance(value, Component):
+        return value.spec().nested()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def reference(base: type[Component]) -> BeforeValidator:
+    """Return a validator that looks up names and specs in the registry.
+
+    Parameters
+    ----------
+    base : type
+        What the component must be, as of `rankbench.get`: ``Annotated[Model, reference(Model)]``.
+
+    Raises
+    ------
+    SpecError
+        `base` is no class of components: at once, where the parameter is declared.
+    """
+    if not (isinstance(base, type) and issubclass(base, Component)):
+        raise SpecError(
+            f"reference({base!r}) names no class of components; write reference(rankbench.Model) and the like"
+        )
+
+    def resolve(value: object) -> object:
+        if isinstance(value, (str, Spec)):
+            return get(base, value)
+        return value
+
+    return BeforeValidator(resolve)
+
+
+SuiteKind = TypeVar("SuiteKind", ClaimKind, FigureKind)
+
+
+def claim_kind(claim: Claim) -> ClaimKind:
+    """Return the kind of a claim, with the claim's own parameters.
+
+    Keys that the kind does not know are left out: records of old runs hold those of all kinds.
+
+    Raises
+    ------
+    SpecError
+        It is not registered: the plugin that brought it is gone.
+    """
+    return _made(ClaimKind, claim)
+
+
+def figure_kind(figure: Figure) -> FigureKind:
+    """Return the kind of a figure, with the figure's own parameters; see `claim_kind`.
+
+    Raises
+    ------
+    SpecError
+        It is not registered: the plugin that brought it is gone. Or its parameters are none of this kind.
+    """
+    return _made(FigureKind, figure)
+
+
+def check_tables(experiment: Experiment, where: str) -> None:
+    """Check the tables of an experiment's claims and figures by what their kinds declare.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    where : str
+        Its key path, for the error.
+
+    Raises
+    ------
+    SpecError
+        A kind that is not registered, a key that it does not know, a value that does not fit, or one that is missing.
+    """
+    for i, claim in enumerate(experiment.claims):
+        _check(ClaimKind, claim, f"{where}.claims.{i}")
+    for i, figure in enumerate(experiment.figures):
+        _check(FigureKind, figure, f"{where}.figures.{i}")
+
+
+def _made(base: Callable[..., SuiteKind], table: Claim | Figure) -> SuiteKind:
+    cls = written_class(base, table.kind)
+    try:
+        return cls.model_validate({key: value for key, value in table.options.items() if key in cls.parameters()})
+    except ValidationError as error:
+        raise SpecError(f"a {cls.kind} of kind {cls.name!r}: {_first(error)}") from error
+
+
+def _first(error: ValidationError, *where: str) -> str:
+    """Return the first of the errors, with its key path."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in (*where, *first["loc"]))
+    return f"{key}: {str(first['msg']).removeprefix('Value error, ')}".removeprefix(": ")
+
+
+def _check(base: Callable[..., ClaimKind | FigureKind], table: Claim | Figure, where: str) -> None:
+    try:
+        cls = written_class(base, table.kind)
+    except SpecError as error:
+        raise SpecError(f"{where}.kind: {error}") from error
+    unknown = [key for key in table.options if key not in cls.parameters()]
+    if unknown:
+        known = [*type(table).model_fields, *cls.parameters()]
+        raise SpecError(
+            f"{where}.{unknown[0]}: unknown key of a {cls.kind} of kind {cls.name!r}{nearest(unknown[0], known)}"
+        )
+    try:
+        lacking = cls.model_validate(table.options).lacks()
+    except ValidationError as error:
+        raise SpecError(_first(error, where)) from error
+    if lacking:
+        raise SpecError(f"{where}: {lacking}")

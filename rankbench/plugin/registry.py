@@ -1,20 +1,165 @@
-"""The registry: components and suites by name, and who brought them."""
+"""The one hook, the kinds there are, and who registered what.
+
+A plugin is a module (or any object) that an entry point of the group ``rankbench`` names.
+It implements the hook as a function decorated with `hookimpl`::
+
+    import rankbench
+
+    @rankbench.hookimpl
+    def rankbench_register():
+        return [MySurrogate, MyLoss]
+
+The hook takes no arguments, has no side effects, and returns a list. rankbench's own
+components are registered in the same way, each family by an entry point of its own.
+"""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import pluggy
 from pydantic import PydanticUndefinedAnnotation, PydanticUserError
 
-from rankbench.component import Component
-from rankbench.digest import OURSELVES
+from rankbench.core.code_digest import OURSELVES
+from rankbench.core.component import Component
 from rankbench.errors import PluginError, SpecError, nearest
-from rankbench.plugin.kinds import KINDS, SUITE, kind_of_class
 
-__all__ = ["Origin", "Registry"]
+GROUP = "rankbench"
+"""Entry-point group of plugins, and the project name that pluggy knows."""
+
+HOOK = "rankbench_register"
+"""Name of the one hook."""
+
+hookspec = pluggy.HookspecMarker(GROUP)
+
+hookimpl = pluggy.HookimplMarker(GROUP)
+"""Decorator that marks a plugin's function as the implementation of a hook."""
+
+
+@hookspec
+def rankbench_register() -> list[type[Component] | Path]:
+    """Return component classes and suite files, of any kind and in any order.
+
+    Returns
+    -------
+    list of type[Component] or pathlib.Path
+        Classes, not instances: a class has its kind from its base (`rankbench.Aggregator`,
+        ...). A path is that of a suite's TOML file; the suite's name is the file's without
+        ``.toml``. Nothing is read, downloaded or looked up here.
+
+    Notes
+    -----
+    .. versionadded:: 0.1
+    """
+    return []
+
+
+SUITE = "suite"
+"""Suites are listed beside components, but they are files, not classes."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of component.
+
+    Attributes
+    ----------
+    name, plural : str
+        ``aggregator``, ``aggregators``.
+    base : str
+        ``module:class`` of the base class, imported when first asked for.
+    """
+
+    name: str
+    plural: str
+    base: str
+
+    def base_class(self) -> type[Component]:
+        """Import and return the class that components of this kind derive from."""
+        module, _, attribute = self.base.partition(":")
+        base: type[Component] = getattr(importlib.import_module(module), attribute)
+        return base
+
+    def known_base(self) -> type[Component] | None:
+        """Return that class if it has been imported; as long as it has not, no class derives from it."""
+        module, _, attribute = self.base.partition(":")
+        return getattr(sys.modules.get(module), attribute, None)
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("aggregator", "aggregators", "rankbench.interfaces.aggregator:Aggregator"),
+        Kind("surrogate", "surrogates", "rankbench.interfaces.surrogate:Surrogate"),
+        Kind("loss", "losses", "rankbench.interfaces.surrogate:Loss"),
+        Kind("optimizer", "optimizers", "rankbench.interfaces.method:Optimizer"),
+        Kind("model", "models", "rankbench.interfaces.method:Model"),
+        Kind("method", "methods", "rankbench.interfaces.method:Method"),
+        Kind("protocol", "protocols", "rankbench.interfaces.protocol:Protocol"),
+        Kind("reader", "readers", "rankbench.interfaces.dataset:Reader"),
+        Kind("dataset", "datasets", "rankbench.interfaces.dataset:Dataset"),
+        Kind("table", "tables", "rankbench.interfaces.table:TableKind"),
+        Kind("claim", "claims", "rankbench.interfaces.claim:ClaimKind"),
+        Kind("figure", "figures", "rankbench.interfaces.figure:FigureKind"),
+    )
+}
+
+
+def kind_of(word: str) -> str:
+    """Return the kind, or ``suite``, that a singular or plural word names.
+
+    Raises
+    ------
+    SpecError
+        There is no such kind.
+    """
+    words = {name: kind.name for kind in KINDS.values() for name in (kind.name, kind.plural)}
+    words |= {SUITE: SUITE, "suites": SUITE}
+    if word not in words:
+        raise SpecError(f"there is no kind {word!r}{nearest(word, [*KINDS, SUITE])}")
+    return words[word]
+
+
+def plural_of(kind: str) -> str:
+    """Return the plural of a kind, or of ``suite``."""
+    return KINDS[kind].plural if kind in KINDS else "suites"
+
+
+def base_of(kind: str) -> type[Component]:
+    """Return the base class of a kind, where only a text says which.
+
+    Raises
+    ------
+    SpecError
+        There is no such kind; the message has the nearest one.
+    """
+    if kind not in KINDS:
+        raise SpecError(f"there is no kind {kind!r} of component{nearest(kind, KINDS)}")
+    return KINDS[kind].base_class()
+
+
+def kind_of_class(found: type) -> str:
+    """Return the kind of a component class: that of the one kind's base class that it derives from.
+
+    Raises
+    ------
+    PluginError
+        It derives from none of them, or from several.
+    """
+    kinds = [kind.name for kind in KINDS.values() if kind.known_base() in found.__mro__]
+    if len(kinds) == 1:
+        return kinds[0]
+    bases = ", ".join(f"rankbench.{KINDS[name].base.rpartition(':')[2]}" for name in kinds or KINDS)
+    where = f"{found.__module__}.{found.__qualname__}"
+    if kinds:
+        raise PluginError(f"{where} derives from several kinds ({bases}); write a class for each")
+    raise PluginError(f"{where} derives from the base class of no kind; derive it from one of {bases}")
+
 
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _DISTRIBUTION = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?\Z", re.ASCII | re.IGNORECASE)  # PEP 508

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankbench.plugin.hookspecs import hookimpl
+from rankbench.plugin.registry import hookimpl
 
 if TYPE_CHECKING:
-    from rankbench.kinds.protocol import Protocol
+    from rankbench.interfaces.protocol import Protocol
 
 __all__ = ["rankbench_register"]
 
@@ -18,15 +18,14 @@ def rankbench_register() -> list[type[Protocol]]:
     from rankbench.protocols.aggregation import AggregationTrial
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
+    from rankbench.protocols.cross_validation import OwnLog
     from rankbench.protocols.items import Items
     from rankbench.protocols.left_advantage import LeftAdvantage
-    from rankbench.protocols.one_step_ahead import OneStepAhead
-    from rankbench.protocols.own_log import OwnLog
-    from rankbench.protocols.period_leaders import PeriodLeaders
-    from rankbench.protocols.repair import Repair
+    from rankbench.protocols.periods import PeriodLeaders
+    from rankbench.protocols.prequential import OneStepAhead
     from rankbench.protocols.selection import Selection
     from rankbench.protocols.table_1 import Table1
-    from rankbench.protocols.theory import Theory
+    from rankbench.protocols.theory import Repair, Theory
     from rankbench.protocols.u_statistics import UStatistics
 
     return [

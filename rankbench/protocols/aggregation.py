@@ -1,4 +1,4 @@
-"""Aggregators alone: error against the number of judgments, on populations whose law is known."""
+"""Aggregators alone, on known populations."""
 
 from __future__ import annotations
 
@@ -7,26 +7,61 @@ from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from rankbench.component import Component
-from rankbench.data.simulators.populations import LawName, best_orders, make_populations
+from rankbench.core.component import Component
+from rankbench.core.runtime import JUDGMENTS
+from rankbench.data.simulators.btl import LawName, best_orders, make_populations
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.ballots import implied_comparisons
-from rankbench.kinds.cell import CellResult, Split
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.guard import failed, guarded
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
-from rankbench.kinds.queries import Comparisons, Orders
-from rankbench.kinds.structures import structure_of
-from rankbench.protocols.agreement import misordered, regret, rmse
-from rankbench.protocols.isolation import disposable_judgments, is_ours
-from rankbench.protocols.ownership import own_cells
-from rankbench.seeds import JUDGMENTS
+from rankbench.interfaces.aggregator import Aggregator, structure_of
+from rankbench.interfaces.cell import CellResult, Split, failed, guarded
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.queries import Comparisons, Orders, implied_comparisons
+from rankbench.plugin.foreign_code import disposable_judgments, is_ours, own_cells
 
-__all__ = ["AggregationTrial"]
+_LEVEL = 1e-12
+
+
+def directions(structure: NDArray[np.float64]) -> NDArray[np.int8]:
+    """Return 1 where a structure puts i before j, -1 where after, 0 if it has them level, (m, m).
+
+    Scores are compared; of a weighted graph, the two edges of a pair. Differences below 1e-12 of
+    the largest value are none.
+    """
+    lead = structure[:, None] - structure[None, :] if structure.ndim == 1 else structure - structure.T
+    lead = np.where(np.abs(lead) <= _LEVEL * np.abs(structure).max(initial=0.0), 0.0, lead)
+    return np.sign(lead).astype(np.int8)
+
+
+def misordered(structure: NDArray[np.float64], order: NDArray[np.int64]) -> float:
+    """Return the share of pairs that are not as in `order`, best item first; level ones count half."""
+    found = directions(structure)[np.ix_(order, order)][np.triu_indices(len(order), 1)]
+    return float(((found < 0) + 0.5 * (found == 0)).mean())
+
+
+def regret(structure: NDArray[np.float64], order: NDArray[np.int64], wins: NDArray[np.float64]) -> float:
+    """Return the expected disagreement (10) with one preference on a random pair, less that of `order`.
+
+    Pairs count alike, however often they are compared; a level one disagrees by half. Of a
+    score vector it is never negative if `order` is the best. A weighted graph may have cycles
+    as the population has, and then do better than any order.
+    """
+    rows = np.triu_indices(len(order), 1)
+    ahead = wins[np.ix_(order, order)][rows]
+    found = directions(structure)[np.ix_(order, order)][rows]
+    return float(((1 - found) / 2 * (2 * ahead - 1)).mean())
+
+
+def rmse(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    """Return the root mean squared error after the best affine fit of `scores` to `truth`."""
+    s, t = scores - scores.mean(), truth - truth.mean()
+    size = float(s @ s)
+    slope = float(s @ t) / size if size > 0 else 0.0
+    return float(np.sqrt(np.mean((t - slope * s) ** 2)))
+
 
 VOTE = 32
 """Bytes of a vote: two items and a weight, and the copy that an aggregator gets."""
@@ -39,7 +74,7 @@ class AggregationTrial(Protocol):
     """Aggregators on populations whose true scores and law of judgments are known.
 
     Every population has its own n judgments, drawn by `law`
-    (`rankbench.data.simulators.populations`): comparisons, or under ``plackett-luce`` ballots, of which
+    (`rankbench.data.simulators.btl`): comparisons, or under ``plackett-luce`` ballots, of which
     aggregators of comparisons get all the pairs that they imply. Those of a repetition are prefixes
     of one draw. All laws have the same true scores for the same seed.
 
@@ -169,7 +204,7 @@ class AggregationTrial(Protocol):
 
     def _draw(self, prepared: Prepared, task: BlockTask, p: int) -> Comparisons | Orders:
         """Return the judgments of population p in this block."""
-        from rankbench.data.simulators.kernels.populations import draw_ballots, draw_votes_between
+        from rankbench.data.simulators.kernels import draw_ballots, draw_votes_between
         from rankbench.kernels.random import seed_state
 
         n = task.key.n

@@ -11,25 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import StructureKind
-from rankbench.data.shards import design_heldout
+from rankbench.core.component import StructureKind
+from rankbench.core.runtime import block_entropy, draw_entropy
+from rankbench.data.readers.parquet import design_heldout
 from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix, prefix
-from rankbench.data.tables.items.load import load_dataset, usable
-from rankbench.data.transforms import apply
+from rankbench.data.tables.items import apply, load_dataset, usable
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.cell import CellResult, Split
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.method import Block, Method
-from rankbench.kinds.protocol import JUDGMENT, BlockTask, Prepared, Protocol, pack
-from rankbench.kinds.queries import Comparisons, Queries
+from rankbench.interfaces.cell import CellResult, Split
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.method import Block, Method
+from rankbench.interfaces.protocol import JUDGMENT, BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.losses.evaluate import Structures
-from rankbench.methods.erm.erm import ERM
-from rankbench.protocols.isolation import is_ours
-from rankbench.protocols.ownership import own_cells
-from rankbench.seeds import block_entropy, draw_entropy
-
-__all__ = ["BTL"]
+from rankbench.methods.erm import ERM
+from rankbench.plugin.foreign_code import is_ours, own_cells
 
 
 class BTL(Protocol):

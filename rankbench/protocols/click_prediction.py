@@ -11,28 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.tables.selections.load import SelectionLog, load_selections, take_selections
-from rankbench.data.tables.selections.several_clicks import OffList, Several, count_clicks
+from rankbench.core.runtime import block_entropy, draw_entropy
+from rankbench.core.text import returned_numbers
+from rankbench.data.tables.impressions import OffList, Several, count_clicks
+from rankbench.data.tables.selections import SelectionLog, load_selections, take_selections
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.cell import CellResult, Split
-from rankbench.kinds.guard import ContenderFailed, failed, guarded
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
-from rankbench.kinds.queries import Selections
-from rankbench.kinds.selection_aggregator import SelectionAggregator, topmost
-from rankbench.protocols.few_sessions import few_sessions
-from rankbench.protocols.isolation import disposable_judgments
+from rankbench.interfaces.cell import CellResult, ContenderFailed, Split, failed, guarded
+from rankbench.interfaces.click_aggregator import SelectionAggregator, topmost
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.queries import Selections
+from rankbench.plugin.foreign_code import disposable_judgments
 from rankbench.protocols.log_votes import unchanged
-from rankbench.returned import returned_numbers
-from rankbench.seeds import block_entropy, draw_entropy
+from rankbench.protocols.selection import few_sessions
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.component import Component
-    from rankbench.kinds.dataset import Dataset
+    from rankbench.core.component import Component
+    from rankbench.interfaces.dataset import Dataset
 
-__all__ = ["ClickPrediction", "click_log_loss"]
 
 METRIC = "click-log-loss"
 
@@ -56,7 +54,7 @@ class ClickPrediction(Protocol):
     part, and with a single query nothing says how other sessions would go.
 
     A session is one selection: `several` and
-    `off-list` say what becomes of the others, see `rankbench.data.tables.selections.several_clicks`. The policies
+    `off-list` say what becomes of the others, see `rankbench.data.tables.impressions`. The policies
     apply to the held-out sessions too, so losses under different ones cannot be compared.
     """
 

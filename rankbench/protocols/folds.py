@@ -8,23 +8,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.units import ENOUGH, effective
-from rankbench.counts.votes import Votes
 from rankbench.errors import SpecError
-
-__all__ = [
-    "FOLDS",
-    "INNER",
-    "Cut",
-    "GroupSizes",
-    "Grouping",
-    "HeldOut",
-    "assigned_folds",
-    "chosen_grouping",
-    "cut_groups",
-    "grouping_of",
-    "sizes_of",
-]
+from rankbench.ranking.sampling_units import ENOUGH, effective
+from rankbench.ranking.votes import Votes
 
 FOLDS = 5
 """Parts that a log is cut into."""
@@ -126,7 +112,7 @@ def sizes_of(votes: Votes, grouping: HeldOut) -> GroupSizes:
 def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str, ...]]:
     """Return what is held out together in every repetition, in words too, and why if it is not what was wanted.
 
-    Folds by judge need ten judges (in effective number, see `rankbench.counts.units.effective`)
+    Folds by judge need ten judges (in effective number, see `rankbench.ranking.sampling_units.effective`)
     of whom none has more than a fold's share of the votes: else folds are about single people,
     and as unequal as these. Then votes on one pair are held out together, and single votes
     where pairs are fewer than folds. Every fold must have a decisive vote.
@@ -217,7 +203,7 @@ def assigned_folds(
     folds : int
     rng : Generator
     """
-    from rankbench.protocols.kernels.folds import assign_folds
+    from rankbench.protocols.kernels import assign_folds
 
     shuffled = rng.permutation(len(total))
     order = shuffled[np.lexsort((-total[shuffled], -decisive[shuffled]))]

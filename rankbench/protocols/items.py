@@ -10,31 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Component
-from rankbench.counts.units import Units
-from rankbench.counts.votes import all_ones
-from rankbench.data.tables.recognize import table_kind
+from rankbench.core.component import Component
+from rankbench.data.tables.checks import table_kind
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import RANKING, VOTES, CellResult, Layout, Split
-from rankbench.kinds.counts import ClusterCounts, PairCounts
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.metric import RIDGE, UNPENALIZED, Fact, Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
-from rankbench.kinds.queries import Orders
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.metric import RIDGE, UNPENALIZED, Fact, Metric
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.queries import Orders
+from rankbench.protocols.cross_validation import OwnLog
+from rankbench.protocols.judging import processor_seconds
 from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_votes, votes_of
-from rankbench.protocols.own_log import OwnLog
-from rankbench.protocols.stopwatch import processor_seconds
-from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin, unpenalized
-from rankbench.ranking.crossed import CrossedVotes, crossed_votes
-from rankbench.ranking.intervals import Intervals, LogFacts, by_formula, chosen_intervals
 from rankbench.ranking.lists import Ballots
-from rankbench.ranking.log_loading import counted_votes, pooled_ballots
-from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
-from rankbench.ranking.rank import RESAMPLES, rank
-from rankbench.ranking.ranking import ItemRanking
-
-__all__ = ["Items"]
+from rankbench.ranking.load import counted_votes, pooled_ballots
+from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, LogFacts, by_formula, chosen_intervals, rank
+from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
+from rankbench.ranking.sampling_units import FEW, LARGEST, Units, ridge_of, too_thin, unpenalized
+from rankbench.ranking.two_way import CrossedVotes, crossed_votes
+from rankbench.ranking.votes import all_ones
 
 TRIED = 10
 """Resamples from which the time of all is estimated."""
@@ -73,7 +68,7 @@ class Items(Protocol):
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a log")
         log = votes_of(dataset)
-        from rankbench.counts.log_source import LogSource
+        from rankbench.ranking.open import LogSource
 
         source = LogSource(str(dataset), None, table_kind(dataset.table), dataset.scan()).judged()
         ranked: CountedVotes | Ballots
@@ -129,7 +124,7 @@ class Items(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Rank the items by every contender."""
-        from rankbench.kinds.guard import failed, guarded
+        from rankbench.interfaces.cell import failed, guarded
 
         found = []
         for cell, contender in task.cells.items():
@@ -144,8 +139,8 @@ class Items(Protocol):
 
     def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
         """Return how long each contender takes, from one fit and a few resamples; ours alone are tried."""
-        from rankbench.kinds.guard import guarded
-        from rankbench.protocols.ownership import own_cells
+        from rankbench.interfaces.cell import guarded
+        from rankbench.plugin.foreign_code import own_cells
 
         found = {}
         for cell, contender in own_cells(task).items():

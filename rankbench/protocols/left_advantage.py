@@ -10,20 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Component
-from rankbench.counts.units import Units
+from rankbench.core.component import Component
 from rankbench.errors import InputError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import RANKING, VOTES, Split
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import Prepared
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import RANKING, VOTES, Split
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import Prepared
 from rankbench.protocols.log_votes import misfit_of
 from rankbench.protocols.periods import DatedVotes, PeriodProtocol, PeriodRows, counts_of_period, dated_votes
-from rankbench.ranking.certainty import item_rank_ranges, score_intervals
-from rankbench.ranking.ranking import normal_deviations
-
-__all__ = ["LeftAdvantage"]
+from rankbench.ranking.rank import normal_deviations
+from rankbench.ranking.sampling_units import Units, item_rank_ranges, score_intervals
 
 _STEPS = 50
 _FEWEST = 10

@@ -20,18 +20,6 @@ from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged
 
-__all__ = [
-    "LINKS",
-    "Link",
-    "PairOutcomes",
-    "calibration_error",
-    "fit_link",
-    "fit_tie_link",
-    "margin_disagreement",
-    "tie_log_loss",
-    "win_log_loss",
-]
-
 Link: TypeAlias = Literal["logistic", "probit"]
 LINKS: tuple[Link, ...] = ("logistic", "probit")
 
@@ -110,7 +98,7 @@ def _terms(
     valued: bool,
 ) -> NDArray[np.float64]:
     """Return slope, curvature and (if `valued`) value of the summed loss at b, shape (3,)."""
-    from rankbench.protocols.kernels import links
+    from rankbench.protocols import kernels as links
 
     out = np.zeros(3)
     (links.logistic if link == "logistic" else links.probit)(margins, won, lost, b, valued, out)
@@ -128,7 +116,7 @@ def fit_link(pairs: PairOutcomes, link: Link) -> tuple[float, float]:
     ContenderDiverged
         Margins are so different in size that no b is found.
     """
-    from rankbench.protocols.kernels.links import middle
+    from rankbench.protocols.kernels import middle
 
     unit, total = float(middle(pairs.margins, pairs.decided)), pairs.decisive
     even = 0.0, math.log(2) if total > 0 else math.nan
@@ -199,7 +187,7 @@ def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
     ContenderDiverged
         See `fit_link`.
     """
-    from rankbench.protocols.kernels.links import davidson, middle
+    from rankbench.protocols.kernels import davidson, middle
 
     unit = float(middle(pairs.margins, pairs.votes)) or 1.0
     margins = pairs.margins / unit
@@ -265,7 +253,7 @@ def _newton_step(terms: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def tie_log_loss(pairs: PairOutcomes, b: float, nu: float) -> float:
     """Return the weighted mean of ``-log P(outcome)`` over wins, losses and ties, in nats."""
-    from rankbench.protocols.kernels.links import davidson
+    from rankbench.protocols.kernels import davidson
 
     out = np.zeros(6)
     davidson(pairs.margins, pairs.won, pairs.lost, pairs.tied, b, math.log(nu) if nu > 0 else -math.inf, out)

@@ -1,4 +1,4 @@
-"""Aggregators of selections judged by ranking losses, on populations whose truth is known."""
+"""Aggregators of clicks."""
 
 from __future__ import annotations
 
@@ -9,26 +9,38 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.runtime import draw_entropy
+from rankbench.core.text import returned_numbers
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import CellResult, Split
-from rankbench.kinds.click_population import ClickPopulation
-from rankbench.kinds.guard import ContenderFailed, failed, guarded
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import CellResult, ContenderFailed, Split, failed, guarded
+from rankbench.interfaces.click_aggregator import ClickPopulation
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
-from rankbench.protocols.few_sessions import few_sessions
-from rankbench.protocols.isolation import disposable_judgments
+from rankbench.plugin.foreign_code import disposable_judgments, is_ours, own_cells
 from rankbench.protocols.judging import losses_of
-from rankbench.returned import returned_numbers
-from rankbench.seeds import draw_entropy
 
 if TYPE_CHECKING:
-    from rankbench.component import Component, StructureKind
-    from rankbench.kinds.dataset import Dataset
-    from rankbench.kinds.queries import Selections
+    from rankbench.core.component import Component, StructureKind
+    from rankbench.interfaces.dataset import Dataset
+    from rankbench.interfaces.queries import Selections
 
-__all__ = ["Selection"]
+
+_FEW = 50
+"""Sessions that compile everything."""
+
+
+def few_sessions(prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+    """Return a block with a few sessions, without foreign contenders, for compiling.
+
+    None: nothing is left; or one of the losses that contenders are judged by is foreign.
+    """
+    cells = own_cells(task)
+    if not cells or not all(map(is_ours, task.losses)):
+        return None
+    return prepared, replace(task, key=replace(task.key, n=min(task.key.n, _FEW)), cells=cells)
+
 
 SOME = 1000
 """Sessions that tell how much memory more of them take."""
@@ -127,8 +139,8 @@ def _scores(
     aggregator: Aggregator, log: Selections, offsets: NDArray[np.int64], labels: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return scores of all items: from all queries' selections where the aggregator takes them."""
-    from rankbench.data.tables.selections.load import take_selections
-    from rankbench.kinds.selection_aggregator import SelectionAggregator
+    from rankbench.data.tables.selections import take_selections
+    from rankbench.interfaces.click_aggregator import SelectionAggregator
 
     log = disposable_judgments(log)
     if isinstance(aggregator, SelectionAggregator):

@@ -15,27 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.votes import Votes, numbered_pairs
 from rankbench.errors import SpecError
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.protocol import pack
-from rankbench.kinds.queries import Comparisons
-from rankbench.protocols.grouped import ComparedPairs
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.protocol import pack
+from rankbench.interfaces.queries import Comparisons
+from rankbench.protocols.log_votes import ComparedPairs
+from rankbench.ranking.votes import Votes, numbered_pairs
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "BLOCKS",
-    "FEWEST_MOMENTS",
-    "MOMENTS",
-    "REFITTED_PAIRS",
-    "WARM_UP",
-    "Steps",
-    "cut_steps",
-    "stretch_names",
-    "unpack_steps",
-]
 
 WARM_UP = 0.2
 """Share of the votes, the first ones, that are learned from and not judged."""

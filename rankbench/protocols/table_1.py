@@ -12,25 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Component
-from rankbench.data.movielens.features import Centering, Leakage, raw_features, standardized
-from rankbench.data.movielens.rated_pairs import RatedPairs, draw_pairs
-from rankbench.data.movielens.ratings import Ratings
+from rankbench.core.component import Component
+from rankbench.core.runtime import block_entropy, draw_entropy
+from rankbench.core.text import returned_numbers
+from rankbench.data.movielens.features import (
+    Centering,
+    Leakage,
+    RatedPairs,
+    Ratings,
+    draw_pairs,
+    raw_features,
+    standardized,
+)
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.kinds.cell import CellResult, Split
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.guard import ContenderFailed, failed, guarded
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
-from rankbench.kinds.queries import Queries
+from rankbench.interfaces.cell import CellResult, ContenderFailed, Split, failed, guarded
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.queries import Queries
 from rankbench.methods.pair_risk import PairRisk
-from rankbench.protocols.isolation import disposable_queries
+from rankbench.plugin.foreign_code import disposable_queries
 from rankbench.protocols.judging import answer, fit
-from rankbench.returned import returned_numbers
-from rankbench.seeds import block_entropy, draw_entropy
-
-__all__ = ["Table1"]
 
 FOLDS = 5
 
@@ -93,7 +96,7 @@ class Table1(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Read the ratings and compute the features of all rotations, in threads."""
-        from rankbench.runtime import available_cores
+        from rankbench.core.runtime import available_cores
 
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a data set of rated movies")
@@ -171,7 +174,7 @@ class Table1(Protocol):
 
     def _run(self, ratings: Ratings, fingerprint: str, seed: int, repetition: int) -> dict[str, NDArray[np.generic]]:
         """Compute one rotation: its rows in order, their features, where its parts begin."""
-        from rankbench.data.movielens.kernels.rating_draws import deal_folds
+        from rankbench.data.movielens.kernels import deal_folds
         from rankbench.kernels.random import seed_state
 
         partition, rotation = divmod(repetition, FOLDS)

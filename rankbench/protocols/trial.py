@@ -11,17 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.covariate_rows import covariate_votes
-from rankbench.counts.votes import Votes
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.controlled_aggregator import ControlledAggregator, ControlledFit
-from rankbench.kinds.covariates import CovariateVotes
-from rankbench.kinds.scales import connected_components
-from rankbench.kinds.scores import finite_scores
+from rankbench.interfaces.aggregator import Aggregator, finite_scores
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
+from rankbench.interfaces.pair_counts import connected_components
+from rankbench.plugin.foreign_code import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
-from rankbench.protocols.grouped import ComparedPairs, GroupedVotes, PartSums
-from rankbench.protocols.isolation import disposable_judgments, is_ours
+from rankbench.protocols.judging import processor_seconds
 from rankbench.protocols.links import (
     LINKS,
     Link,
@@ -33,9 +29,8 @@ from rankbench.protocols.links import (
     tie_log_loss,
     win_log_loss,
 )
-from rankbench.protocols.stopwatch import processor_seconds
-
-__all__ = ["Trial", "trial_losses"]
+from rankbench.protocols.log_votes import ComparedPairs, GroupedVotes, PartSums
+from rankbench.ranking.votes import Votes, covariate_votes
 
 SMALLEST = 1e-100
 """Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
@@ -227,7 +222,7 @@ def trial_losses(
         One point, or several to choose from.
     trial : Trial
     losses : sequence of str
-        Of `rankbench.protocols.own_log.OwnLog.metrics`.
+        Of `rankbench.protocols.cross_validation.OwnLog.metrics`.
 
     Raises
     ------

@@ -11,17 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Component
-from rankbench.kinds.cell import CellResult, Split
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.guard import failed, guarded
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
-from rankbench.methods.log_odds import LogOddsRegression
-from rankbench.protocols.ownership import own_cells
-from rankbench.seeds import JUDGMENTS
-
-__all__ = ["UStatistics"]
+from rankbench.core.component import Component
+from rankbench.core.runtime import JUDGMENTS
+from rankbench.interfaces.cell import CellResult, Split, failed, guarded
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.methods.baselines import LogOddsRegression
+from rankbench.plugin.foreign_code import own_cells
 
 _WORLDS = 4
 """Stream of the worlds' own draw, beside that of their votes."""
@@ -55,7 +52,7 @@ class UStatistics(Protocol):
     Query q is a pair of items and is voted on with probability proportional to
     :math:`q^{-\beta-1}`; with m = 2 the average over all k-subsets (18) can be computed
     exactly. Structures are smoothed log-odds, the surrogate is squared, scores are linear
-    (`rankbench.methods.log_odds`): bounded and Lipschitz, so that Theorem 4 applies to orders
+    (`rankbench.methods.baselines`): bounded and Lipschitz, so that Theorem 4 applies to orders
     k that grow slower than the square root of n. True log-odds are linear plus an error,
     both with variance 1/2 and 1/4, so that no scores in the class fit them.
 
@@ -92,8 +89,8 @@ class UStatistics(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Draw the worlds."""
+        from rankbench.certify.kernels import normal
         from rankbench.kernels.random import seed_state
-        from rankbench.theory.kernels.power_law import normal
 
         d, count = self.dimension, self.queries
         x, chance, theta = np.empty((self.worlds, count, d)), np.empty((self.worlds, count)), np.empty((self.worlds, d))
@@ -150,7 +147,7 @@ class UStatistics(Protocol):
         """Return why a method is no estimator of this risk; empty if it is one."""
         if isinstance(contender, LogOddsRegression):
             return ""
-        return "it does not estimate the risk of log-odds (rankbench.methods.log_odds.LogOddsRegression)"
+        return "it does not estimate the risk of log-odds (rankbench.methods.baselines.LogOddsRegression)"
 
     def assumptions(self) -> list[str]:
         """Return what the worlds are."""
@@ -171,8 +168,8 @@ class UStatistics(Protocol):
         return p
 
     def _draw(self, world: _World, task: BlockTask, u: int) -> _Votes:
+        from rankbench.certify.kernels import draw_outcomes, shuffle
         from rankbench.kernels.random import seed_state
-        from rankbench.theory.kernels.power_law import draw_outcomes, shuffle
 
         key = task.key
         upto = np.cumsum(self.frequencies)

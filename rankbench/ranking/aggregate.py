@@ -12,30 +12,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.component import JudgmentKind
-from rankbench.counts.log_source import Log, LogSource
-from rankbench.counts.stream import FirstVotes
-from rankbench.counts.votes import NO_TIMES
-from rankbench.data.tables.comparisons.schema import REST
-from rankbench.data.tables.recognize import default_of, not_judged
-from rankbench.describe.findings import LOOKED_AT, name_notes, suspicious_votes
+from rankbench.core.component import JudgmentKind
+from rankbench.core.runtime import LOG_SEED
+from rankbench.data.tables.checks import default_of, not_judged
+from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.column_readings import with_column
-from rankbench.kinds.controlled_aggregator import ControlledAggregator
-from rankbench.kinds.counts import PairCounts
-from rankbench.ranking.certainty import ridge_of, shrunk
-from rankbench.ranking.intervals import Intervals, by_formula
-from rankbench.ranking.log_loading import load_log, opened_log
-from rankbench.ranking.logs import CountedVotes
-from rankbench.ranking.rank import RESAMPLES, rank
-from rankbench.ranking.ranking import ItemRanking
-from rankbench.seeds import LOG_SEED
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.table import with_column
+from rankbench.ranking.load import load_log, opened_log
+from rankbench.ranking.open import Log, LogSource
+from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, by_formula, rank
+from rankbench.ranking.ranked_log import CountedVotes
+from rankbench.ranking.sampling_units import ridge_of, shrunk
+from rankbench.ranking.stream import FirstVotes
+from rankbench.ranking.suspicions import LOOKED_AT, name_notes, suspicious_votes
+from rankbench.ranking.votes import NO_TIMES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Aggregation", "aggregate", "first_items"]
 
 _MOST_NOTES = 5
 _ROWS = "rows that are summed up"
@@ -70,7 +67,7 @@ class Aggregation:
         Who won against whom, where votes of the whole log were counted.
     effects : DataFrame, optional
         With covariates: ``covariate, effect, lower, upper, unit, words``, see
-        `rankbench.ranking.controlled_ranking.ControlledRanking`. `table` then has ``unadjusted_score`` and the like.
+        `rankbench.ranking.covariates.ControlledRanking`. `table` then has ``unadjusted_score`` and the like.
     """
 
     table: pl.DataFrame
@@ -97,7 +94,7 @@ class Aggregation:
         SpecError
             There is a ranking for each query.
         """
-        from rankbench.ranking.ranking_picture import items_canvas
+        from rankbench.ranking.pictures import items_canvas
 
         return items_canvas(self.table, self.method, self.facts, top)
 
@@ -140,7 +137,7 @@ def aggregate(
         estimated beside the scores, and taken out of them. A word is a column; of ``bold_a, bold_b`` the difference.
     pool : bool
         Draw the scores of the values of `by` towards common ones, as far as they differ no more than by chance: see
-        `rankbench.stats.variance_component`. There are always intervals then, by formula.
+        `rankbench.stats.random_effects`. There are always intervals then, by formula.
     mix : str or mapping of str to float
         One ranking by a mixture of the scores of values of `by`, as ``en=.5,de=.5``; with intervals, by formula.
     intervals : {"bootstrap", "judges", "sandwich", "judges+queries", "auto"}, optional
@@ -178,7 +175,7 @@ def aggregate(
     ExecutorError
         The cluster cannot be used, or its workers do not see the log.
     """
-    from rankbench.runtime import settle_runtime
+    from rankbench.core.runtime import settle_runtime
 
     settle_runtime()
     if replicates < 2 or seed < 0:
@@ -204,7 +201,7 @@ def aggregate(
 
     controlling: ControlledAggregator | None = None
     if control:
-        from rankbench.ranking.controlled_ranking import beside_unadjusted, checked_control, rank_controlled
+        from rankbench.ranking.covariates import beside_unadjusted, checked_control, rank_controlled
 
         controlling, intervals = checked_control(aggregator, source, intervals, by=by, address=address)
     elif aggregator.config().get("control"):

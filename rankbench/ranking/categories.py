@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.clusters import count_clusters
-from rankbench.counts.count import count_pairs
-from rankbench.counts.units import Units, spread_of_points, units_of_counts
-from rankbench.counts.votes import Votes, coded_votes, load_votes, query_numbers
-from rankbench.data.tables.comparisons.schema import REST
+from rankbench.core.text import short_repr
+from rankbench.data.tables.schemas import REST
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
-from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
+from rankbench.ranking.count import count_pairs
 from rankbench.ranking.expected_votes import ExpectedShares, drawn_first, expected_shares, refit_spread
-from rankbench.stats.variance_component import CategoryEstimates
-from rankbench.text import short_repr
+from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.sampling_units import Units, spread_of_points, units_of_counts
+from rankbench.ranking.votes import Votes, coded_votes, load_votes, query_numbers
+from rankbench.stats.random_effects import CategoryEstimates
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CategorySample", "CategoryVotes", "category_votes", "estimated_categories"]
 
 _DIFFERENCES = 300
 """Of scores of drawn votes, from which it is estimated how much more scores of few votes vary."""
@@ -147,7 +146,7 @@ def category_votes(frame: pl.LazyFrame) -> CategoryVotes:
     SpecError
         There is one category, or more votes than are held.
     InputError
-        See `rankbench.counts.votes.load_votes`.
+        See `rankbench.ranking.votes.load_votes`.
     """
     import polars as pl
 

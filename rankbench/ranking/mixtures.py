@@ -11,16 +11,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.units import Units
+from rankbench.core.text import first_of, short_repr
 from rankbench.errors import SpecError, closest
-from rankbench.kinds.counts import PairCounts
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.ranking.categories import CategorySample
-from rankbench.ranking.certainty import too_thin
-from rankbench.ranking.ranking import ItemRanking, with_covariance
-from rankbench.ranking.tallies import ItemTallies, tallies_of_counts
-from rankbench.text import first_of, short_repr
-
-__all__ = ["centered_on", "mixed_tallies", "mixture_of", "separate_mixture"]
+from rankbench.ranking.rank import ItemRanking, with_covariance
+from rankbench.ranking.ranked_log import ItemTallies, tallies_of_counts
+from rankbench.ranking.sampling_units import Units, too_thin
 
 _NAMED = 5
 

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.counts.log_source import Log, open_source
-from rankbench.counts.time_units import (
+from rankbench.core.runtime import LOG_SEED
+from rankbench.data.tables.checks import default_of, not_judged
+from rankbench.data.tables.times import (
     CALENDAR_UNITS,
     TimeUnit,
     comparable_time,
@@ -21,23 +22,25 @@ from rankbench.counts.time_units import (
     units_since,
     written_time,
 )
-from rankbench.counts.units import Units
-from rankbench.counts.votes import Votes, coded_votes, load_votes, numbered_pairs
-from rankbench.data.tables.recognize import default_of, not_judged
 from rankbench.errors import SpecError
-from rankbench.kinds.scales import connected_components
-from rankbench.kinds.score_history import TimedCounts
-from rankbench.kinds.sequential_aggregator import SequentialAggregator
-from rankbench.ranking.alike_votes import AlikeVotes, alike_votes
-from rankbench.ranking.averaged_history import AveragedHistory, said_of_grid, simultaneous_changes, weighed_models
-from rankbench.ranking.certainty import check_size, item_rank_ranges
-from rankbench.ranking.ranking import normal_deviations
-from rankbench.seeds import LOG_SEED
+from rankbench.interfaces.pair_counts import connected_components
+from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
+from rankbench.ranking.history_average import (
+    AlikeVotes,
+    AveragedHistory,
+    alike_votes,
+    said_of_grid,
+    simultaneous_changes,
+    weighed_models,
+)
+from rankbench.ranking.open import Log, open_source
+from rankbench.ranking.rank import normal_deviations
+from rankbench.ranking.sampling_units import Units, check_size, item_rank_ranges
+from rankbench.ranking.votes import Votes, coded_votes, load_votes, numbered_pairs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MOST_TIMES", "ScoresOverTime", "scores_over_time"]
 
 MOST_TIMES = 200
 """Where no unit of time is said: the finest one of which the log has at most so many."""
@@ -89,7 +92,7 @@ class ScoresOverTime:
         top : int, optional
             How many items; 6 by default.
         """
-        from rankbench.ranking.history_picture import history_canvas
+        from rankbench.ranking.pictures import history_canvas
 
         place = dict(zip(self.facts["times"], self.x, strict=True))
         return history_canvas(self.table, self.now, place, self.method, self.facts, top)
@@ -135,7 +138,7 @@ def scores_over_time(
     SpecError
         It has no times, or one; a unit that it cannot have; an unknown method, or one without such a model.
     """
-    from rankbench.runtime import one_blas_thread, settle_runtime
+    from rankbench.core.runtime import one_blas_thread, settle_runtime
 
     settle_runtime()
     source = open_source(log, columns=columns, reader=reader)
@@ -199,9 +202,9 @@ def scores_over_time(
 
 
 def _points(method: str) -> list[SequentialAggregator]:
-    from rankbench.kinds.aggregator import Aggregator
-    from rankbench.plugin.resolve import contender
-    from rankbench.spec import parse
+    from rankbench.core.spec import parse
+    from rankbench.interfaces.aggregator import Aggregator
+    from rankbench.plugin.manager import contender
 
     points = contender(Aggregator, parse(method)).grid(Aggregator) if method else []
     for point in points:

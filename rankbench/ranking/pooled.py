@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.units import Units
+from rankbench.core.runtime import one_blas_thread
+from rankbench.core.text import number, short_repr
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.ranking.categories import CategorySample, CategoryVotes, category_votes, estimated_categories
-from rankbench.ranking.certainty import check_size, too_thin
-from rankbench.ranking.exchanged_categories import CategoryTest, category_test
-from rankbench.ranking.expected_votes import expected_shares
+from rankbench.ranking.expected_votes import CategoryTest, category_test, expected_shares
 from rankbench.ranking.mixtures import centered_on, mixed_tallies, mixture_of, separate_mixture
-from rankbench.ranking.ranking import ItemRanking, with_covariance
-from rankbench.runtime import one_blas_thread
-from rankbench.stats.variance_component import Shrinkage, VarianceEstimate
-from rankbench.text import number, short_repr
+from rankbench.ranking.rank import ItemRanking, with_covariance
+from rankbench.ranking.sampling_units import Units, check_size, too_thin
+from rankbench.stats.random_effects import Shrinkage, VarianceEstimate
 
 if TYPE_CHECKING:
-    from rankbench.counts.log_source import LogSource
+    from rankbench.ranking.open import LogSource
 
-__all__ = ["CategoryRankings", "categories_matter", "category_rankings", "check_shared", "pooled_rankings"]
 
 MOST_POOLED = 1000
 """Most items of categories that borrow from one another: some twenty matrices of all pairs for each category."""

@@ -1,19 +1,240 @@
-"""One log, one method, one ranking: the engine behind ``aggregate`` and the items of ``run --log``."""
+"""The engine: scores, intervals, rank ranges."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
 import numpy as np
+from numpy.typing import NDArray
 
-from rankbench.counts.units import Units
+from rankbench.core.runtime import LOG_SEED
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.ranking.certainty import FEW, check_size, too_thin
-from rankbench.ranking.intervals import Intervals, by_formula
-from rankbench.ranking.logs import RankedLog
-from rankbench.ranking.ranking import ItemRanking, ranked, unknown, with_covariance, with_spread
-from rankbench.seeds import LOG_SEED
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.ranking.ranked_log import ItemTallies, RankedLog
+from rankbench.ranking.sampling_units import FEW, MANY, Units, check_size, item_rank_ranges, score_intervals, too_thin
 
-__all__ = ["RESAMPLES", "interval_notes", "rank"]
+if TYPE_CHECKING:
+    from rankbench.ranking.partial_counts import LogPart
+
+
+_DRAWS = 2000
+"""Normal deviations that stand for a covariance where the maximum over all pairs of items is wanted."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemRanking:
+    """Scores of a log's items.
+
+    Attributes
+    ----------
+    items : list of str, length m
+    scores, lower, upper : ndarray of float64, shape (m,)
+        Scores with their own 95% intervals; nan where the log does not show how certain a
+        score is: see `rankbench.ranking.sampling_units`.
+    low, high : ndarray of int64, shape (m,)
+        Places that an item may hold, 1 being the best; all ranges together at 95%. From 1 to
+        m where nothing is known.
+    scales : ndarray of int64, shape (m,)
+        Items of different numbers were never compared, not even through others: their
+        scores stand on scales of their own, and nothing is said about their order.
+    units : Units, optional
+        Of which resamples were made (judges, votes, ballots, sessions); None without intervals.
+    tallies : ItemTallies, optional
+        How often each item was judged.
+    """
+
+    items: list[str]
+    scores: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    scales: NDArray[np.int64]
+    units: Units | None = None
+    tallies: ItemTallies | None = None
+
+
+def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:
+    """Return a ranking without intervals: places by score within scales."""
+    nothing = np.full(len(scores), np.nan)
+    return ItemRanking(items, scores, nothing, nothing, *places(scores, scales), scales)
+
+
+def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the best and the worst place of each item by score alone, shapes (m,).
+
+    1 + the number of items of its scale with a higher score, to m - the number with a lower
+    one: equal scores share their places, and those of other scales may stand anywhere.
+    """
+    m = len(scores)
+    low, high = np.ones(m, np.int64), np.full(m, m, np.int64)
+    unit = 1e-9 * max(1.0, float(np.abs(scores).max(initial=0.0)))
+    order = np.argsort(scales, kind="stable")
+    for of_scale in np.split(order, np.flatnonzero(np.diff(scales[order])) + 1):
+        own = scores[of_scale]
+        rising = np.sort(own)
+        low[of_scale] += len(own) - np.searchsorted(rising, own + unit, side="right")
+        high[of_scale] -= np.searchsorted(rising, own - unit, side="left")
+    return low, high
+
+
+def unknown(
+    items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64], units: Units | None = None
+) -> ItemRanking:
+    """Return a ranking of which nothing is certain: any item may hold any place."""
+    m, nothing = len(items), np.full(len(items), np.nan)
+    wide = np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
+    return ItemRanking(items, scores, nothing, nothing, *wide, scales, units)
+
+
+def with_spread(
+    items: list[str],
+    scores: NDArray[np.float64],
+    scales: NDArray[np.int64],
+    drawn: NDArray[np.float64],
+    units: Units,
+) -> ItemRanking:
+    """Return a ranking with the intervals that the scores of resamples imply.
+
+    G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations from
+    the scores are widened to make up for it.
+
+    Parameters
+    ----------
+    drawn : ndarray of float64, shape (B, m)
+        Scores of resamples of as many units as there are, two at least.
+    units : Units
+        Two at least.
+    """
+    m = len(items)
+    deviations = (drawn - scores) * np.sqrt(units.count / (units.count - 1))
+    covariance = np.cov(deviations, rowvar=False).reshape(m, m)
+    lower, upper = score_intervals(scores, np.sqrt(np.diag(covariance)), units)
+    low, high = item_rank_ranges(scores, covariance, scales, units, deviations)
+    return ItemRanking(items, scores, lower, upper, low, high, scales, units)
+
+
+def with_covariance(
+    items: list[str],
+    scores: NDArray[np.float64],
+    scales: NDArray[np.int64],
+    covariance: NDArray[np.float64],
+    units: Units,
+    seed: int,
+) -> ItemRanking:
+    """Return a ranking with the intervals that the covariance of its scores implies, shape (m, m).
+
+    Parameters
+    ----------
+    seed : int
+        Of the normal deviations that rank ranges are made of.
+    """
+    lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
+    low, high = item_rank_ranges(scores, covariance, scales, units, normal_deviations(covariance, seed))
+    return ItemRanking(items, scores, lower, upper, low, high, scales, units)
+
+
+def normal_deviations(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:
+    """Return normal deviations with this covariance, shape (2000, m); None where `item_rank_ranges` uses none."""
+    if len(covariance) > MANY:
+        return None
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    deviations: NDArray[np.float64] = np.random.default_rng([seed, 6]).standard_normal((_DRAWS, len(values))) @ root.T
+    return deviations
+
+
+Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich", "judges+queries"]
+"""What is taken for independent: judgments, or judges with all of theirs; a formula; judges, and queries too."""
+
+MOST_CELLS = 50_000_000
+"""Most outcomes of pairs of items, each judge's counted apart, of which there are intervals by judge: 5 GB."""
+
+_BYTES = 100
+"""That one of them takes when judges are counted and resampled."""
+
+_LONG = 1_000_000
+
+
+class LogFacts(NamedTuple):
+    """What the choice of intervals needs to know of a log of votes.
+
+    Attributes
+    ----------
+    rows : int
+    judges : int
+        How many it names.
+    missing : int
+        Votes without a judge, in a log that has the column: one is enough to know.
+    """
+
+    rows: int
+    judges: int
+    missing: int
+
+
+def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> bool:
+    """Return whether judges are what is independent: where a log names two, and all of them.
+
+    Raises
+    ------
+    SpecError
+        `intervals` are by judge, and the log does not name two judges.
+    """
+    if intervals in (None, "bootstrap"):
+        return False
+    if intervals == "judges" and facts.judges < 2:
+        why = "the log does not say who judged (judge=COLUMN in --columns says where it stands)"
+        raise SpecError(f"{why if not facts.judges else 'all votes are of one judge'}; take --intervals bootstrap")
+    return intervals == "judges" or (facts.judges > 1 and not facts.missing)
+
+
+def chosen_intervals(
+    facts: LogFacts, intervals: Intervals | Literal["auto"] | None, aggregator: Aggregator
+) -> Intervals | None:
+    """Return the intervals to compute: those that were asked for, or by what the log knows.
+
+    ``auto`` is the sandwich of an aggregator that prefers it, clustered where judges are independent (`by_judge`).
+    Else it is ``judges`` where they are, and without them ``bootstrap``, or the sandwich of an aggregator that has one
+    for more than a million votes.
+    """
+    if intervals != "auto":
+        return intervals
+    if aggregator.prefers_covariance():
+        return "sandwich"
+    if by_judge(facts, intervals):
+        return "judges"
+    return "sandwich" if facts.rows > _LONG and aggregator.has_covariance() else "bootstrap"
+
+
+def by_formula(intervals: Intervals | None, aggregator: Aggregator) -> bool:
+    """Return whether intervals are made by the aggregator's formula: nothing is resampled."""
+    return intervals == "sandwich" or (intervals == "judges+queries" and aggregator.has_covariance())
+
+
+def refuse_too_many_cells(part: LogPart) -> None:
+    """Refuse a log whose judges say too much to be counted apart, as soon as they have said it.
+
+    Parameters
+    ----------
+    part : LogPart
+        Counted by judge: the log as far as it was read.
+
+    Raises
+    ------
+    SpecError
+        What they say does not fit into memory.
+    """
+    cells = part.cluster_cells
+    if cells is not None and len(cells.cells) > MOST_CELLS:
+        raise SpecError(
+            f"intervals by judge hold what each judge said about each pair: {len(cells.cells):,} sums in "
+            f"{part.judgments:,} votes, some {_BYTES * len(cells.cells) / 1e9:.0f} GB, and at most {MOST_CELLS:,} are "
+            "taken; take the votes of fewer judges, or --intervals bootstrap, which takes votes for independent and is "
+            "too short where votes of a judge are alike"
+        )
+
 
 RESAMPLES = 1000
 """Resamples that intervals are made of."""
@@ -40,7 +261,7 @@ def rank(
     intervals : Intervals, optional
         By default there are none.
     resamples, seed : int
-        The same resamples for every method: see `rankbench.kinds.resamples`.
+        The same resamples for every method: see `rankbench.interfaces.resamples`.
 
     Returns
     -------

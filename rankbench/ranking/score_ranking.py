@@ -1,4 +1,4 @@
-"""One score table, several methods side by side: what ``rankbench rank`` does."""
+"""Score tables: several methods side by side."""
 
 from __future__ import annotations
 
@@ -9,46 +9,82 @@ from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 import polars as pl
 
-from rankbench.counts.log_source import Log, named
+from rankbench.core.runtime import LOG_SEED
+from rankbench.core.text import first_of, listed, short_repr
 from rankbench.data.convert import sha256_of
-from rankbench.data.readers.frame_source import readable
-from rankbench.data.readers.python_tables import frame_in_memory
+from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.remote import is_address, scan_address
-from rankbench.data.readers.trec import TREC_LOSS
-from rankbench.data.tables.checks import checked
-from rankbench.data.tables.measurements.layout import AS_SCORES, WITHOUT
-from rankbench.data.tables.measurements.load import load_scores
-from rankbench.data.tables.recognize import table_of
-from rankbench.data.tables.remarks import remarks_kept
+from rankbench.data.readers.trec import TREC_LOSS, TrecReader
+from rankbench.data.tables.checks import checked, table_of
+from rankbench.data.tables.measurements import load_scores
+from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
 from rankbench.errors import InputError, SpecError, nearest
-from rankbench.kinds.column_readings import columns_text
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.reader import Reader
-from rankbench.kinds.score_aggregator import ScoreAggregator
-from rankbench.kinds.task_scores import TaskScores
-from rankbench.ranking.complete_scores import (
+from rankbench.interfaces.dataset import Dataset, Reader, remarks_kept
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
+from rankbench.interfaces.table import columns_text
+from rankbench.ranking.open import Log, named
+from rankbench.ranking.score_sample import (
     LEVEL,
     Kept,
+    SystemRanking,
     completed,
     mixed_tasks,
     of_each_other,
+    rank_systems,
     reduced,
     turned,
     wide_tasks,
 )
-from rankbench.ranking.judged_runs import RunFiles, judged_runs
-from rankbench.ranking.score_sample import SystemRanking, rank_systems
-from rankbench.seeds import LOG_SEED
-from rankbench.text import first_of, listed, short_repr
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["METHODS", "RESAMPLES_OF_SCORES", "RankOptions", "ScoreRanking", "rank_scores"]
+
+RunFiles: TypeAlias = Sequence[str | os.PathLike[str]]
+"""The paths of TREC runs."""
+
+
+def judged_runs(runs: object, qrels: str | os.PathLike[str], loss: str) -> tuple[str, TaskScores, list[str]]:
+    """Return the sha256 of the judgments and the runs, the scores of their systems, and what was left out.
+
+    A system is called as its run says, or as its file where two files say the same.
+
+    Parameters
+    ----------
+    runs : path or sequence of paths
+    qrels : path
+    loss : str
+        In the contender grammar; see `rankbench.data.readers.trec.TrecReader`.
+
+    Raises
+    ------
+    InputError
+        With file and line; two files of the same systems that cannot be told apart.
+    SpecError
+        There is no such loss, or it does not fit; `runs` are no paths.
+    """
+    given = [runs] if isinstance(runs, str | os.PathLike) else runs
+    if not isinstance(given, Sequence) or not all(isinstance(run, str | os.PathLike) for run in given) or not given:
+        raise SpecError("with qrels give runs: the path of a file, or a list of paths")
+    paths = [Path(run) for run in given]
+    reader = TrecReader(qrels=str(qrels), loss=loss)
+    with remarks_kept() as remarks:
+        tables = [reader.scan(path).collect() for path in paths]
+    tags = [set(table["system"].unique()) for table in tables]
+    if sum(map(len, tags)) > len(set().union(*tags)):
+        if any(len(named) > 1 for named in tags) or len({path.name for path in paths}) < len(paths):
+            raise InputError("two runs have a system of the same name; give each system another one", path=paths[-1])
+        stems = [path.stem for path in paths]
+        names = stems if len(set(stems)) == len(stems) else [path.name for path in paths]
+        tables = [table.with_columns(system=pl.lit(name)) for table, name in zip(tables, names, strict=True)]
+        remarks.append("systems are called as their files, as several runs say the same name")
+    remarks.append(f"scores are 1 - {loss} of each topic")
+    return sha256_of(Path(qrels), *paths), load_scores(pl.concat(tables).lazy()), list(remarks)
+
 
 METHODS = ("mean-score", "mean-rank", "borda-count")
 """What is shown side by side where no method is named."""
@@ -100,7 +136,7 @@ class ScoreRanking:
         SpecError
             The table was not ranked by such a method.
         """
-        from rankbench.ranking.ranking_picture import systems_canvas
+        from rankbench.ranking.pictures import systems_canvas
 
         known = list(self.facts["methods"])
         if method and method not in known:
@@ -155,7 +191,7 @@ class RankOptions(TypedDict, total=False):
 
 def rank_scores(scores: Log | RunFiles, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
     """Rank the systems of a score table; see `rankbench.rank`."""
-    from rankbench.runtime import settle_runtime
+    from rankbench.core.runtime import settle_runtime
 
     settle_runtime()
     for name in options:
@@ -245,7 +281,7 @@ def _units(scores: TaskScores) -> str:
 
 
 def _method(text: str) -> ScoreAggregator:
-    from rankbench.kinds.aggregator import Aggregator
+    from rankbench.interfaces.aggregator import Aggregator
     from rankbench.plugin import manager
 
     found = manager.get(Aggregator, text)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankbench.kinds.figure import Cast
-from rankbench.reports.claim_answers import Answer, answers
+from rankbench.core.runtime import one_blas_thread
+from rankbench.interfaces.figure import Cast
+from rankbench.reports.claims import Answer, answers
+from rankbench.reports.experiment_data import Sampler
 from rankbench.reports.figures import casts_of
-from rankbench.reports.sample import Sampler
 from rankbench.reports.standings import Standing, standings
-from rankbench.runtime import one_blas_thread
+from rankbench.store.journal import StoredResults
 from rankbench.store.records import SuiteRecord
-from rankbench.store.stored import StoredResults
-
-__all__ = ["Analysis", "Section", "analyze"]
 
 
 @dataclass(frozen=True)

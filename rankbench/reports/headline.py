@@ -1,21 +1,25 @@
-"""What a run says first: who is best in the experiment that stands for the suite, and its table in few columns."""
+"""What a terminal says first; a partial table; notices."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rankbench.kinds.cell import Split
+from rankbench.core.text import code, first_of, grouped_digits, markdown, number, one_line, place_range_text
+from rankbench.interfaces.cell import Split
+from rankbench.interfaces.figure import matches
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.document.tree import Bullets, Column, Grid, Node, Paragraph
-from rankbench.reports.opening import headline_section, items_said, who_is_best
-from rankbench.reports.sample import Race
-from rankbench.reports.standings import Standing, best_first
-from rankbench.text import code, grouped_digits, markdown, number, place_range_text
+from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph
+from rankbench.reports.experiment_data import Race, Sampler
+from rankbench.reports.leaderboard_intro import headline_section, items_said, who_is_best
+from rankbench.reports.standings import Standing, best_first, oracle_mark
+from rankbench.store.journal import StoredResults
 
-__all__ = ["Headline", "headline_of"]
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 
 MOST_SHOWN = 15
 """Contenders in the table of a terminal; all are on the leaderboard."""
@@ -102,3 +106,108 @@ def headline_of(analysis: Analysis) -> Headline:
 
 def _largest(section: Section) -> Race | None:
     return next((race for race in reversed(section.sampler.races) if race.racing and race.repetitions), None)
+
+
+def partial(results: StoredResults) -> RenderableType:
+    """Return a table of what is known so far: for each experiment, the largest n with results.
+
+    Contenders are in the order of their mean on the first split; cells that went wrong
+    say so instead of a number.
+    """
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    record, members, cells = results.record(), results.members(), results.cells()
+    tables: list[RenderableType] = []
+    for experiment in record.experiments:
+        sampler = Sampler(results, record, experiment, members, cells)
+        if sampler.source.layout != "race":
+            continue
+        race = next((race for race in reversed(sampler.races) if any(arm.stored for arm in race.arms)), None)
+        if race is None:
+            continue
+        metric, splits = sampler.metrics[0], sampler.source.shown_splits()
+        simulated = ", simulated data" if sampler.source.simulated else ""
+        planned = f"{len(race.repetitions)} of {race.planned} repetitions"
+        title = f"{one_line(experiment.title)}: n = {grouped_digits(race.n)}, {planned}"
+        table = Table()
+        table.add_column("contender")
+        for split in splits:
+            table.add_column(f"{one_line(metric)}, {one_line(sampler.source.short(split))}", justify="right")
+        sign = 1 if sampler.source.direction(metric) == "minimize" else -1
+        rows: list[tuple[float, str, list[str]]] = []
+        for arm in race.arms:
+            if arm.racing and race.repetitions:
+                means = [float(sampler.means(arm, metric, split, race.repetitions).mean()) for split in splits]
+                mark = oracle_mark(arm.label, matches(arm.label, experiment.oracles))
+                rows.append((sign * means[0], arm.label + mark, [number(mean) for mean in means]))
+            elif arm.stored:
+                rows.append((float("inf"), arm.member.label, [arm.status] * len(splits)))
+        for _, label, shown in sorted(rows, key=lambda row: row[0]):
+            table.add_row(Text(one_line(label)), *shown)
+        tables += [Text(title + simulated), table]
+    return Group(*tables) if tables else Text("no results yet")
+
+
+MOST_NAMED = 5
+"""Contenders, and experiments, that one notice names."""
+
+
+class Notice(NamedTuple):
+    """A sentence about contenders that are not where a reader may look for them, unused data or a damaged file.
+
+    Attributes
+    ----------
+    kind : {"skipped", "diverged", "failed", "left out", "damaged", "unused"}
+    text : str
+        Who, where and why, in one line, the reason as it was given.
+    trace : str
+        The traceback of what was raised, if something was and this machine ran it.
+    """
+
+    kind: Literal["skipped", "diverged", "failed", "left out", "damaged", "unused"]
+    text: str
+    trace: str = ""
+
+
+def notices(analysis: Analysis) -> list[Notice]:
+    """Return what was skipped, diverged, failed, was left out of a figure that should show it, or is unused.
+
+    A contender that has no numbers is named once with its reason, not again for every figure; one
+    that the suite's figure does not ask for is named under the figure alone.
+    """
+    unused = dict.fromkeys(text for section in analysis.sections for text in section.sampler.source.unused)
+    return [*_without_numbers(analysis), *_not_drawn(analysis), *(Notice("unused", text) for text in unused)]
+
+
+def _without_numbers(analysis: Analysis) -> list[Notice]:
+    places: dict[tuple[Literal["skipped", "diverged", "failed"], str], list[tuple[str, str, str]]] = {}
+    traces: dict[tuple[str, str], str] = {}
+    for section in analysis.sections:
+        for arm in (arm for race in section.sampler.races for arm in race.arms):
+            for repetition, stored in arm.stored.items():
+                if stored.status != "done":
+                    kind = stored.status if stored.status in ("skipped", "diverged") else "failed"
+                    place = arm.member.label, section.sampler.experiment.name, arm.cells[repetition]
+                    places.setdefault((kind, stored.reason), []).append(place)
+                    traces.setdefault((kind, stored.reason), stored.trace)
+    found = []
+    for (kind, reason), where in places.items():
+        labels, experiments, cells = (list(dict.fromkeys(names)) for names in zip(*where, strict=True))
+        number = f"{grouped_digits(len(cells))} cell{'s' if len(cells) != 1 else ''}"
+        text = f"{kind}: {first_of(labels, MOST_NAMED)} ({number} of {first_of(experiments, MOST_NAMED)})"
+        found.append(Notice(kind, f"{text}: {reason}" if reason else text, traces[kind, reason]))
+    return found
+
+
+def _not_drawn(analysis: Analysis) -> list[Notice]:
+    found = []
+    for cast in (cast for section in analysis.sections for cast in section.casts):
+        by_reason: dict[str, list[str]] = {}
+        for omission in cast.left_out:
+            if omission.cause == "misfit":
+                by_reason.setdefault(omission.why, []).append(omission.label)
+        for why, labels in by_reason.items():
+            found.append(Notice("left out", f"left out of {cast.file}: {first_of(labels, MOST_NAMED)}: {why}"))
+    return found

@@ -1,4 +1,4 @@
-"""``leaderboard.md``: what a reader wants to know, in that order.
+"""Leaderboard.md.
 
 What was asked and of which data (what is simulated, first), who is best and whether that is real, how the claims fared,
 a figure, and who is best in each experiment. Then a list of contents, and the rest: the recommendation, the claims,
@@ -8,23 +8,56 @@ of it was made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import unescape
 
-from rankbench.kinds.figure import Cast
+from rankbench.core.text import code, first_of, grouped_digits, literal, markdown
+from rankbench.interfaces.figure import Cast
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.document.page_contents import contents
-from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Heading, Image, Node, Paragraph
-from rankbench.reports.evidence import claims_section
-from rankbench.reports.footnotes import footnotes, troubles
-from rankbench.reports.opening import at_a_glance, in_short, question_and_data, top_items
+from rankbench.reports.claims_section import claims_section
+from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Image, Node, Paragraph
+from rankbench.reports.experiment_data import Race
+from rankbench.reports.footnotes import Group, details, facts, footnotes, overview, source_groups, troubles
+from rankbench.reports.leaderboard_intro import at_a_glance, in_short, question_and_data, top_items
 from rankbench.reports.recommendation import Recommendation, recommended
-from rankbench.reports.sample import Race
-from rankbench.reports.sources import Group, details, facts, overview, source_groups
-from rankbench.reports.standing_tables import exact_tables, intervals_tables, race_title, ranking_tables
+from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.store.records import SuiteRecord
-from rankbench.text import code, first_of, grouped_digits, literal, markdown
 
-__all__ = ["leaderboard"]
+_ESCAPED = re.compile(r"\\([^\w\s]|_)")
+
+
+def heading_anchors(blocks: Sequence[Node]) -> list[tuple[Heading, str]]:
+    """Return every heading with its anchor, as GitHub and its followers make it of the words.
+
+    Small letters, hyphens for spaces, letters, digits, hyphens and underscores only; of equal ones the second
+    ends in ``-1``.
+    """
+    times: Counter[str] = Counter()
+    found = []
+    for heading in _headings(blocks):
+        words = unescape(_ESCAPED.sub(r"\1", heading.text.replace("`", "").replace("*", "")))
+        slug = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
+        found.append((heading, f"{slug}-{times[slug]}" if times[slug] else slug))
+        times[slug] += 1
+    return found
+
+
+def contents(blocks: Sequence[Node], level: int = 2) -> Bullets:
+    """Return links to all headings of one level, in their order."""
+    return Bullets(
+        tuple(f"[{heading.text}](#{anchor})" for heading, anchor in heading_anchors(blocks) if heading.level == level)
+    )
+
+
+def _headings(blocks: Sequence[Node]) -> Iterator[Heading]:
+    for block in blocks:
+        if isinstance(block, Heading):
+            yield block
+        elif isinstance(block, Details):
+            yield from _headings(block.blocks)
+
 
 CONTENTS = "On this page"
 

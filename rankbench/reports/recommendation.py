@@ -1,23 +1,174 @@
-"""Which method to use, in words: a list of sentences, each with the condition on which it is said.
+"""Which method to use, and on what grounds.
+
+The answer names the intervals of differences; here they are *the same intervals*.
 
 A sentence says no more than the interval or test that it names; what was not shown is said to be just that. What is
-known comes from `rankbench.reports.cases`, the evidence is written by `rankbench.reports.grounds`.
+known comes from `rankbench.reports.recommendation_facts`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rankbench.core.text import code, interval_text, markdown, number, place_range_text, sentence
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.cases import Case, Doubt, asking, case_of
-from rankbench.reports.document.tree import Bullets, Details, Heading, Node
-from rankbench.reports.grounds import GROUNDS, mean_phrases
-from rankbench.reports.phrases import codes, coin_of, difference, joined_words, margin_of, shown_by, words
-from rankbench.text import code, markdown, sentence
+from rankbench.reports.document import Bullets, Details, Heading, Node
+from rankbench.reports.recommendation_facts import Case, Doubt, Evaluation, Told, asking, case_of
 
-__all__ = ["ANSWERS", "STOPS", "Recommendation", "Rule", "recommend", "recommendations", "recommended"]
+
+def joined_words(parts: Sequence[str], word: str = "and") -> str:
+    """Return parts with commas, and a word before the last one."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
+
+
+def words(names: Sequence[str]) -> str:
+    """Return labels."""
+    return joined_words([markdown(name) for name in names])
+
+
+def codes(names: Sequence[str], word: str = "and") -> str:
+    """Return names of metrics or experiments."""
+    return joined_words([code(name) for name in names], word)
+
+
+def covered(case: Case) -> str:
+    """Say of what intervals hold together."""
+    return f"all methods in {codes(case.metrics)} of {codes([one.name for one in case.told_by])}"
+
+
+def shown_by(case: Case) -> str:
+    """Name what everything about differences was shown by."""
+    return f"by 95% intervals of the differences between {covered(case)}, which hold together"
+
+
+def difference(one: Evaluation, metric: str, label: str, other: str) -> str:
+    """Return a difference of means, with the interval that holds together with all others of the page."""
+    sign = one.sign(metric)
+    text = number(sign * one.gap(metric, label, other), sign=True)
+    low, high = sorted(sign * bound for bound in one.interval(metric, label, other))
+    return f"{text}, interval {interval_text(low, high, sign=True)}" if math.isfinite(low + high) else text
+
+
+def coin_of(one: Evaluation, metrics: Sequence[str]) -> str:
+    """Return what a coin gets, by metric."""
+    return joined_words([f"{one.chance[metric]:.4g} in {code(metric)}" for metric in metrics])
+
+
+def margin_of(case: Case, metrics: Sequence[str]) -> str:
+    """Return margins, by metric."""
+    return joined_words([f"{case.margins[metric]:g} in {code(metric)}" for metric in metrics])
+
+
+def place_range(one: Evaluation, metric: str, label: str) -> str:
+    """Return the places that a contender may hold."""
+    low, high = one.places(metric, label)
+    return place_range_text(low, high)
+
+
+def _evidence(case: Case) -> list[str]:
+    """Return the numbers of the winner and of the best mean of each metric."""
+    return mean_phrases(case, [case.winner])
+
+
+def mean_phrases(case: Case, labels: Sequence[str]) -> list[str]:
+    """Return means with their intervals, of some contenders and of those with the best mean.
+
+    Where nothing is shown to beat a coin there is no best mean.
+    """
+    lines = []
+    for metric, rows in case.main.rows.items():
+        best = [] if case.main.above_nothing(metric) else rows[:1]
+        named = [row for row in (case.main.row(metric, label) for label in labels) if row is not None]
+        for row in dict.fromkeys((*named, *best)):
+            whose = "the best mean, of" if row in best else "of"
+            text = f"{code(metric)} on {case.counts} that were held out: {whose} **{markdown(row.contender)}**, "
+            text += number(row.mean)
+            lower, upper = case.main.interval_of_mean(row)
+            if math.isfinite(lower):
+                text += f" (95% interval of this mean alone {interval_text(lower, upper)})"
+            if case.baseline != row.contender and case.main.row(metric, case.baseline) is not None:
+                text += f"; minus {markdown(case.baseline)}: "
+                text += difference(case.main, metric, row.contender, case.baseline)
+            lines.append(text + ".")
+    return lines
+
+
+def _told_apart(case: Case) -> list[str]:
+    """Say of each metric who is told apart from the reference; of the others that they are not, no more."""
+    lines = []
+    for metric in case.metrics:
+        told = case.told(metric)
+        within = f"within {case.margins.get(metric, 0):g}"
+        said: dict[Told, str] = {
+            "worse": "worse",
+            "slightly worse": f"worse, but {within}",
+            "better": "better",
+            "slightly better": f"better, but {within}",
+            "within": within,
+            "unclear": "not told apart, which is not equal",
+        }
+        parts = [f"{word}: {words(told[how])}" for how, word in said.items() if how in told]
+        if parts:
+            lines.append(
+                f"Against **{markdown(case.reference)}** in {code(metric)}, by the same intervals: {'; '.join(parts)}."
+            )
+    return lines
+
+
+def _beaten(case: Case) -> list[str]:
+    """Say who is worse than some method; and who is so by the ranks of one table alone, which may tell more apart."""
+    lines = []
+    for metric, rows in case.main.rows.items():
+        found = [row.contender for row in rows if metric in case.main.worse(row.contender)]
+        if found:
+            text = ", ".join(f"{markdown(label)} (place {place_range(case.main, metric, label)})" for label in found)
+            lines.append(f"Worse than some method in {code(metric)}, by the same intervals: {text}.")
+        alone = [row.contender for row in rows if (row.rank_low or 1) > 1 and row.contender not in found]
+        if alone:
+            at_once = f" in {case.tables} tables at once" if case.tables > 1 else ""
+            lines.append(
+                f"By the ranks in the table of {code(metric)} worse than some method, too: {words(alone)}. Step-down "
+                f"tests of one table tell more apart than intervals of all differences{at_once}."
+            )
+    return lines
+
+
+def _elsewhere(case: Case) -> list[str]:
+    """Say who leads where the log was cut otherwise, and how the reference fares there."""
+    return [line for other in case.others for line in _other(case, other)]
+
+
+def _other(case: Case, other: Evaluation) -> list[str]:
+    runs = f"{other.runs} run{'s' if other.runs != 1 else ''}"
+    if not other.tables:
+        return [f"In {code(other.name)} ({runs}): too few to tell methods apart by."]
+    lines = []
+    for metric, rows in ((metric, rows) for metric, rows in other.rows.items() if rows):
+        best, own = rows[0], other.row(metric, case.reference)
+        text = f"In {code(other.name)} ({runs}), {code(metric)}: "
+        if other.above_nothing(metric):
+            text += f"no method is shown to be better than a coin's {coin_of(other, [metric])}"
+        else:
+            text += f"the best mean is that of **{markdown(best.contender)}**, {_mean(other, metric, best.contender)}"
+        if own is None:
+            why = other.failed.get(case.reference, "was not run")
+            text += f"; {markdown(case.reference)} {why} there"
+        elif own is not best or other.above_nothing(metric):
+            text += f"; {markdown(case.reference)} has {_mean(other, metric, case.reference)}"
+        lines.append(text + ".")
+    return lines
+
+
+def _mean(one: Evaluation, metric: str, label: str) -> str:
+    row = one.row(metric, label)
+    return f"{number(row.mean if row else math.nan)} (place {place_range(one, metric, label)})"
+
+
+GROUNDS: tuple[Callable[[Case], list[str]], ...] = (_evidence, _told_apart, _beaten, _elsewhere)
+"""Numbers with their intervals, in this order."""
 
 
 @dataclass(frozen=True)

@@ -10,24 +10,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankbench.digest import blas_cores, code_digest, cpu_class, plugin_digest, version
-from rankbench.kinds.protocol import BlockTask
-from rankbench.kinds.suite import Suite
+from rankbench.core.code_digest import blas_cores, code_digest, cpu_class, plugin_digest, version
+from rankbench.core.runtime import settle_runtime
+from rankbench.interfaces.protocol import BlockTask
+from rankbench.interfaces.suite import Suite
 from rankbench.reports.same_cells import EarlierCell, SameCells, places_of
 from rankbench.reports.verify import Difference, Verification
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare_sources
-from rankbench.runner.record import suite_record
-from rankbench.runtime import settle_runtime
-from rankbench.store.open import open_results
-from rankbench.store.published import ROWS
+from rankbench.runner.run import suite_record
+from rankbench.store.journal import StoredResults
+from rankbench.store.published import ROWS, open_results
 from rankbench.store.records import Member, SuiteRecord
-from rankbench.store.stored import StoredResults
 
 if TYPE_CHECKING:
     from rankbench.runner.progress import Progress
-
-__all__ = ["rerun"]
 
 
 def rerun(

@@ -9,16 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.cell import CellResult
-from rankbench.kinds.figure import matches
-from rankbench.kinds.metric import Metric
+from rankbench.interfaces.cell import CellResult
+from rankbench.interfaces.figure import matches
+from rankbench.interfaces.metric import Metric
 from rankbench.reports.verify import Difference
-from rankbench.store.contents import StoredCell
+from rankbench.store.journal import StoredCell, StoredResults
 from rankbench.store.published import ROWS
 from rankbench.store.records import Member, SuiteRecord
-from rankbench.store.stored import StoredResults
-
-__all__ = ["FLIPPED", "SHIFT", "EarlierCell", "SameCells", "beyond", "in_gate", "places_of", "unchanged_cells"]
 
 FLIPPED = 0.01
 """Share of a cell's units, or one of fewer than 100, in which a metric that jumps may have another value."""

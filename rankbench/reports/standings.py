@@ -1,26 +1,26 @@
-"""Standings: one row for each experiment, n, metric, split and contender."""
+"""One row a contender; all differences."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankbench.kinds.cell import Direction, Split
-from rankbench.kinds.figure import matches
-from rankbench.kinds.metric import COLUMN_FACTS
-from rankbench.reports.sample import Arm, Race, Sampler
-from rankbench.stats.columns import OneArm, OnePair
-from rankbench.stats.contrasts import contrasts, contrasts_over_draws, too_few
-from rankbench.stats.holm import holm
-from rankbench.stats.ranks import contender_rank_ranges
-from rankbench.stats.rounding import rounding
+from rankbench.core.text import markdown
+from rankbench.interfaces.cell import Direction, Split
+from rankbench.interfaces.figure import matches
+from rankbench.interfaces.metric import COLUMN_FACTS
+from rankbench.reports.document import csv_of
+from rankbench.reports.experiment_data import Arm, Race, Sampler
+from rankbench.stats.contrast_columns import AllPairs, OneArm, OnePair, rounding
+from rankbench.stats.contrasts import contender_rank_ranges, contrasts, contrasts_over_draws, too_few
+from rankbench.stats.multiple_tests import holm
 from rankbench.stats.simultaneous import p_values
-from rankbench.text import markdown
-
-__all__ = ["Standing", "best_first", "oracle_mark", "standings"]
 
 NAN = math.nan
 
@@ -228,4 +228,122 @@ def best_first(rows: Sequence[Standing]) -> list[Standing]:
             order,
             key=lambda i: (rows[i].rank_low is None, *_place(rows[i], sign), i),
         )
+    ]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Intervals of the differences between all contenders of a table, whoever they are compared with.
+
+    An interval from a reference that was named beforehand would be shorter, but no longer hold where the data choose
+    the reference, as the best mean does.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        C contenders.
+    lower, upper : ndarray of float64, shape (C, C)
+        Of the row's mean minus that of the column, with the sign that has less be better; nan where there is none.
+    means : dict of str to (float, float)
+        Intervals of the means, by label, where it is known what a coin gets.
+    """
+
+    labels: tuple[str, ...]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    means: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {label: i for i, label in enumerate(self.labels)}
+
+    def interval(self, label: str, other: str) -> tuple[float, float]:
+        """Return the interval of a contender minus another, below 0 where the contender is better."""
+        if label not in self._place or other not in self._place:
+            return np.nan, np.nan
+        at = self._place[label], self._place[other]
+        return float(self.lower[at]), float(self.upper[at])
+
+    def places(self, label: str) -> tuple[int, int]:
+        """Return the best and the worst place that a contender may hold."""
+        if label not in self._place:
+            return 1, len(self.labels)
+        at = self._place[label]
+        beaten, beating = int((self.lower[at] > 0).sum()), int((self.upper[at] < 0).sum())
+        return 1 + beaten, len(self.labels) - beating
+
+
+def differences_of(
+    sampler: Sampler, race: Race, metric: str, split: Split, level: float, *, oracles: bool = True
+) -> Differences:
+    """Return the differences of all that race, oracles or not, and their means; either's intervals hold together."""
+    known = () if oracles else sampler.experiment.oracles
+    racing = [arm for arm in race.racing if not matches(arm.label, known)]
+    labels = tuple(arm.label for arm in racing)
+    lower, upper = _nothing(labels), _nothing(labels)
+    means: dict[str, tuple[float, float]] = {}
+    sample = sampler.sample(racing, metric, split, race.repetitions) if labels else None
+    if sample is not None and sampler.source.metric(metric).chance is not None:
+        # Repeated splits of one log have no interval over queries.
+        of_means = contrasts if sampler.source.test_share is None else contrasts_over_draws
+        each = of_means(sample, np.eye(len(labels)), level)
+        means = dict(zip(labels, zip(each.lower.tolist(), each.upper.tolist(), strict=True), strict=True))
+    if sample is not None and len(labels) > 1:
+        found = contrasts(sample, AllPairs(len(labels)), level)
+        low, high = found.lower, found.upper
+        if sampler.source.direction(metric) == "maximize":
+            low, high = -high, -low
+        first, second = np.triu_indices(len(labels), 1)
+        lower[first, second], upper[first, second] = low, high
+        lower[second, first], upper[second, first] = -high, -low
+    return Differences(labels, lower, upper, means)
+
+
+def _nothing(labels: Sequence[str]) -> NDArray[np.float64]:
+    return np.full((len(labels), len(labels)), np.nan)
+
+
+COLUMNS: tuple[str, ...] = tuple(
+    name
+    for field in fields(Standing)
+    for name in ([fact.name for fact in COLUMN_FACTS] if field.name == "facts" else [field.name])
+)
+"""Columns of ``leaderboard.csv``, in order; described in docs/leaderboard.md."""
+
+_EXPONENT = frozenset({"optimality"})
+
+
+def leaderboard_csv(rows: Sequence[Standing]) -> str:
+    """Return standings as CSV."""
+    return csv_of(COLUMNS, [values_of(row) for row in rows], _EXPONENT)
+
+
+def values_of(row: Standing) -> list[Any]:
+    """Return a row's values in the order of `COLUMNS`."""
+    return [row.facts[name] if name in row.facts else getattr(row, name) for name in COLUMNS]
+
+
+UNIT_COLUMNS = ("experiment", "dataset", "n", "contender", "split", "unit", "metric", "value")
+"""Columns of ``units.csv``, in order; described in docs/leaderboard.md."""
+
+
+def units_csv(samplers: Sequence[Sampler]) -> str:
+    """Return the values of all experiments that compare nothing; empty if there are none.
+
+    A bound of an interval that is not known is an empty cell.
+    """
+    rows = [row for sampler in samplers if sampler.source.layout != "race" for row in _unit_rows(sampler)]
+    return csv_of(UNIT_COLUMNS, rows) if rows else ""
+
+
+def _unit_rows(sampler: Sampler) -> list[tuple[object, ...]]:
+    names = sampler.experiment.name, sampler.source.dataset
+    return [
+        (*names, race.n, arm.label, split, unit, metric, float(value))
+        for race in sampler.races
+        for arm in race.arms
+        if arm.done
+        for metric in sampler.metrics
+        for split in sampler.source.shown_splits()
+        for unit, value in zip(sampler.source.units[split], sampler.values(arm, metric, split), strict=True)
     ]

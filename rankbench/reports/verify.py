@@ -15,16 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rankbench.core.system import FACTS
 from rankbench.errors import RankbenchError, StoreError
-from rankbench.reports.pages import PICTURES, pages_of
-from rankbench.store.file import FILE
-from rankbench.store.files import FACTS
-from rankbench.store.open import open_results
-from rankbench.store.published import ROWS, PublishedRows, rows_apart, sha256
-from rankbench.store.published_files import DIGESTS, Digests, read_digests
-from rankbench.store.stored import StoredResults
-
-__all__ = ["Difference", "Verification", "verify_files"]
+from rankbench.reports.render import PICTURES, pages_of
+from rankbench.store.journal import FILE, StoredResults
+from rankbench.store.published import (
+    DIGESTS,
+    ROWS,
+    Digests,
+    PublishedRows,
+    open_results,
+    read_digests,
+    rows_apart,
+    sha256,
+)
 
 
 class Difference(NamedTuple):

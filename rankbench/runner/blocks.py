@@ -9,12 +9,19 @@ from functools import partial
 
 import numpy as np
 
-from rankbench.kinds.cell import BlockResult, CellResult, Split, cell_problem
-from rankbench.kinds.guard import ContenderFailed, guarded, printable, reason, trace_of
-from rankbench.kinds.protocol import BlockTask, Prepared
-from rankbench.runtime import one_blas_thread
-
-__all__ = ["run_block", "vetted"]
+from rankbench.core.runtime import one_blas_thread
+from rankbench.interfaces.cell import (
+    BlockResult,
+    CellResult,
+    ContenderFailed,
+    Split,
+    cell_problem,
+    guarded,
+    printable,
+    reason,
+    trace_of,
+)
+from rankbench.interfaces.protocol import BlockTask, Prepared
 
 
 def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:

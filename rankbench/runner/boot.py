@@ -14,9 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from rankbench.system import adopt_orphans, collect_seldom, die_with
-
-__all__ = ["boot"]
+from rankbench.core.system import adopt_orphans, collect_seldom, die_with
 
 _PATIENCE = 10.0
 """Seconds for which processes that fork again and again are ended."""

@@ -7,16 +7,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from rankbench.kinds.cell import BlockResult
-from rankbench.kinds.protocol import BlockTask, Prepared
+from rankbench.interfaces.cell import BlockResult
+from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import vetted
-from rankbench.runner.processes import LostProcess, begun, ended, failed_block, isolate_foreign
+from rankbench.runner.prepare import write_shared
 from rankbench.runner.remote import Remote
 from rankbench.runner.sealed_files import file_for_processes
-from rankbench.runner.share import write_shared
 from rankbench.runner.wire import task_to_json
-
-__all__ = ["PAUSE", "run_foreign"]
+from rankbench.runner.worker_pool import LostProcess, begun, ended, failed_block, isolate_foreign
 
 PAUSE = 0.02
 """Seconds between two looks at the processes."""

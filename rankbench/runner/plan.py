@@ -1,31 +1,147 @@
-"""From a suite to cells: what will be computed, once each, and where it is shown."""
+"""From a suite to cells; what --with adds."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rankbench.digest import OURSELVES, plugin_digest
+from rankbench.core.code_digest import OURSELVES, plugin_digest
+from rankbench.core.component import Component
+from rankbench.core.spec import Spec, parse
 from rankbench.errors import SpecError, nearest
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.contender import Contender, sees_truth
-from rankbench.kinds.figure import matches
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
-from rankbench.kinds.suite import ContenderEntry, Experiment, Suite
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.figure import matches
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, sees_truth
+from rankbench.interfaces.suite import ContenderEntry, Experiment, Suite
+from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
-from rankbench.plugin.resolve import contenders
-from rankbench.plugin.suite_kinds import figure_kind
-from rankbench.protocols.isolation import makers, strangers
-from rankbench.runner.additions import added
+from rankbench.plugin.foreign_code import makers, strangers
+from rankbench.plugin.manager import LABEL_LENGTH, contender, contenders, figure_kind
+from rankbench.plugin.registry import KINDS, base_of
 from rankbench.runner.prepare import Sources, dataset_of, protocol_of
 from rankbench.store.records import Member
 
-__all__ = ["CheckedExperiment", "Plan", "Planned", "check_experiment", "check_suite", "make_plan"]
+_OF_KIND = re.compile(r"([a-z]+)=(.+)\Z", re.DOTALL)
+
+SOLVERS = ("newton", "lbfgs", "composite")
+"""Optimizers that are tried, in this order, for a surrogate that a contender's own does not fit."""
+
+
+def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extra: Sequence[str]) -> list[Experiment]:
+    """Return the experiments with what is to be added, wherever it fits.
+
+    ``CONTENDER``
+        Competes in every experiment whose contenders are of its kind.
+    ``kind=COMPONENT``
+        As in ``surrogate=mine``: stands beside every contender that has a component of
+        this kind, in its place; an optimizer that does not fit is replaced. Its label says what
+        differs, and beside whom: ``surrogate=mine, logistic``. A contender that is there already is
+        not added, and nothing stands in the place of the truth. A loss judges
+        wherever losses do, and where components of the kind compete it competes.
+
+    Raises
+    ------
+    SpecError
+        An unknown component, or one that fits nowhere; the message says why.
+    """
+    found = list(experiments)
+    for text in extra:
+        match = _OF_KIND.match(text)
+        reasons: list[str] = []
+        before = found
+        if match and match[1] in KINDS:
+            component = manager.get(base_of(match[1]), match[2])
+            found = [_beside(e, p, component, reasons) for e, p in zip(found, protocols, strict=True)]
+        else:
+            spec = parse(text)
+            found = [_competing(e, p, spec, reasons) for e, p in zip(found, protocols, strict=True)]
+        if found == before:
+            raise SpecError(f"--with {text}: it fits no experiment; {reasons[0] if reasons else 'nothing is like it'}")
+    return found
+
+
+def _competing(experiment: Experiment, protocol: Protocol, spec: Spec, reasons: list[str]) -> Experiment:
+    """Add a contender."""
+    try:
+        points = contender(base_of(protocol.contender), spec).points
+    except SpecError as error:
+        reasons.append(str(error))
+        return experiment
+    misfits = [misfit for point in points if (misfit := protocol.misfit(point))]
+    if misfits:
+        reasons.append(misfits[0])
+        return experiment
+    return _with(experiment, [ContenderEntry(use=spec)])
+
+
+def _beside(experiment: Experiment, protocol: Protocol, component: Component, reasons: list[str]) -> Experiment:
+    """Put a component in the place of those of its kind, as contenders of their own."""
+    kind = component.kind
+    if kind == "loss":
+        known = {str(manager.get(Loss, text)) for text in experiment.losses} if not protocol.metrics else set()
+        if protocol.metrics or str(component) in known:
+            reasons.append(f"experiment {experiment.name!r} is judged by other metrics")
+            return experiment
+        return experiment.model_copy(update={"losses": (*experiment.losses, str(component))})
+    if kind == protocol.contender:
+        return _competing(experiment, protocol, component.spec(), reasons)
+    there = {found.text for entry in experiment.contenders for _, found in contenders(entry, protocol.contender)}
+    entries: dict[str, ContenderEntry] = {}
+    for entry in experiment.contenders:
+        for label, point in _points(entry, protocol):
+            swapped = _swapped(point, component, reasons)
+            if swapped is None:
+                continue
+            spec, differs = swapped
+            if str(spec) in there:
+                reasons.append(f"{str(spec)!r} competes already")
+            elif str(spec) not in entries:
+                said = f"{', '.join(f'{key}={value}' for key, value in differs.items())}, {label}"
+                # A label has no braces of its own and a limit; points of a grid that is to be tuned share theirs.
+                used = {each.label for each in entries.values()}
+                shown = said if len(said) <= LABEL_LENGTH and "{" not in said and said not in used else ""
+                entries[str(spec)] = ContenderEntry(use=spec, label=shown, n=entry.n)
+    return _with(experiment, list(entries.values()))
+
+
+def _points(entry: ContenderEntry, protocol: Protocol) -> list[tuple[str, Component]]:
+    """Return an entry's contenders by label; of one that is to be tuned all points, under one label."""
+    return [(label, point) for label, found in contenders(entry, protocol.contender) for point in found.points]
+
+
+def _swapped(point: Component, component: Component, reasons: list[str]) -> tuple[Spec, dict[str, Spec]] | None:
+    """Return a contender's spec with a component in the place of its own, and what differs; None: it does not fit."""
+    values = {key: getattr(point, attribute) for key, attribute in point.attributes().items()}
+    places = [key for key, value in values.items() if isinstance(value, Component) and value.kind == component.kind]
+    if not places:
+        return None
+    if sees_truth(values[places[0]]) and not sees_truth(component):
+        # What then competes does not know the truth: it stands beside another contender, with other draws if any.
+        reasons.append(f"{component.kind} {values[places[0]].name!r} sees the truth, which {component.name!r} does not")
+        return None
+    other: dict[str, Spec] = {places[0]: component.spec()}
+    optimizers: list[Spec | None] = [None]
+    if component.kind != "optimizer" and "optimizer" in values:
+        optimizers += [Spec(name) for name in SOLVERS]
+    for optimizer in optimizers:
+        differs = other | ({"optimizer": optimizer} if optimizer is not None else {})
+        try:
+            spec = type(point).from_spec(Spec(point.name, {**point.spec().params, **differs})).spec()
+        except SpecError as error:
+            reasons.append(str(error))
+            continue
+        return (spec, differs) if spec != point.spec() else None
+    return None
+
+
+def _with(experiment: Experiment, entries: Sequence[ContenderEntry]) -> Experiment:
+    return experiment.model_copy(update={"contenders": (*experiment.contenders, *entries)}) if entries else experiment
+
 
 MOST_CELLS = 5_000_000
 """Cells that experiments may show: their plan alone takes some GB."""
@@ -87,7 +203,7 @@ def make_plan(
     code : str
         Code digest of rankbench: part of every cell's id, with those of the plugins that have a part in the cell.
     extra : sequence of str
-        What to add wherever it fits, see `rankbench.runner.additions`.
+        What to add wherever it fits, see `rankbench.runner.plan`.
 
     Raises
     ------
@@ -153,7 +269,7 @@ def make_plan(
 
 def _strangers_of(prepared: Prepared) -> set[str]:
     """Return the plugins that have a part in what is drawn: in the protocol, the data set, or in how it is read."""
-    from rankbench.counts.log_file import read_by
+    from rankbench.ranking.log_dataset import read_by
 
     data = [prepared.dataset, *read_by(prepared.dataset)] if prepared.dataset is not None else []
     return {each for component in (prepared.protocol, *data) for each in strangers(component)}

@@ -1,24 +1,32 @@
-"""From a suite to what its blocks are drawn from: each protocol's data, prepared once."""
+"""Data prepared once, mapped into memory."""
 
 from __future__ import annotations
 
+import json
+import mmap
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, cast, get_type_hints
 
-from rankbench.data.remembered import forget
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+
+from rankbench.core.system import check_memory, give_back
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
-from rankbench.kinds.cell import SPLITS, is_text
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.guard import guarded, reason
-from rankbench.kinds.protocol import Prepared, Protocol
-from rankbench.kinds.suite import Suite
+from rankbench.interfaces.cell import SPLITS, guarded, is_text, reason
+from rankbench.interfaces.dataset import Dataset, forget
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import Prepared, Protocol
+from rankbench.interfaces.suite import Suite
 from rankbench.plugin import manager
-from rankbench.protocols.isolation import is_ours
-from rankbench.resources import check_memory
-
-__all__ = ["Sources", "dataset_of", "in_time_units", "prepare_sources", "protocol_of"]
+from rankbench.plugin.foreign_code import is_ours
+from rankbench.plugin.manager import component_class, names
 
 
 @dataclass(frozen=True)
@@ -157,11 +165,11 @@ def _problem_with(prepared: object) -> str:
         return f"it is a {type(prepared).__name__}, not Prepared"
     if not isinstance(prepared.units, Mapping) or not set(prepared.units) <= set(SPLITS):
         return f"units is not a mapping of {' and '.join(SPLITS)} to names"
-    for split, names in prepared.units.items():
-        if not isinstance(names, tuple | list) or not all(is_text(name) for name in names):
+    for split, units in prepared.units.items():
+        if not isinstance(units, tuple | list) or not all(is_text(name) for name in units):
             return f"the names of the {split} units are not strings, or have lone surrogates"
-        if len(set(names)) < len(names):
-            twice = next(name for name, count in Counter(names).items() if count > 1)
+        if len(set(units)) < len(units):
+            twice = next(name for name, count in Counter(units).items() if count > 1)
             return f"two of the {split} units are named {twice!r}"
     return ""
 
@@ -199,7 +207,7 @@ def dataset_of(text: str) -> Dataset:
     """
     if is_registered(text):
         return manager.get(Dataset, text)
-    from rankbench.counts.log_file import own_table
+    from rankbench.ranking.log_dataset import own_table
 
     return own_table(text) or manager.get(Dataset, text)
 
@@ -207,3 +215,103 @@ def dataset_of(text: str) -> Dataset:
 def is_registered(text: str) -> bool:
     """Return whether a text begins with the name of a data set: that comes before a file of this name."""
     return text.split(":", 1)[0] in manager.names(Dataset.kind)
+
+
+_OBJECTS = ("protocol", "dataset", "arrays")
+"""Fields of `Prepared` that are not written as plain values."""
+
+_ALIGNMENT = 64
+"""Arrays begin at multiples of so many bytes, as NumPy's own do."""
+
+_LENGTH = 8
+"""Bytes at the end that say how long the facts before them are."""
+
+
+def write_shared(sources: Sequence[Prepared], file: BinaryIO) -> None:
+    """Write what blocks are drawn from: every array once, in NumPy's format, then a JSON text of the rest."""
+    written: dict[int, int] = {}
+    facts = []
+    for prepared in sources:
+        for array in prepared.arrays.values():
+            # What sources share, as protocols on one log do, is written once.
+            if id(array) not in written:
+                file.write(bytes(-file.tell() % _ALIGNMENT))
+                written[id(array)] = file.tell()
+                np.lib.format.write_array(file, array, version=(2, 0), allow_pickle=False)
+        facts.append(
+            {name: getattr(prepared, name) for name in _plain_fields()}
+            | {
+                "protocol": str(prepared.protocol),
+                "dataset": spec_of(prepared.dataset),
+                "arrays": {of: written[id(array)] for of, array in prepared.arrays.items()},
+            }
+        )
+    text = json.dumps(facts, default=_plain).encode()
+    file.write(text + len(text).to_bytes(_LENGTH, "little"))
+
+
+@cache
+def _plain_fields() -> dict[str, TypeAdapter[Any]]:
+    """Return what reads and writes each plain field of `Prepared`: whatever fields it will have."""
+    hints = get_type_hints(Prepared)
+    return {field.name: TypeAdapter(hints[field.name]) for field in fields(Prepared) if field.name not in _OBJECTS}
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON writes, of a metric, a mapping or a NumPy scalar."""
+    if isinstance(value, Metric):
+        return asdict(value)
+    return dict(value) if isinstance(value, Mapping) else value.item()
+
+
+@contextmanager
+def shared(sources: list[Prepared]) -> Iterator[Path]:
+    """Write what blocks are drawn from to a temporary file that workers map into memory.
+
+    So does this process: sources with mapped arrays take the place of those in the list, whose memory is free
+    when nobody else holds them. For workers that run no foreign code, while none runs: it could change the file. See
+    `rankbench.runner.sealed_files`.
+    """
+    with TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "shared"
+        with path.open("wb") as file:
+            write_shared(sources, file)
+        # Not by a loop, whose variable would hold the last source as long as blocks run.
+        sources[:] = [replace(one, arrays=open_shared(path, source).arrays) for source, one in enumerate(sources)]
+        give_back()
+        yield path
+
+
+def spec_of(dataset: Dataset | None) -> str:
+    """Return the spec by which a worker makes the data set again; empty if it cannot.
+
+    A data set that is not registered (a file of one's own, an object made in a script) is
+    known to the parent process alone; its blocks have all that they need in the arrays.
+    """
+    if dataset is None or dataset.name not in names("dataset"):
+        return ""
+    return str(dataset) if component_class(Dataset, dataset.name) is type(dataset) else ""
+
+
+def open_shared(place: str | Path, source: int) -> Prepared:
+    """Open one of what `write_shared` wrote, its arrays mapped read-only.
+
+    Equal to what was written in every field, but for a data set that `spec_of` has no word
+    for: it is None.
+    """
+    with Path(place).open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    end = len(mapped) - _LENGTH
+    facts = json.loads(mapped[end - int.from_bytes(mapped[end:], "little") : end])[source]
+    arrays = {name: _array(mapped, first) for name, first in facts["arrays"].items()}
+    plain = {name: adapter.validate_python(facts[name]) for name, adapter in _plain_fields().items()}
+    dataset = dataset_of(facts["dataset"]) if facts["dataset"] else None
+    return Prepared(protocol=protocol_of(facts["protocol"]), dataset=dataset, arrays=arrays, **plain)
+
+
+def _array(mapped: mmap.mmap, first: int) -> NDArray[Any]:
+    """Return the array that begins at a byte."""
+    mapped.seek(first)
+    np.lib.format.read_magic(mapped)
+    shape, columns, dtype = np.lib.format.read_array_header_2_0(mapped)
+    return np.ndarray(shape, dtype, mapped, mapped.tell(), order="F" if columns else "C")

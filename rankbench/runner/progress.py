@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
-from rankbench.text import duration_text
+from rankbench.core.text import duration_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["EVERY", "ConsoleProgress", "Heartbeat", "Progress"]
 
 EVERY = 30.0
 """Seconds between two lines."""
@@ -159,7 +158,7 @@ class ConsoleProgress(Progress):
 
     def _long(self) -> str:
         """Name what has been running for long."""
-        from rankbench.runner.processes import longest_running
+        from rankbench.runner.worker_pool import longest_running
 
         longest = longest_running()
         return f"running {longest}" if longest else ""

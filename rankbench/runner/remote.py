@@ -20,13 +20,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from rankbench.kinds.cell import BlockResult
-from rankbench.kinds.guard import printable
-from rankbench.runner.processes import LostProcess
+from rankbench.interfaces.cell import BlockResult, printable
 from rankbench.runner.sealed_files import FileForProcesses, file_for_processes
 from rankbench.runner.wire import asked, result_from_bytes, task_from_json
-
-__all__ = ["MOST", "Remote", "main"]
+from rankbench.runner.worker_pool import LostProcess
 
 MOST = 2**31
 """Bytes of a result that are read."""
@@ -54,7 +51,7 @@ class Remote:
     Parameters
     ----------
     sources : FileForProcesses
-        Of what `rankbench.runner.share.write_shared` writes.
+        Of what `rankbench.runner.prepare.write_shared` writes.
     task : str
         As `rankbench.runner.wire.task_to_json` writes it.
     timeout : float
@@ -167,13 +164,13 @@ def main(sources: str, task: str, result: str) -> None:
     result : str
         Number of an open file.
     """
-    from rankbench.runtime import settle_runtime
+    from rankbench.core.runtime import settle_runtime
 
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     settle_runtime()
-    from rankbench.kinds.guard import failed, guarded, leave_interrupts_to_parent, reason
+    from rankbench.interfaces.cell import failed, guarded, leave_interrupts_to_parent, reason
     from rankbench.runner.blocks import run_block
-    from rankbench.runner.share import open_shared
+    from rankbench.runner.prepare import open_shared
     from rankbench.runner.wire import result_to_bytes
 
     leave_interrupts_to_parent()

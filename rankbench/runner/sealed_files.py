@@ -17,8 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, TypeAlias
 
-__all__ = ["CopiedFile", "FileForProcesses", "OpenedFile", "SealedFile", "file_for_processes"]
-
 Write: TypeAlias = Callable[[BinaryIO], object]
 """Writes what is handed over to a file."""
 

@@ -10,15 +10,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve, Split, Status
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.protocol import BlockTask
-from rankbench.plugin.kinds import base_of
-from rankbench.plugin.manager import get
-from rankbench.plugin.resolve import contender
-from rankbench.spec import parse
-
-__all__ = ["asked", "result_from_bytes", "result_to_bytes", "task_from_json", "task_to_json"]
+from rankbench.core.spec import parse
+from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult, Curve, Split, Status
+from rankbench.interfaces.protocol import BlockTask
+from rankbench.interfaces.surrogate import Loss
+from rankbench.plugin.manager import contender, get
+from rankbench.plugin.registry import base_of
 
 
 def task_to_json(task: BlockTask) -> str:

@@ -1,4 +1,4 @@
-"""The crossed bootstrap: what would change with other queries *and* other draws.
+"""The crossed bootstrap; overlapping splits, units in time.
 
 Queries and draws are crossed random effects: every contender of a repetition is trained
 on the same draw and judged on the same queries. The pigeonhole bootstrap [Owen07]_ takes a
@@ -9,17 +9,28 @@ belongs to single (draw, query) cells is counted up to three times [Owen07]_. Th
 the safe side. The part itself falls as 1 / (R Q), so that beside the others it vanishes;
 where it is all that the difference of two contenders has, the factor of three stays at any
 R and Q, and costs power, not level.
+
+Blocks that do not overlap are resampled as wholes, which allows for what is alike within a block. What is alike from
+block to block is in the long-run variance, 1 + 2 sum_k (1 - k / (L + 1)) r_k times that of independent blocks, with r_k
+the autocorrelation of differences of arms, a mean over all pairs of them, and Bartlett's weights [NW87]_. These leave
+out a part, a quarter where r_1 is .5, so that it is (1 + r_1) / (1 - r_1) at least, that of an autoregression [AM92]_.
+
+References
+----------
+.. [NW87] W. K. Newey and K. D. West. A simple, positive semi-definite, heteroskedasticity and autocorrelation
+   consistent covariance matrix. Econometrica 55(3), 1987.
+.. [AM92] D. W. K. Andrews and J. C. Monahan. An improved heteroskedasticity and autocorrelation consistent covariance
+   matrix estimator. Econometrica 60(4), 1992.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["ARRAYS", "REPLICATES", "TOGETHER", "Crossed", "counts", "crossed", "side_by_side"]
 
 REPLICATES = 2000
 """B, the number of bootstrap replicates."""
@@ -152,3 +163,85 @@ def side_by_side(samples: Sequence[Crossed]) -> Crossed:
     if len(samples) == 1:
         return samples[0]
     return Crossed(*(np.concatenate([getattr(sample, name) for sample in samples], axis=1) for name in ARRAYS))
+
+
+def widening(splits: int, test_share: float | None) -> float:
+    """Return the factor by which standard errors over J overlapping splits are too small [NB03]_.
+
+    The variance of a mean of differences is (1/J + test / train) s^2 instead of s^2 / J:
+    splits that train on the same observations are not independent. For means of random
+    subsets of one pool the same factor, of the share of the pool that is in a subset, is
+    exact: it undoes the correction for finite populations.
+
+    Parameters
+    ----------
+    splits : int
+        J.
+    test_share : float, in (0, 1), or None
+        Share of a split's observations that is in its test part; 1/K for K folds. None:
+        repetitions are independent, and the factor is 1.
+    """
+    return 1.0 if test_share is None else math.sqrt(1 + splits * test_share / (1 - test_share))
+
+
+def widened_for_overlap(sample: Crossed, test_share: float | None) -> Crossed:
+    """Return a sample whose deviations over draws are those of the corrected resampled t.
+
+    Its intervals over draws are then, for one contrast, exactly the corrected ones.
+    """
+    factor = widening(len(sample.draws), test_share)
+    if factor == 1.0:
+        return sample
+    mean = sample.mean
+    return replace(
+        sample,
+        draws=mean + factor * (sample.draws - mean),
+        replicates=mean + factor * (sample.replicates - mean),
+        draw_replicates=mean + factor * (sample.draw_replicates - mean),
+        log_sds=sample.log_sds + math.log(factor),
+    )
+
+
+LAGS = 4
+"""Neighbors on either side that may be alike."""
+
+_MOST = 0.8
+"""Of the autocorrelation of neighbors: an autoregression that forgets more slowly is not known from a few dozen."""
+
+_ZERO = 1e-12
+
+
+def order_widening(units: NDArray[np.float64]) -> float:
+    """Return the factor by which standard errors of differences over independent units are too small, 1 at least.
+
+    Parameters
+    ----------
+    units : ndarray of float64, shape (U, C)
+        Means over draws, of units in the order of time. An autocorrelation of so few is too small by about 1 / U.
+    """
+    count, arms = units.shape
+    lags = min(LAGS, count // 4)
+    first, second = np.triu_indices(arms, 1)
+    if lags < 1 or not len(first):
+        return 1.0
+    off = units[:, first] - units[:, second]
+    off -= off.mean(axis=0)
+    squares = (off**2).sum(axis=0)
+    off, squares = (part[..., squares > _ZERO * float(np.abs(units).max()) ** 2] for part in (off, squares))
+    if not len(squares):
+        return 1.0
+    alike = np.array([float(((off[k:] * off[:-k]).sum(axis=0) / squares).mean()) for k in range(1, lags + 1)])
+    alike += 1 / count
+    weights = 1 - np.arange(1, lags + 1) / (lags + 1)
+    first_order = min(float(alike[0]), _MOST)
+    return math.sqrt(max(1 + 2 * float(weights @ alike), (1 + first_order) / (1 - first_order), 1.0))
+
+
+def widened_for_order(sample: Crossed, factor: float) -> Crossed:
+    """Return a sample whose deviations over units, of a single draw, are so much larger."""
+    if factor == 1.0:
+        return sample
+    mean = sample.mean
+    return replace(
+        sample, queries=mean + factor * (sample.queries - mean), replicates=mean + factor * (sample.replicates - mean)
+    )

@@ -1,16 +1,15 @@
-"""Linear contrasts of arms, over draws alone and over queries and draws."""
+"""Contrasts of contenders, over draws alone or queries and draws; variance ratio; rank ranges."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.stats.bootstrap import Crossed
-from rankbench.stats.columns import Contrasts, contrasts_of
-from rankbench.stats.critical import VarianceSources
-from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
-
-__all__ = ["FEWEST", "contrasts", "contrasts_over_draws", "pairs", "studentized_contrasts", "too_few"]
+from rankbench.stats.contrast_columns import AllPairs, Contrasts, VarianceSources, contrasts_of, rounding
+from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized, simultaneous
 
 FEWEST = 4
 """Fewer units than this do not show how large a share of several variances is theirs."""
@@ -103,3 +102,207 @@ def _over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts) -> Stude
         certain=wanted.certain(sample),
         size=float(np.abs(sample.mean).max()),
     )
+
+
+@dataclass(frozen=True)
+class MeanIntervals:
+    """Means with their t intervals; nan where draws are too few for one (`too_few`), or one alone.
+
+    Attributes
+    ----------
+    mean, sd, se, lower, upper : ndarray of float64, shape (C,)
+    """
+
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    se: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+def mean_intervals(
+    values: NDArray[np.float64], level: float = 0.95, widening: float | NDArray[np.float64] = 1.0
+) -> MeanIntervals:
+    """Return Student's t interval of every column's mean.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (R, C)
+        One value a draw: means over queries, or paired differences of such means.
+    level : float, in (0, 1)
+    widening : float, or ndarray of shape (C,), at least 1
+        Factor of the standard errors, see `rankbench.stats.bootstrap`.
+    """
+    from scipy.special import stdtrit
+
+    draws = values.shape[0]
+    mean = values.mean(axis=0)
+    if draws < 2:
+        missing = np.full(mean.shape, np.nan)
+        return MeanIntervals(mean, missing, missing, missing, missing)
+    sd = values.std(axis=0, ddof=1)
+    se = widening * sd / np.sqrt(draws)
+    half = np.full(mean.shape, np.nan) if too_few(draws) else stdtrit(draws - 1, 0.5 + level / 2) * se
+    return MeanIntervals(mean, sd, se, mean - half, mean + half)
+
+
+FEWEST_DRAWS = 8
+"""With fewer, a resampled standard deviation is too often that of one draw, which has none."""
+
+
+def pitman_morgan(a: NDArray[np.float64], b: NDArray[np.float64], level: float = 0.95) -> tuple[float, float, float]:
+    """Return the ratio of paired standard deviations and its exact normal interval.
+
+    Pitman [Pit39]_ and Morgan [Mor39]_: with F = (s_a / s_b)^2, r the correlation of the
+    pairs, t the quantile of Student's t with R - 2 degrees of freedom and
+    K = 1 + 2 (1 - r^2) t^2 / (R - 2), the interval of the squared ratio is
+    F (K -+ sqrt(K^2 - 1)).
+
+    Parameters
+    ----------
+    a, b : ndarray of float64, shape (R,)
+        One value a draw, paired.
+    level : float, in (0, 1)
+
+    Returns
+    -------
+    ratio, lower, upper : float
+        Nan where a spread is zero or R < 3.
+    """
+    from scipy.special import stdtrit
+
+    draws = len(a)
+    sd_a, sd_b = (float(values.std(ddof=1)) if draws > 2 else 0.0 for values in (a, b))
+    if sd_a == 0 or sd_b == 0:
+        return float("nan"), float("nan"), float("nan")
+    ratio = sd_a / sd_b
+    correlation = float(np.clip(np.corrcoef(a, b)[0, 1], -1, 1))
+    excess = 2 * (1 - correlation**2) * float(stdtrit(draws - 2, 0.5 + level / 2)) ** 2 / (draws - 2)
+    root = np.sqrt(excess * (excess + 2))
+    high = float(np.sqrt(1 + excess + root))
+    return ratio, ratio / high, ratio * high
+
+
+def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> SimultaneousIntervals:
+    """Return simultaneous intervals of log sd ratios over resampled queries and draws.
+
+    Parameters
+    ----------
+    sample : Crossed
+        C arms.
+    index : ndarray of intp, shape (P, 2)
+        Arms a and b of each ratio.
+    level : float, in (0, 1)
+        Of all P intervals together.
+
+    Returns
+    -------
+    Intervals
+        Of ``log(sd_a / sd_b)``, standard deviations of means over queries; nan with
+        fewer than `FEWEST_DRAWS` draws or where a spread is zero.
+    """
+    draws = sample.draws.shape[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(sample.draws.std(axis=0, ddof=1)) if draws > 1 else np.full(sample.draws.shape[1], np.nan)
+        estimate = logs[index[:, 0]] - logs[index[:, 1]]
+        replicates = sample.log_sds[:, index[:, 0]] - sample.log_sds[:, index[:, 1]]
+    kept = np.isfinite(replicates).all(axis=1)
+    usable = draws >= FEWEST_DRAWS and kept.mean() > 0.99 and bool(np.isfinite(estimate).all())
+    return simultaneous(
+        estimate,
+        replicates[kept],
+        VarianceSources.only(len(index), draws - 2.0),
+        units=draws,
+        level=level,
+        spread=usable,
+    )
+
+
+def contender_rank_ranges(sample: Crossed, *, maximize: bool = False, level: float = 0.95) -> NDArray[np.int64]:
+    """Return the smallest and the largest rank of every contender [MWR24]_.
+
+    ``1 + (number significantly better) ... C - (number significantly worse)``, from
+    step-down max-t tests of all ordered pairs, see `told_apart`: with probability `level` at
+    least, every range covers its contender's true rank.
+
+    Parameters
+    ----------
+    sample : Crossed
+        C contenders.
+    maximize : bool
+        Whether more is better.
+    level : float, in (0, 1)
+
+    Returns
+    -------
+    ndarray of int64, shape (C, 2)
+    """
+    arms = sample.draws.shape[1]
+    signs = studentized_contrasts(sample, AllPairs(arms)).signs(level)
+    return rank_ranges_of_signs(signs if maximize else -signs, arms)
+
+
+def rank_ranges_of_signs(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64]:
+    """Return the smallest and the largest rank of C contenders, shape (C, 2), of the signs of all differences.
+
+    Parameters
+    ----------
+    signs : ndarray of int8, shape (C (C - 1) / 2,)
+        Of i - j for all i < j, more being better; 0 where nothing is told apart.
+    arms : int
+        C.
+    """
+    first, second = np.triu_indices(arms, 1)
+    lower, upper = signs < 0, signs > 0
+    # lower: the first of the two is worse.
+    worse = np.concatenate([first[lower], second[upper]])
+    better = np.concatenate([second[lower], first[upper]])
+    return np.stack(
+        [1 + np.bincount(worse, minlength=arms), arms - np.bincount(better, minlength=arms)], axis=1
+    ).astype(np.int64)
+
+
+def significance_tiers(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64]:
+    """Return the tier of each of C contenders, from 1, shape (C,).
+
+    In the first tier are those that nobody is significantly better than: they are tied with the first. The next
+    one is the first tier of those that are left, and so on.
+
+    Parameters
+    ----------
+    signs, arms
+        As in `rank_ranges_of_signs`.
+    """
+    better = np.zeros((arms, arms), np.bool_)
+    first, second = np.triu_indices(arms, 1)
+    better[first[signs > 0], second[signs > 0]] = True
+    better[second[signs < 0], first[signs < 0]] = True
+    tiers, left, tier = np.zeros(arms, np.int64), np.ones(arms, np.bool_), 0
+    while left.any():
+        tier += 1
+        ahead = left & ~better[left].any(axis=0)
+        # What is better is higher, so there is no circle.
+        tiers[ahead] = tier
+        left &= ~ahead
+    return tiers
+
+
+def top_shares(replicates: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the share of replicates in which each of C contenders is among the first k, shape (C,).
+
+    Contenders that are equal at the last of the k places share what is left of these: the sum is k.
+
+    Parameters
+    ----------
+    replicates : ndarray of float64, shape (B, C)
+        More is better.
+    k : int
+        From 1 to C.
+    """
+    arms = replicates.shape[1]
+    last = np.partition(replicates, arms - k, axis=1)[:, [arms - k]]
+    unit = rounding(replicates)
+    above, level = replicates > last + unit, np.abs(replicates - last) <= unit
+    # What rounding makes of equal numbers is no order.
+    share = (k - above.sum(axis=1)) / level.sum(axis=1)
+    return np.asarray((above + level * share[:, None]).mean(axis=0))

@@ -8,14 +8,12 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from rankbench.store.contents import StoredCell
+from rankbench.store.journal import StoredCell, StoredResults
 from rankbench.store.records import Member, SuiteRecord
-from rankbench.store.stored import StoredResults
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["config_hash", "parquet_bytes", "results_frame"]
 
 _KEYS = ("experiment", "n", "contender", "repetition", "metric", "split", "step")
 

@@ -1,4 +1,4 @@
-"""Published rows: all that a report uses of a run, as Parquet tables under digests.
+"""Published rows under digests; opening results.
 
 A folder of rows holds ``rows.json`` (the version of the format, the suite's record, and the sha256 of every table),
 ``members.parquet``, ``cells.parquet``, ``losses.parquet`` and ``curves.parquet``; docs/published.md describes their
@@ -11,7 +11,8 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import astuple
 from functools import cached_property
 from pathlib import Path
@@ -22,16 +23,13 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import Curve, Split
-from rankbench.store.contents import COLUMNS, StoredCell
+from rankbench.interfaces.cell import Curve, Split
+from rankbench.store.journal import COLUMNS, FILE, Journal, StoredCell, StoredResults
 from rankbench.store.records import Member, SuiteRecord
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.store.stored import StoredResults
-
-__all__ = ["MANIFEST", "ROWS", "SCHEMA", "PublishedRows", "published_rows", "rows_apart", "rows_folder", "sha256"]
 
 ROWS = "rows"
 """Folder of the rows in a published one."""
@@ -287,3 +285,108 @@ class PublishedRows:
             return (self.folder / name).read_bytes()
         except OSError as error:
             raise StoreError(f"{self.folder / name}: it cannot be read ({error.strerror or error})") from error
+
+
+DIGESTS = "digests.json"
+
+
+class Digests(BaseModel):
+    """What a published folder consists of.
+
+    Attributes
+    ----------
+    schema_version : int
+        Of this list.
+    rows : str
+        sha256 of the manifest of the rows, and so of all of them.
+    files : dict of str to str
+        sha256 by file, but for those of the rows.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    schema_version: int = SCHEMA
+    rows: str
+    files: dict[str, str]
+
+
+def read_digests(directory: Path) -> Digests | None:
+    """Return what a folder consists of; None if nobody published it.
+
+    Raises
+    ------
+    StoreError
+        The list cannot be read.
+    """
+    path = directory / DIGESTS
+    if not path.exists():
+        return None
+    try:
+        found = Digests.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise StoreError(f"{path}: it is no list of published files: {error}") from error
+    if found.schema_version > SCHEMA:
+        raise StoreError(f"{path}: it has version {found.schema_version}, and this rankbench reads up to {SCHEMA}")
+    return found
+
+
+def check_listed(directory: Path, rows: PublishedRows) -> None:
+    """Refuse rows that are not those that a published folder names; of a folder that names none, nothing is known.
+
+    The list and the manifest of the rows are read and hashed once: a millisecond. All other rows are under that digest.
+
+    Raises
+    ------
+    StoreError
+        They are others, or the list cannot be read.
+    """
+    listed = read_digests(directory)
+    if listed is not None and listed.rows != rows.digest:
+        raise StoreError(
+            f"{rows.path}: these are not the rows that were published: {directory / DIGESTS} has another sha256 of "
+            "them; publish the run again, or see what differs by `rankbench verify`"
+        )
+
+
+def holds_results(directory: Path) -> bool:
+    """Return whether a folder has results: a journal, or published rows in it or beside it."""
+    return (directory / FILE).exists() or rows_folder(directory) is not None
+
+
+@contextmanager
+def open_results(directory: Path, rows: Path | None = None, *, listed: bool = True) -> Iterator[StoredResults]:
+    """Open the results of a run's folder, or of a published one.
+
+    Parameters
+    ----------
+    directory : Path
+        A folder with a journal, which then counts, or with published rows in it or beside it.
+    rows : Path, optional
+        Folder of published rows that are kept elsewhere.
+    listed : bool
+        Refuse rows in the folder, or beside it, that are not those that it says it was published with.
+
+    Raises
+    ------
+    StoreError
+        There are neither, or they are damaged, or others.
+    """
+    if rows is None and (directory / FILE).exists():
+        with Journal(directory) as journal:
+            yield journal
+        return
+    found = rows or rows_folder(directory)
+    if found is None:
+        if (directory / DIGESTS).exists():
+            raise StoreError(
+                f"{directory}: its rows are not here: put them beside it, as "
+                f"{rows_apart(directory).name} (or say where they are: rankbench verify --rows FOLDER)"
+            )
+        raise StoreError(
+            f"{directory}: there are no results here: neither {FILE} (a run's folder, its --out) nor rows (a published "
+            "one)"
+        )
+    opened = PublishedRows(found)
+    if listed and rows is None:
+        check_listed(directory, opened)
+    yield opened

@@ -8,15 +8,13 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rankbench.digest import OURSELVES
+from rankbench.core.code_digest import OURSELVES
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.kinds.cell import SPLITS, BlockKey, Direction, Layout, Split
-from rankbench.kinds.metric import BUDGET, COLUMN_FACTS, RIDGE, Budget, Fact, Metric
-from rankbench.kinds.protocol import Protocol
-from rankbench.kinds.suite import Experiment
-from rankbench.spec import parse
-
-__all__ = ["Member", "SourceRecord", "SuiteRecord", "makers_text"]
+from rankbench.interfaces.cell import SPLITS, BlockKey, Direction, Layout, Split
+from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, RIDGE, Budget, Fact, Metric
+from rankbench.interfaces.protocol import Protocol
+from rankbench.interfaces.suite import Experiment
 
 
 @dataclass(frozen=True)

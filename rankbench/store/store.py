@@ -1,4 +1,4 @@
-"""The store: the one writer of a run's journal, a block at a time.
+"""The one writer of a run's journal.
 
 Losses are kept as float64: two hundred blocks of fifty cells on a thousand queries are
 80 MB, noise does not compress, and a float32 would put its rounding between a report and
@@ -21,17 +21,13 @@ import numpy as np
 from pydantic import ValidationError
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import BlockResult, CellResult, cell_problem
-from rankbench.store.contents import members_digest
-from rankbench.store.file import FILE
-from rankbench.store.journal import Journal
+from rankbench.interfaces.cell import BlockResult, CellResult, cell_problem
+from rankbench.store.journal import FILE, Journal, StoredValue, members_digest, row_digest, stored_number
 from rankbench.store.records import Member, SuiteRecord
-from rankbench.store.seals import StoredValue, row_digest, stored_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LOCK", "Store"]
 
 LOCK = "journal.lock"
 REPORTED = ("leaderboard.md", "leaderboard.csv", "results.parquet", "units.csv", "run.json")

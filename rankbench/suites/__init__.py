@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankbench.plugin.hookspecs import hookimpl
+from rankbench.plugin.registry import hookimpl
 
 if TYPE_CHECKING:
-    from rankbench.component import Component
+    from rankbench.core.component import Component
 
 __all__ = ["rankbench_register"]
 
@@ -17,10 +17,9 @@ __all__ = ["rankbench_register"]
 def rankbench_register() -> list[type[Component] | Path]:
     """Return the built-in suites, and the kinds of claims and figures that come with them."""
     from rankbench.suites.claims import Coincide, Equivalent, Less, Wider
-    from rankbench.suites.figures.curves import Curves
-    from rankbench.suites.figures.dots import Dots
-    from rankbench.suites.figures.growth import Growth
-    from rankbench.suites.figures.risk import Risk
+    from rankbench.suites.curves import Curves, Growth
+    from rankbench.suites.dots import Dots
+    from rankbench.suites.risk import Risk
 
     kinds: list[type[Component]] = [Less, Wider, Equivalent, Coincide, Risk, Curves, Growth, Dots]
     return [*sorted(Path(__file__).parent.glob("*.toml")), *kinds]

@@ -1,21 +1,21 @@
-"""Reading suite files: TOML, validated, with the key path of whatever is wrong."""
+"""TOML suites read; described."""
 
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from rankbench.core.spec import expand
+from rankbench.core.text import check_keys
 from rankbench.errors import InputError, SpecError, nearest
-from rankbench.kinds.suite import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
+from rankbench.interfaces.suite import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import SUITE
-from rankbench.plugin.suite_kinds import check_tables
-from rankbench.text import check_keys
-
-__all__ = ["find_suite", "load_suite", "read_suite"]
+from rankbench.plugin.manager import check_tables
+from rankbench.plugin.registry import SUITE
 
 LONGEST = 10_000_000
 """Bytes of a suite file; ours have a few thousand."""
@@ -160,3 +160,97 @@ def _settled(experiment: Experiment, suite: Suite) -> Experiment:
     """Say in the experiment what its suite says for it."""
     own = {"protocol": experiment.protocol or suite.protocol, "dataset": experiment.dataset or suite.dataset}
     return experiment.model_copy(update=own)
+
+
+@dataclass(frozen=True)
+class ExperimentDescription:
+    """An experiment of a suite, as its file writes it.
+
+    Attributes
+    ----------
+    name, title : str
+    n : tuple of int
+        Numbers of judgments.
+    repetitions : int
+    contenders : int
+        Grids multiplied out.
+    losses : tuple of str
+    claims : int
+    """
+
+    name: str
+    title: str
+    n: tuple[int, ...]
+    repetitions: int
+    contenders: int
+    losses: tuple[str, ...]
+    claims: int
+
+
+@dataclass(frozen=True)
+class SuiteDescription:
+    """A suite, as its file writes it.
+
+    Attributes
+    ----------
+    name, title : str
+    path : Path
+    dataset : str
+        The default data set; empty if the suite only includes others.
+    seed : int
+    includes : tuple of str
+        Other suites, whose experiments come first.
+    experiments : tuple of ExperimentDescription
+    distribution, version : str
+    """
+
+    name: str
+    title: str
+    path: Path
+    protocol: str
+    dataset: str
+    seed: int
+    includes: tuple[str, ...]
+    experiments: tuple[ExperimentDescription, ...]
+    distribution: str
+    version: str
+
+
+def describe_suite(name: str) -> SuiteDescription:
+    """Describe a registered suite.
+
+    Raises
+    ------
+    SpecError
+        There is no such suite, or its file says something that a suite cannot say.
+    InputError
+        The file is not TOML.
+    """
+    files = manager.suites()
+    if name not in files:
+        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.maybe_theirs(name)}")
+    suite = read_suite(files[name])
+    origin = manager.origin(SUITE, name)
+    return SuiteDescription(
+        name=name,
+        title=suite.title,
+        path=files[name],
+        protocol=suite.protocol,
+        dataset=suite.dataset,
+        seed=suite.seed,
+        includes=suite.include,
+        experiments=tuple(
+            ExperimentDescription(
+                name=experiment.name,
+                title=experiment.title,
+                n=experiment.n,
+                repetitions=experiment.repetitions,
+                contenders=sum(1 if entry.tune else len(expand(entry.use)) for entry in experiment.contenders),
+                losses=experiment.losses,
+                claims=len(experiment.claims),
+            )
+            for experiment in suite.experiments
+        ),
+        distribution=origin.distribution,
+        version=origin.version,
+    )

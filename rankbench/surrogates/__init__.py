@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rankbench.kinds.surrogate import Surrogate
-from rankbench.plugin.hookspecs import hookimpl
+from rankbench.interfaces.surrogate import Surrogate
+from rankbench.plugin.registry import hookimpl
 from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
-from rankbench.surrogates.linear import Linear, LinearPower, ValueRegularized
-from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingERR
-from rankbench.surrogates.order_preserving_as_printed import OrderPreservingAsPrinted
+from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingAsPrinted, OrderPreservingERR
 from rankbench.surrogates.pairwise import (
+    Linear,
+    LinearPower,
     Pairwise,
     PairwiseExponential,
     PairwiseFormula,
@@ -16,6 +16,7 @@ from rankbench.surrogates.pairwise import (
     PairwiseLogistic,
     PairwiseSquared,
     PairwiseSquaredHinge,
+    ValueRegularized,
 )
 from rankbench.surrogates.phi import PhiFormula
 from rankbench.surrogates.regression import Regression

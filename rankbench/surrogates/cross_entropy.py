@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.component import Property
-from rankbench.kinds.exact import ExactScores, ExactSurrogate
-from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.surrogates.normalized import GainShares
+from rankbench.core.component import Property
+from rankbench.interfaces.exact import ExactScores, ExactSurrogate
+from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.surrogates.regression import GainShares
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
-
-__all__ = ["CrossEntropy", "ListNet"]
 
 
 class _Softmax(ScoreSurrogate):
@@ -47,7 +45,7 @@ class _Softmax(ScoreSurrogate):
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""
         from rankbench.kernels.signatures import Kernel
-        from rankbench.surrogates.kernels.cross_entropy import value_and_gradient
+        from rankbench.surrogates.kernels import cross_entropy as value_and_gradient
 
         return Kernel(value_and_gradient)
 
@@ -76,7 +74,7 @@ class ListNet(_Softmax):
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
         from rankbench.kernels.signatures import Kernel
-        from rankbench.surrogates.kernels.cross_entropy import softmax
+        from rankbench.surrogates.kernels import softmax
 
         return Kernel(softmax)
 

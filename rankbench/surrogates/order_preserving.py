@@ -1,4 +1,4 @@
-"""Order-preserving surrogates of the NDCG and ERR families, [DMJ13]_ section 3.3."""
+"""Order-preserving, as meant and as printed."""
 
 from __future__ import annotations
 
@@ -10,22 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Property
-from rankbench.kinds.exact import ExactScores, ExactSurrogate, pairwise_terms
-from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.satisfaction import SatisfactionName, exact_satisfaction, satisfaction
-from rankbench.surrogates.normalized import GainShares
-from rankbench.surrogates.pairwise import (
-    PairwiseExponential,
-    PairwiseFormula,
-    PairwiseLogistic,
-    PairwiseSquaredHinge,
-)
+from rankbench.core.component import Property
+from rankbench.core.gains import SatisfactionName, exact_satisfaction, satisfaction
+from rankbench.interfaces.exact import ExactScores, ExactSurrogate, pairwise_terms
+from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.surrogates.pairwise import PairwiseExponential, PairwiseFormula, PairwiseLogistic, PairwiseSquaredHinge
+from rankbench.surrogates.regression import GainShares
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
 
-__all__ = ["OrderPreserving", "OrderPreservingERR", "OrderPreservingFamily", "exact_pushes"]
 
 PhiName: TypeAlias = Literal["logistic", "exponential", "squared-hinge"]
 """phi(t): ``log(1 + e^-t)``, ``e^-t`` or ``max(0, 1 - t)^2``: convex, differentiable, not increasing, phi'(0) < 0."""
@@ -90,7 +84,7 @@ class OrderPreservingFamily(ScoreSurrogate):
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`, O(m^2)."""
         from rankbench.kernels.signatures import Kernel
-        from rankbench.surrogates.kernels.order_preserving import value_and_gradient
+        from rankbench.surrogates.kernels import order_preserving as value_and_gradient
 
         return Kernel(value_and_gradient(PHIS[self.phi].formula))
 
@@ -139,9 +133,9 @@ class OrderPreservingERR(OrderPreservingFamily):
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
-        from rankbench.kernels.satisfaction import SATISFACTION_CODES
+        from rankbench.kernels.gains import SATISFACTION_CODES
         from rankbench.kernels.signatures import Kernel
-        from rankbench.surrogates.kernels.order_preserving import satisfaction_target
+        from rankbench.surrogates.kernels import satisfaction_target
 
         return Kernel(satisfaction_target, np.array([float(SATISFACTION_CODES[self.gain]), self.top]))
 
@@ -153,3 +147,36 @@ class OrderPreservingERR(OrderPreservingFamily):
     def exact_rule(self) -> Mapping[str, object]:
         """Return the rule of this form."""
         return {"rule": "pushes-of-satisfaction", "top": int(self.top)}
+
+
+class OrderPreservingAsPrinted(GainShares):
+    r"""Push every item *below* all others with the force of its normalized gain: a misprint.
+
+    .. math:: \varphi(\alpha, s) = \sum_{j=1}^m \frac{G(s_j)}{Z(s)} \sum_{l=1}^m \phi(\alpha_l - \alpha_j)
+
+    as [DMJ13]_ section 3.3 prints it, with phi not increasing and ``phi'(0) < 0``. It is
+    the value of `order-preserving` at minus alpha, and orders items the wrong way round.
+    The suite `theory` shows so; there is nothing else to use it for.
+    """
+
+    name: ClassVar[str] = "order-preserving-as-printed"
+    source: ClassVar[str] = "[DMJ13]_ section 3.3, as printed"
+    properties: ClassVar[frozenset[Property]] = OrderPreserving.properties
+
+    phi: PhiName = Field(default="logistic", description="phi(t), see `order-preserving`.")
+
+    def value_and_gradient(
+        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the value and its gradient in alpha, shape (m,); target are the weights."""
+        value, gradient = OrderPreserving(phi=self.phi).value_and_gradient(-alpha, target)
+        return value, -gradient
+
+    def exact(self, scores: ExactScores) -> ExactSurrogate | None:
+        """Return the sum in rational numbers."""
+        shares = self.exact_shares(scores)
+        return exact_pushes(shares, self.phi, -1) if shares is not None else None
+
+    def exact_rule(self) -> Mapping[str, object]:
+        """Return the rule of this form."""
+        return self.gain_rule("pushes-turned")

@@ -1,7 +1,7 @@
 """phi(t) of surrogates, each written once: a formula of one number with its derivatives.
 
 Formulas are written with NumPy's elementwise functions, without ``if``: on an array of margins each is its own NumPy
-form, and compiled forms are made of it by `rankbench.kernels.formulas`. A comparison counts 1 where it holds, else 0.
+form, and compiled forms are made of it by `rankbench.kernels.declared`. A comparison counts 1 where it holds, else 0.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.exact import ConvexPhi
-
-__all__ = ["EXPONENTIAL", "HINGE", "LOGISTIC", "SQUARED", "SQUARED_HINGE", "PhiFormula"]
+from rankbench.interfaces.exact import ConvexPhi
 
 Floats: TypeAlias = NDArray[Any]
 

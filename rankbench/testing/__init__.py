@@ -8,10 +8,16 @@ structure), never by its name. From Python or pytest: `check_component`,
 
 from __future__ import annotations
 
-from rankbench.testing.catalog import Check, checks_for
-from rankbench.testing.check_results import CheckFailed, CheckResult, CheckSkipped, summary
-from rankbench.testing.parametrize import parametrize_with_checks
-from rankbench.testing.run_checks import check_component
+from rankbench.testing.check import (
+    Check,
+    CheckFailed,
+    CheckResult,
+    CheckSkipped,
+    check_component,
+    checks_for,
+    parametrize_with_checks,
+    summary,
+)
 
 __all__ = [
     "Check",

@@ -1,4 +1,4 @@
-"""What can be called on a component: the one form in which all checks of behaviour see it."""
+"""What can be called on a component."""
 
 from __future__ import annotations
 
@@ -10,22 +10,50 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.contender import sees_truth
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Block, Method
-from rankbench.kinds.model import Model
-from rankbench.kinds.optimizer import Solver, StepOptimizer
-from rankbench.kinds.penalty import Penalty
-from rankbench.kinds.queries import Comparisons, Queries
-from rankbench.kinds.score_aggregator import ScoreAggregator
-from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.method import Block, Method, Model, Penalty, Problem, Solver, StepOptimizer
+from rankbench.interfaces.protocol import sees_truth
+from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
+from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.testing import samples
-from rankbench.testing.check_results import CheckSkipped
-from rankbench.testing.small_problems import problems
-from rankbench.testing.subjects import Subject
+from rankbench.testing.check import CheckSkipped, Subject
 
-__all__ = ["CALLED", "Call", "calls", "deep_copy", "edge_calls", "outputs"]
+L2 = 0.1
+
+
+def quadratic(d: int = 5) -> QuadraticProblem:
+    """Return a quadratic problem with eigenvalues of about 1."""
+    rng = np.random.default_rng([d])
+    a = rng.normal(size=(4 * d, d))
+    return QuadraticProblem(Gram(a.T @ a / len(a)), rng.normal(size=d), L2, 1.0)
+
+
+def problems(solver: Solver) -> dict[str, Problem]:
+    """Return the problems that a solver's `needs` allow, by what they are.
+
+    Raises
+    ------
+    CheckSkipped
+        It needs what none of them has.
+    """
+    from rankbench.plugin import manager
+
+    found: dict[str, Problem] = {}
+    if solver.needs <= {"convex", "smooth", "quadratic", "equivariant"}:
+        found["a quadratic"] = quadratic()
+    design = samples.queries(4, (5, 6, 4), 4)
+    for name in ("pairwise-logistic", "pairwise-hinge"):
+        surrogate = manager.get(PairwiseSurrogate, name)
+        if solver.needs <= surrogate.properties:
+            said = samples.random_comparisons(design, 30, 4)
+            found[f"{name} risk"] = PairwiseProblem(design.x, design.offsets, said, surrogate, L2)
+            break
+    if not found:
+        raise CheckSkipped(f"no problem of the checks has what it needs: {', '.join(sorted(solver.needs))}")
+    return found
+
 
 CALLED = ("aggregator", "surrogate", "loss", "optimizer", "model", "method")
 """Kinds whose components compute arrays from arrays."""
@@ -276,11 +304,78 @@ def _method(it: Method, label: str, design: Queries, comparisons: Comparisons, e
 
 def fitted_scores(fitted: Any, queries: Queries) -> NDArray[np.float64]:
     """Return a method's scores of items, shape (N,), by the way that it offers."""
-    from rankbench.protocols.isolation import fitted_problem
-    from rankbench.testing.check_results import CheckFailed
+    from rankbench.plugin.foreign_code import fitted_problem
+    from rankbench.testing.check import CheckFailed
 
     if trouble := fitted_problem(fitted):
         raise CheckFailed(trouble)
     if fitted.model is not None:
         return np.asarray(fitted.model.features(queries.x).astype(np.float64) @ fitted.theta)
     return np.asarray(fitted.score(queries))
+
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The value and the gradient of a surrogate on one structure.
+
+    Attributes
+    ----------
+    label : str
+    m : int
+    value, gradient : callable
+        Of alpha, shape (m,).
+    """
+
+    label: str
+    m: int
+    value: Callable[[Vector], float]
+    gradient: Callable[[Vector], Vector]
+
+
+def objectives(subject: Subject) -> list[Objective]:
+    """Return a surrogate on several structures.
+
+    Raises
+    ------
+    CheckSkipped
+        It is neither a surrogate of scores nor of edges.
+    """
+    it = subject.it
+    rng = np.random.default_rng(31)
+    if isinstance(it, ScoreSurrogate):
+        structures = [rng.normal(size=2), rng.normal(size=6), rng.integers(0, 5, 5).astype(np.float64)]
+        return [_of_scores(it, scores) for scores in structures]
+    if isinstance(it, PairwiseSurrogate):
+        return [_of_edges(it, samples.random_graph(m, m)) for m in (2, 5)]
+    raise CheckSkipped("it is neither a surrogate of scores nor of pairs")
+
+
+def _of_scores(it: ScoreSurrogate, scores: Vector) -> Objective:
+    target = np.array(it.target(scores.copy()))
+    return Objective(
+        f"{len(scores)} items",
+        len(scores),
+        lambda alpha: float(it.value_and_gradient(alpha.copy(), target.copy())[0]),
+        lambda alpha: np.asarray(it.value_and_gradient(alpha.copy(), target.copy())[1]),
+    )
+
+
+def _of_edges(it: PairwiseSurrogate, adjacency: Vector) -> Objective:
+    m = len(adjacency)
+    adjacency = adjacency if adjacency.any() else np.array([[0.0, 0.7], [0.2, 0.0]])
+    i, j = np.nonzero(adjacency)
+    weights, offsets = it.edges(adjacency[i, j])
+
+    def gradient(alpha: Vector) -> Vector:
+        slopes = weights * it.dphi(alpha[i] - alpha[j] - offsets)
+        return np.asarray(np.bincount(i, slopes, m) - np.bincount(j, slopes, m))
+
+    return Objective(
+        f"{m} items, {len(i)} edges",
+        m,
+        lambda alpha: float(weights @ it.phi(alpha[i] - alpha[j] - offsets)),
+        gradient,
+    )

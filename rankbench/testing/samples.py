@@ -7,28 +7,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.component import StructureKind
-from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
-
-__all__ = [
-    "Sample",
-    "ballots",
-    "clicks",
-    "edge_ballots",
-    "edge_clicks",
-    "edge_comparisons",
-    "edge_score_tables",
-    "edge_scores",
-    "level_votes",
-    "queries",
-    "random_comparisons",
-    "random_graph",
-    "random_structure",
-    "relabelled_sample",
-    "score_table",
-    "tied_sample",
-    "votes",
-]
+from rankbench.core.component import StructureKind
+from rankbench.interfaces.queries import Comparisons, Orders, Queries, Selections
 
 Sample: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], int]
 """Winners, losers and weights of k comparisons, shape (k,), over m items."""

@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-__all__ = ["State", "changed_for_good", "class_watched", "lasting", "left_behind", "threads_before"]
-
 
 @dataclass(frozen=True)
 class State:
@@ -114,7 +112,7 @@ _changed: dict[type, list[str]] = {}
 def class_watched(cls: type) -> Iterator[None]:
     """Remember for `changed_for_good` what a check of a class leaves changed, from its first call on."""
     # What these set up is not the component's doing.
-    from rankbench.runtime import settle_runtime
+    from rankbench.core.runtime import settle_runtime
 
     settle_runtime()
     import numba

@@ -8,7 +8,7 @@ from scipy.linalg import solve
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
-from rankbench.kinds.queries import Comparisons
+from rankbench.interfaces.queries import Comparisons
 
 _TOLERANCE = 1e-12
 _ROUNDING = 1e-14

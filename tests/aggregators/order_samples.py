@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from rankbench.kinds.queries import Orders
+from rankbench.interfaces.queries import Orders
 
 
 def build(ballots, weights=None, *, unranked="absent"):

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from rankbench.kinds.queries import Selections
+from rankbench.interfaces.queries import Selections
 
 
 def selections(*queries):

@@ -12,34 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from order_samples import ballots, build, naming
 
-from rankbench.aggregators import (
-    AverageAdjacency,
+from rankbench.aggregators import rankbench_register
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
+from rankbench.aggregators.dynamic_bradley_terry import DynamicBradleyTerry
+from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
+from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
+from rankbench.aggregators.elo import Elo, Glicko2
+from rankbench.aggregators.rates import (
     Borda,
-    BradleyTerry,
     Budgeted,
-    Davidson,
-    DifferenceGraph,
-    DynamicBradleyTerry,
-    Eigenvector,
-    Elo,
-    GeometricMean,
-    Glicko2,
-    Identity,
     Kemeny,
     LimitScores,
     MeanLogOdds,
     NetWeights,
-    PageRank,
-    PlackettLuce,
-    RankCentrality,
     ThurstoneMosteller,
     WinRate,
-    rankbench_register,
 )
+from rankbench.core.spec import parse
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.ballots import implied_comparisons
-from rankbench.kinds.queries import Comparisons
-from rankbench.spec import parse
+from rankbench.interfaces.queries import Comparisons, implied_comparisons
 
 ALL = [
     MeanLogOdds(),

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from order_samples import ballots, build
 
-from rankbench.aggregators import Borda, BradleyTerry, Identity, Kemeny, WinRate
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.edges import Identity
+from rankbench.aggregators.rates import Borda, Kemeny, WinRate
 from rankbench.errors import InputError
-from rankbench.kinds.ballots import implied_comparisons, with_unranked
-from rankbench.kinds.queries import Comparisons
+from rankbench.interfaces.queries import Comparisons, implied_comparisons, with_unranked
 
 
 def naive(places_of_ballots, weights, m, unranked):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from rankbench.aggregators import BradleyTerry
+from rankbench.aggregators.bradley_terry import BradleyTerry
 
 
 def gradient(scores, ridge, winners, losers, weights, m):

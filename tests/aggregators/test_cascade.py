@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from minima import step_to_minimum
 from selection_samples import draw_sessions, logs, selections
 
-from rankbench.aggregators import Cascade
+from rankbench.aggregators.clicks import Cascade
 
 
 def likelihood(p, query):

@@ -4,7 +4,7 @@ from minima import step_to_minimum
 from scipy.stats import spearmanr
 from selection_samples import draw_sessions, selections
 
-from rankbench.aggregators import COEC, Cascade, ClickThroughRate, PositionDebiased
+from rankbench.aggregators.clicks import COEC, Cascade, ClickThroughRate, PositionDebiased
 
 EXAMINATION = np.array([1.0, 0.6, 0.4, 0.25])
 ATTRACTION = np.array([0.1, 0.6, 0.3, 0.8, 0.45])

@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.aggregators.kernels.likelihood import gradient_and_curvature
-from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-from rankbench.aggregators.likelihood.padded_rows import fast_rows
-from rankbench.aggregators.likelihood.refits import refitted
-from rankbench.counts.count import count_pairs
-from rankbench.kernels.laplacian import WORK, conjugate_gradients
-from rankbench.kinds.resamples import resamples_of
+from rankbench.aggregators.likelihood.bradley_terry import fast_rows, fit_bradley_terry, refitted
+from rankbench.interfaces.resamples import resamples_of
+from rankbench.kernels.pairs import WORK, conjugate_gradients
+from rankbench.ranking.count import count_pairs
 
 
 def rows_of(pairs: list[tuple[int, int]], m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +92,7 @@ def test_the_fit_and_its_resamples_do_not_depend_on_the_rows(monkeypatch: pytest
     assert fast_rows(some.starts, some.high).given is not None
     scores = []
     for share in (0.1, 2.0):
-        monkeypatch.setattr("rankbench.aggregators.likelihood.padded_rows._SHARE", share)
+        monkeypatch.setattr("rankbench.aggregators.likelihood.bradley_terry._SHARE", share)
         fit = fit_bradley_terry(some)
         scores.append([fit.scores, refitted(fit, resamples_of(some, 20, 0))])
     np.testing.assert_allclose(scores[0][0], scores[1][0], atol=1e-10)

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from scipy.linalg import sqrtm
 from scipy.special import expit
 
-from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.aggregators.davidson import Davidson
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.kinds.controlled_aggregator import ControlledAggregator
-from rankbench.kinds.counts import ClusterCounts
-from rankbench.kinds.covariates import Covariates, CovariateVotes
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates, CovariateVotes
+from rankbench.interfaces.pair_counts import ClusterCounts
 
 Votes = CovariateVotes
 

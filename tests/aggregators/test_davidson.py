@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from minima import step_to_minimum
 from order_samples import build
 
-from rankbench.aggregators import BradleyTerry, Davidson
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood.davidson import fit_davidson
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.queries import Comparisons
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.queries import Comparisons
 
 
 def record(winners, losers, weights, ties):

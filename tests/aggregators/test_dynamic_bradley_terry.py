@@ -14,7 +14,7 @@ from scipy.special import expit
 import rankbench
 from rankbench.aggregators.dynamic_bradley_terry import DynamicBradleyTerry
 from rankbench.errors import SpecError
-from rankbench.kinds.queries import Comparisons
+from rankbench.interfaces.queries import Comparisons
 
 
 def votes(rng: np.random.Generator, n: int, m: int) -> Comparisons:

@@ -6,8 +6,8 @@ from aggregator_samples import btl_sample, compiled, matrix, samples
 from amounts import examples
 from hypothesis import given
 
-from rankbench.aggregators import AverageAdjacency, DifferenceGraph, Identity
-from rankbench.surrogates import PairwiseLogistic
+from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
+from rankbench.surrogates.pairwise import PairwiseLogistic
 
 
 @given(sample=samples())

@@ -10,7 +10,8 @@ from dense_oracles import least_squares_scores
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.aggregators import Eigenvector, GeometricMean, MeanLogOdds
+from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean
+from rankbench.aggregators.rates import MeanLogOdds
 
 
 def ratios(w, c=0.5):

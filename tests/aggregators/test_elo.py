@@ -9,9 +9,9 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.aggregators import Elo
+from rankbench.aggregators.elo import Elo
 from rankbench.errors import SpecError
-from rankbench.kinds.queries import Comparisons
+from rankbench.interfaces.queries import Comparisons
 
 POINTS = 400 / math.log(10)
 

@@ -12,19 +12,19 @@ from minima import step_to_minimum
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from rankbench.aggregators import BradleyTerry, Davidson
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood.firth import (
     davidson_pseudo_votes,
     firth_bradley_terry,
     firth_davidson,
     pseudo_votes,
 )
-from rankbench.counts.clusters import count_clusters
-from rankbench.counts.count import count_pairs
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.resamples import resamples_of
-from rankbench.ranking.logs import CountedVotes
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.resamples import resamples_of
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.ranked_log import CountedVotes
 
 M = 5
 
@@ -206,7 +206,7 @@ def test_resamples_have_the_pseudo_votes_of_the_log() -> None:
 def test_of_too_many_items_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = drawn(6, 30, m=8)
     method = BradleyTerry(penalty="firth")
-    for module in ("aggregators.penalty_rule", "aggregators.likelihood.firth", "ranking.certainty"):
+    for module in ("aggregators.bradley_terry", "aggregators.likelihood.firth", "ranking.sampling_units"):
         monkeypatch.setattr(f"rankbench.{module}.MOST_DENSE", 7)
     np.testing.assert_array_equal(method.from_counts(counts), BradleyTerry(penalty="none").from_counts(counts))
     assert method.scales(counts).scale_of.tolist() == BradleyTerry(ridge=0).scales(counts).scale_of.tolist()
@@ -220,7 +220,7 @@ def test_of_too_many_items_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_one_penalty_at_a_time() -> None:
-    from rankbench.kinds.aggregator import Aggregator
+    from rankbench.interfaces.aggregator import Aggregator
     from rankbench.plugin import manager
 
     assert str(manager.get(Aggregator, "bradley-terry:penalty=firth")) == "bradley-terry:penalty=firth"

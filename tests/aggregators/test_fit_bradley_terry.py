@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from rankbench.aggregators.likelihood import laplacian_system
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-from rankbench.counts.count import count_pairs
 from rankbench.errors import InputError
-from rankbench.kinds.counts import PairCounts
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.ranking.count import count_pairs
 
 
 def simulated(seed: int, n: int, m: int, spread: float = 1.0) -> PairCounts:

@@ -14,8 +14,8 @@ from minima import step_to_minimum
 
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.davidson import fit_davidson
-from rankbench.counts.count import count_pairs
-from rankbench.kinds.queries import Comparisons
+from rankbench.interfaces.queries import Comparisons
+from rankbench.ranking.count import count_pairs
 
 
 @examples(30)

@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import brentq
 
 import rankbench
-from rankbench.aggregators.glicko_2 import POINTS, Glicko2
-from rankbench.aggregators.glicko_periods import attenuation, new_volatility
-from rankbench.kinds.queries import Comparisons
+from rankbench.aggregators.elo import POINTS, Glicko2
+from rankbench.aggregators.rating_formulas import attenuation, new_volatility
+from rankbench.interfaces.queries import Comparisons
 
 
 def rated(ratings: list[float], deviations: list[float], volatility: float = 0.06) -> np.ndarray:

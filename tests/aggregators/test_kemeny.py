@@ -9,7 +9,7 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.aggregators import Borda, Kemeny
+from rankbench.aggregators.rates import Borda, Kemeny
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 
 

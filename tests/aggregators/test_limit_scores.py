@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rankbench.aggregators import Borda, LimitScores
+from rankbench.aggregators.rates import Borda, LimitScores
 from rankbench.data.simulators.btl import limit_scores
-from rankbench.kinds.queries import Queries
+from rankbench.interfaces.queries import Queries
 
 labels = arrays(np.float64, st.integers(2, 9), elements=st.floats(-5, 5))
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from test_controlled import davidson_information, design, log_chances, simulated
 
-from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.aggregators.davidson import Davidson
-from rankbench.aggregators.likelihood import controlled
-from rankbench.kinds.covariates import CovariateVotes
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
+from rankbench.aggregators.likelihood import covariate_fit as controlled
+from rankbench.interfaces.covariate_aggregator import CovariateVotes
 
 MANY = 120_000
 

@@ -8,8 +8,8 @@ from aggregator_samples import btl_sample, compiled, matrix, samples
 from amounts import examples
 from hypothesis import given
 
-from rankbench.aggregators import LimitScores, MeanLogOdds
-from rankbench.aggregators.kernels.mean_log_odds import parameters
+from rankbench.aggregators.kernels.rates import parameters
+from rankbench.aggregators.rates import LimitScores, MeanLogOdds
 
 LABELS = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.queries import Comparisons
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.queries import Comparisons
 
 SPECS = (
     "bradley-terry",

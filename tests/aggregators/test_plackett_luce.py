@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from minima import step_to_minimum
 from order_samples import ballots, build
 
-from rankbench.aggregators import BradleyTerry, PlackettLuce
+from rankbench.aggregators.bradley_terry import BradleyTerry, PlackettLuce
 from rankbench.errors import InputError
-from rankbench.kinds.ballots import implied_comparisons
+from rankbench.interfaces.queries import implied_comparisons
 
 
 def stage_masses(scores, places, unranked):

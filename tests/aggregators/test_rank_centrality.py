@@ -10,7 +10,7 @@ from amounts import examples
 from hypothesis import given
 from scipy.sparse.csgraph import connected_components
 
-from rankbench.aggregators import PageRank, RankCentrality
+from rankbench.aggregators.eigenvector import PageRank, RankCentrality
 
 
 def exactly(a, b):

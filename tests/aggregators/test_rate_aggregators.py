@@ -7,7 +7,8 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.aggregators import AverageAdjacency, Borda, Budgeted, DifferenceGraph, NetWeights, WinRate
+from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph
+from rankbench.aggregators.rates import Borda, Budgeted, NetWeights, WinRate
 
 LABELS = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selection_samples import draw_sessions, logs, selections
 
-from rankbench.aggregators import COEC, Cascade, ClickModel, ClickThroughRate, PositionDebiased
+from rankbench.aggregators.clicks import COEC, Cascade, ClickThroughRate, PositionDebiased
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.click_aggregator import ClickModel
 from rankbench.plugin.manager import get
 
 # Without a tolerance: rounding could otherwise stop one form a step before the other.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse.csgraph import connected_components
 
-from rankbench.aggregators import ThurstoneMosteller
+from rankbench.aggregators.rates import ThurstoneMosteller
 
 
 @st.composite

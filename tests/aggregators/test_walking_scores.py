@@ -14,13 +14,13 @@ from scipy.special import expit
 
 import rankbench
 from rankbench.aggregators.dynamic_bradley_terry import DynamicBradleyTerry
-from rankbench.aggregators.likelihood import walking_scores as module
-from rankbench.aggregators.likelihood.walking_scores import walking_scores
+from rankbench.aggregators.likelihood import random_walk_smoother as module
+from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.score_history import TimedCounts
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.sequential_aggregator import TimedCounts
 
 
 def small(seed: int, times: int = 4, m: int = 4) -> TimedCounts:

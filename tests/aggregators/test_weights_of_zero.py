@@ -11,7 +11,7 @@ from order_samples import ballots, build
 import rankbench
 from rankbench.aggregators import rankbench_register
 from rankbench.errors import InputError
-from rankbench.kinds.queries import Comparisons
+from rankbench.interfaces.queries import Comparisons
 
 CLASSES = [cls for cls in rankbench_register() if cls.judgments in ("comparisons", "orders") and not cls.needs_truth]
 OF_PAIRS = [cls() for cls in CLASSES if cls.judgments == "comparisons"]

@@ -6,10 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kinds.method import Block
-from rankbench.kinds.optimizer import StepOptimizer
-from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.methods.erm.erm import ERM
+from rankbench.interfaces.method import Block, StepOptimizer
+from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.methods.erm import ERM
 
 
 def plain_numpy(block: Block, contender: ERM, steps: int) -> NDArray[np.float64]:

@@ -40,7 +40,7 @@ def measure(path: str, n: int, fit: bool) -> tuple[float, float, float]:
     import polars as pl
 
     from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-    from rankbench.counts.scan import count_log
+    from rankbench.ranking.count_log import count_log
 
     frame = pl.scan_parquet(path)
     rows = frame.select(pl.len()).collect().item()
@@ -79,8 +79,8 @@ def draw_costs(costs: list[Cost]) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from rankbench.digest import cpu_class
-    from rankbench.drawing.style import RC, look
+    from rankbench.core.code_digest import cpu_class
+    from rankbench.drawing.looks import RC, look
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()

@@ -22,8 +22,8 @@ import polars as pl
 from numpy.typing import NDArray
 from peers import simulated
 
-from rankbench.counts.count import count_pairs
-from rankbench.counts.scan import count_log
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.count_log import count_log
 
 Form = Callable[[], object]
 OURS = "ours"

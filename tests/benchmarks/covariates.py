@@ -82,11 +82,11 @@ def main() -> None:
     parser.add_argument("--penalty", choices=["none", "ridge", "firth"], default="none")
     parser.add_argument("--arena", default="")
     given = parser.parse_args()
-    from rankbench.runtime import settle_runtime
+    from rankbench.core.runtime import settle_runtime
 
     settle_runtime()
     from rankbench.aggregators.bradley_terry import BradleyTerry
-    from rankbench.kinds.covariates import CovariateVotes
+    from rankbench.interfaces.covariate_aggregator import CovariateVotes
 
     first, second, won, x = made(given.votes, given.items, given.covariates)
     names = [f"item-{i}" for i in range(given.items)]

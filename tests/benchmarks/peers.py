@@ -28,16 +28,15 @@ from cost import Cost, draw_costs, measure_costs
 from numpy.typing import NDArray
 from ratios import SECTION
 
-from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-from rankbench.aggregators.likelihood.refits import refitted
-from rankbench.counts.count import count_pairs
-from rankbench.counts.scan import count_log
-from rankbench.digest import cpu_class
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.resamples import resamples_of
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry, refitted
+from rankbench.core.code_digest import cpu_class
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.resamples import resamples_of
+from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import evaluate_all
 from rankbench.plugin.manager import get
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.count_log import count_log
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from rankbench.digest import cpu_class
+from rankbench.core.code_digest import cpu_class
+from rankbench.core.system import replace_file
 from rankbench.errors import InputError
-from rankbench.reports.history import HistoryEntry, HistoryValue, add_entry, read_history
-from rankbench.stats.holm import holm
-from rankbench.store.files import replace_file
+from rankbench.stats.multiple_tests import holm
+from rankbench.tracking.history import HistoryEntry, HistoryValue, add_entry, read_history
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

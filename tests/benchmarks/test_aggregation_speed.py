@@ -8,12 +8,11 @@ import choix
 import numpy as np
 from turns import against
 
-from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-from rankbench.aggregators.likelihood.refits import refitted
-from rankbench.counts.count import count_pairs
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.resamples import resamples_of
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry, refitted
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.resamples import resamples_of
 from rankbench.plugin.manager import get
+from rankbench.ranking.count import count_pairs
 
 N, M = 50_000, 60
 

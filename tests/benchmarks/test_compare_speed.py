@@ -11,10 +11,10 @@ import pytest
 import synthetic
 from turns import against
 
-from rankbench.reports.compare.two_results import compare_results
 from rankbench.store.journal import Journal
 from rankbench.store.published import ROWS as ROWS_FOLDER
 from rankbench.store.published import published_rows
+from rankbench.tracking.compare import compare_results
 
 ROWS = 100_000
 

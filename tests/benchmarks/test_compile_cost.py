@@ -13,8 +13,9 @@ from numba import njit
 from test_lockstep_speed import NOTHING, STEP, block, contenders, lockstep
 
 from rankbench.kernels.signatures import PHI, Kernel
-from rankbench.methods.erm.kernels import contender_columns, targets
 from rankbench.methods.erm.kernels import lockstep as loop
+from rankbench.methods.erm.kernels import sampling as contender_columns
+from rankbench.methods.erm.kernels import targets
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.plugin import manager
 from rankbench.plugin.registry import Origin

@@ -11,8 +11,8 @@ import pytest
 from scipy.sparse import coo_array
 from turns import against
 
-from rankbench.counts.count import count_pairs
-from rankbench.counts.scan import count_log
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.count_log import count_log
 
 N, M = 2_000_000, 1000
 

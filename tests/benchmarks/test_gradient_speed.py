@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import expit
 from turns import against
 
-from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.optimizers.problems import PairwiseProblem
 from rankbench.optimizers.score_problem import ScoreProblem
 from rankbench.plugin.manager import get

@@ -14,12 +14,12 @@ from alone import leanest, plain_numpy
 from turns import against
 
 from rankbench.data.simulators.btl import draw_comparisons, prefix
+from rankbench.interfaces.method import Block, Method
+from rankbench.interfaces.queries import Queries
+from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.kernels.random import seed_state
-from rankbench.kinds.method import Block, Method
-from rankbench.kinds.queries import Queries
-from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.methods.erm import ERM
 from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
-from rankbench.methods.erm.erm import ERM
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.plugin.manager import get
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import ndcg_score
 from turns import against
 
-from rankbench.kinds.loss import Loss
+from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import evaluate, evaluate_all
 from rankbench.plugin.manager import get
 

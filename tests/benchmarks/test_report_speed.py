@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import synthetic
 
-from rankbench.reports.report import report
+from rankbench.reports.render import report
 
 
 @pytest.fixture

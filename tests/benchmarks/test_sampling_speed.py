@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from turns import against
 
-from rankbench.counts.clusters import count_clusters
-from rankbench.counts.count import count_pairs
 from rankbench.data.simulators.btl import draw_comparisons
-from rankbench.kinds.queries import Queries
-from rankbench.kinds.resamples import resamples_of
+from rankbench.interfaces.queries import Queries
+from rankbench.interfaces.resamples import resamples_of
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.partial_counts import count_clusters
 
 QUERIES, M, N = 200, 50, 200_000
 

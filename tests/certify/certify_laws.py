@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from rankbench.certify.check import Rejected, check
+from rankbench.certify.check import check
+from rankbench.certify.checking.numbers import Rejected
 
 THEOREM_2 = [
     {"weight": "1/2", "structure": {"1>2": "1", "1>3": "3"}},

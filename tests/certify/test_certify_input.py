@@ -13,17 +13,15 @@ from certify_laws import THEOREM_2
 from click.testing import CliRunner
 
 import rankbench
-from rankbench.certify.asked import Asked
 from rankbench.certify.certification import certificate_of
 from rankbench.certify.check import check
 from rankbench.certify.classes import corners
-from rankbench.certify.simplex import solve
-from rankbench.certify.writing import read_law
+from rankbench.certify.piecewise import solve
+from rankbench.certify.question import Asked, read_law
 from rankbench.cli import main
 from rankbench.errors import InputError, PluginError, SpecError
-from rankbench.kinds.exact import ConvexPhi
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.surrogate import Surrogate
+from rankbench.interfaces.exact import ConvexPhi
+from rankbench.interfaces.surrogate import Loss, Surrogate
 
 
 class Shifted(rankbench.PairwiseSurrogate):

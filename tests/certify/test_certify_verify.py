@@ -9,7 +9,7 @@ from certify_laws import THEOREM_2
 from click.testing import CliRunner
 
 import rankbench
-from rankbench.certify.verifying import verify
+from rankbench.certify.certify import verify
 from rankbench.cli import main
 from rankbench.surrogates.pairwise import PairwiseSquared
 

@@ -11,7 +11,7 @@ from certify_laws import THEOREM_2
 
 import rankbench
 from rankbench.errors import PluginError
-from rankbench.kinds.exact import ConvexPhi
+from rankbench.interfaces.exact import ConvexPhi
 
 HINGE = ConvexPhi(((Fraction(1), (Fraction(1), Fraction(-1))), (None, (Fraction(0),))))
 

@@ -17,7 +17,8 @@ from amounts import part_of
 from certify_laws import THEOREM_2, refused
 
 import rankbench
-from rankbench.certify.check import Rejected, check, check_file
+from rankbench.certify.check import check, check_file
+from rankbench.certify.checking.numbers import Rejected
 
 
 @pytest.fixture(scope="module")

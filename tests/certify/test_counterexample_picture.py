@@ -9,11 +9,10 @@ from certify_laws import PHIS, THEOREM_2, disagreement, least, pairwise_risk
 from click.testing import CliRunner
 
 import rankbench
-from rankbench.certify.outcome import order_risks
-from rankbench.certify.words import shown
+from rankbench.certify.certificate import shown
+from rankbench.certify.picture import draw_counterexample, order_risks
 from rankbench.cli import main
 from rankbench.errors import InputError
-from rankbench.reports.figures.counterexample import draw_counterexample
 
 
 @pytest.mark.parametrize("name", ["pairwise-logistic", "pairwise-hinge"])

@@ -17,9 +17,8 @@ from rankbench.certify.classes import decide_class
 from rankbench.certify.laws import Law, why_not_in_class
 from rankbench.certify.pointwise import decide_at
 from rankbench.certify.search import draws
-from rankbench.certify.seen import Aggregated, exact_risk, seen_law
-from rankbench.certify.truth import orders_of, true_loss
-from rankbench.kinds.exact import ConvexPhi
+from rankbench.certify.true_risk import Aggregated, exact_risk, orders_of, seen_law, true_loss
+from rankbench.interfaces.exact import ConvexPhi
 
 CASES = [
     # (23), wherever the difference graph has no cycle; phi not increasing, convex, phi'(0) < 0.

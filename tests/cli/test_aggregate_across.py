@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import rankbench as rb
-from rankbench.cli import across_formats
+from rankbench.cli import shown as across_formats
 from rankbench.errors import SpecError
-from rankbench.ranking.across import rankings_across
+from rankbench.ranking.rankings_across import rankings_across
 
 PAIRS = {"maths": ["ab"] * 9 + ["bc"] * 7 + ["ac"] * 6, "prose": ["ba"] * 5 + ["ca"] * 3, "=code": ["cb"] * 2}
 

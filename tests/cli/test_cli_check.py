@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rankbench.cli.new import KINDS
-from rankbench.scaffold import PLUGIN_KINDS
-from rankbench.testing import CheckResult
+from rankbench.testing.check import CheckResult
+from rankbench.testing.scaffold import PLUGIN_KINDS
 
 
 def test_a_component_with_its_parameters(rankbench):
@@ -75,9 +75,9 @@ def test_a_folder_stands_for_the_plugin_that_is_installed_from_it(rankbench, tmp
     about = tmp_path / "zq-zq" / "pyproject.toml"
     about.write_text(about.read_text().replace('name = "zq-zq"', 'name = "Rankbench_Example"'))
     asked = []
-    monkeypatch.setattr("rankbench.testing.distributions.distributions", lambda: ["rankbench-example"])
+    monkeypatch.setattr("rankbench.testing.isolated.distributions", lambda: ["rankbench-example"])
     monkeypatch.setattr(
-        "rankbench.testing.distributions._distribution", lambda name, seconds: iter([asked.append(name)][:0])
+        "rankbench.testing.isolated._distribution", lambda name, seconds: iter([asked.append(name)][:0])
     )
     for path in (".", "./", str(tmp_path / "zq-zq")):
         assert rankbench("check", path).exit_code == 0

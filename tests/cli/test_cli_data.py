@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from rankbench.cli.data import data
 from rankbench.errors import InputError, LicenseError, SpecError
-from rankbench.kinds.dataset import Dataset
+from rankbench.interfaces.dataset import Dataset
 from rankbench.plugin import manager
 
 LOG = "2 qid:1 1:0.5 3:2\n0 qid:1 2:7\n1 qid:2 1:1\n0 qid:2 3:4\n"

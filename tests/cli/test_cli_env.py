@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from rankbench import digest
+from rankbench.core import code_digest as digest
 
 
 def test_json_and_table_say_the_same(rankbench, tmp_path):

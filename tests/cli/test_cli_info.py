@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from rankbench.kinds.loss import Loss
-from rankbench.models.linear import LinearModel
+from rankbench.interfaces.surrogate import Loss
+from rankbench.methods.models import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Plugins
 from rankbench.plugin.registry import Origin, Registry

@@ -8,9 +8,8 @@ import re
 import pytest
 
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import KINDS, SUITE
 from rankbench.plugin.loading import Plugins
-from rankbench.plugin.registry import Origin, Registry
+from rankbench.plugin.registry import KINDS, SUITE, Origin, Registry
 
 
 def test_everything_registered_is_listed(rankbench):
@@ -59,7 +58,7 @@ def test_json_has_all_kinds_and_parameters(rankbench):
 
 
 def test_compiled_and_interpreted_are_marked(rankbench, monkeypatch):
-    from rankbench.kinds.aggregator import Aggregator
+    from rankbench.interfaces.aggregator import Aggregator
 
     class Plain(Aggregator):
         """In NumPy."""
@@ -115,7 +114,7 @@ def test_an_unknown_kind_gets_the_nearest(rankbench):
 
 
 def test_foreign_control_characters_are_not_printed(rankbench, monkeypatch):
-    from rankbench.models.linear import LinearModel
+    from rankbench.methods.models import LinearModel
 
     class Evil(LinearModel):
         """Looks \x1b[31mred\x07 and \x9b31mred."""

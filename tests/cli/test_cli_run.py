@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 from rankbench import api
-from rankbench.reports.headline import Headline
-from rankbench.reports.run_notices import Notice
+from rankbench.reports.headline import Headline, Notice
 from rankbench.runner.plan import Planned
 
 

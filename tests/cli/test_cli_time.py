@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from amounts import part_of
 
-from rankbench.store.timings import read_timings, write_timings
+from rankbench.tracking.timings import read_timings, write_timings
 
 SUITE = """
 name = "tiny"

@@ -11,11 +11,10 @@ import pytest
 from amounts import part_of
 from click.shell_completion import BashComplete, ShellComplete
 
-from rankbench.cli import main
-from rankbench.cli.verbs import SHORT_HELPS
+from rankbench.cli import SHORT_HELPS, main
 from rankbench.plugin import manager
 
-HEAVY = ("numba", "polars", "scipy", "matplotlib", "pyarrow", "rich")
+HEAVY = ("numba", "scipy", "matplotlib", "pyarrow", "rich")
 
 
 def offered(words: list[str], incomplete: str = "") -> list[str]:

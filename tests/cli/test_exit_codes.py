@@ -13,8 +13,7 @@ import click
 import pytest
 
 from rankbench import errors
-from rankbench.cli.exits import INTERRUPTED, MEANINGS, OF_COMPARISONS
-from rankbench.cli.verbs import GROUP, SHORT_HELPS
+from rankbench.cli import GROUP, INTERRUPTED, MEANINGS, OF_COMPARISONS, SHORT_HELPS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")

@@ -12,9 +12,7 @@ import polars as pl
 import pytest
 from amounts import part_of
 
-from rankbench.cli import main
-from rankbench.cli.exits import MEANINGS
-from rankbench.cli.verbs import SHORT_HELPS
+from rankbench.cli import MEANINGS, SHORT_HELPS, main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

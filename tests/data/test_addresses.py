@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import rankbench
 from rankbench.cli import main
-from rankbench.counts.log_source import open_source
 from rankbench.errors import InputError, RankbenchError, SpecError
+from rankbench.ranking.open import open_source
 
 VOTES = pl.DataFrame({"winner": list("abcab"), "loser": list("bcacc")})
 SECRET = "wJalrXUtnFEMI"

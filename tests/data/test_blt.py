@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import rankbench
-from rankbench.counts.log_source import open_source
 from rankbench.errors import InputError
+from rankbench.ranking.open import open_source
 
 WARD = (
     "4 2\n-3\n7 1 2 0\n5 2=4 1 0\n4 4 - 2 1 0\n2 3 1 0\n3 3 0\n1 0\n0\n"

@@ -12,7 +12,7 @@ from scipy import stats
 
 from rankbench.data.simulators.btl import Draw, draw_comparisons, limit_scores, preference_matrix, prefix
 from rankbench.errors import InputError
-from rankbench.kinds.queries import Queries
+from rankbench.interfaces.queries import Queries
 
 
 def make_queries(*labels):

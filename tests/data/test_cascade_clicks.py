@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from rankbench.aggregators import Cascade
+from rankbench.aggregators.clicks import Cascade
 from rankbench.data.simulators.cascade_clicks import SHARES, CascadeClicks
-from rankbench.data.tables.selections.load import load_selections
-from rankbench.data.tables.validate import validate
-from rankbench.describe.describe import describe
+from rankbench.data.tables.checks import validate
+from rankbench.data.tables.selections import load_selections
 from rankbench.errors import SpecError
-from rankbench.kinds.dataset import Dataset
-from rankbench.losses import ERR
+from rankbench.interfaces.dataset import Dataset
+from rankbench.losses.err import ERR
 from rankbench.plugin.manager import get
+from rankbench.ranking.describe import describe
 
 
 def test_the_truth():

@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from rankbench.data.tables.selections.schema import selections_schema
-from rankbench.data.tables.selections.several_clicks import reduce_clicks
+from rankbench.data.tables.impressions import reduce_clicks
+from rankbench.data.tables.schemas import selections_schema
 from rankbench.errors import InputError
 
 LIST = ["a", "b", "c"]

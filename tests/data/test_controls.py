@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rankbench.counts.log_source import scan
-from rankbench.counts.votes import load_votes
-from rankbench.data.tables.comparisons.controls import ControlTerm, parse_control
+from rankbench.data.tables.covariates import ControlTerm, parse_control
 from rankbench.errors import InputError
-from rankbench.kinds.column_readings import with_column
+from rankbench.interfaces.table import with_column
+from rankbench.ranking.open import scan
+from rankbench.ranking.votes import load_votes
 
 VOTES = pl.DataFrame(
     {

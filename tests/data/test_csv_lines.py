@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankbench.data.readers.csv import CsvReader
-from rankbench.data.readers.csv_lines import blank_end, check_lines
+from rankbench.data.readers.csv import CsvReader, blank_end, check_lines
 from rankbench.data.readers.text_lines import chunks
 from rankbench.errors import InputError
 
@@ -125,6 +124,6 @@ def test_blank_lines_where_chunks_meet(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "blank.csv"
     path.write_text("winner,loser\na,b\n\nb,c\n")
     for size in range(1, 24):
-        monkeypatch.setattr("rankbench.data.readers.csv_lines.chunks", lambda path, size=size: chunks(path, size))
+        monkeypatch.setattr("rankbench.data.readers.csv.chunks", lambda path, size=size: chunks(path, size))
         with pytest.raises(InputError, match=r"blank\.csv:3: the line is blank"):
             blank_end(path)

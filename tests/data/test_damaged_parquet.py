@@ -7,11 +7,11 @@ import re
 import polars as pl
 import pytest
 
-from rankbench.counts.log_source import open_source
-from rankbench.counts.scan import count_log
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError
-from rankbench.kinds.table_check import RawTable
+from rankbench.interfaces.table_check import RawTable
+from rankbench.ranking.count_log import count_log
+from rankbench.ranking.open import open_source
 
 VOTES = pl.DataFrame(
     {"query_id": ["q"] * 2, "winner": pl.Series(["a", "b"], dtype=pl.Categorical), "loser": ["b", "a"]}

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.counts.log_file import log_file
 from rankbench.data.convert import convert
-from rankbench.data.manifest import Manifest
 from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.parquet import Manifest
 from rankbench.errors import InputError
+from rankbench.ranking.log_dataset import log_file
 
 ROWS = [(f"q{at % 9}", *"ab"[:: 1 if at % 3 else -1]) for at in range(90)]
 

@@ -11,13 +11,11 @@ import pytest
 from data_paths import needs, real
 
 from rankbench.data import fetch as module
-from rankbench.data.card_dataset import CardDataset, card_dataset
 from rankbench.data.cards import Card, cards, cards_folder, load_card
-from rankbench.data.fetch import card_folder, fetch, locate, verify_file
-from rankbench.data.tables.items.load import load_dataset, usable
+from rankbench.data.fetch import CardDataset, card_dataset, card_folder, fetch, locate, verify_file
+from rankbench.data.tables.items import load_dataset, usable
 from rankbench.errors import ChecksumError, InputError, LicenseError
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.reader import Reader
+from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.plugin.manager import component_class, get
 
 TRAIN = "1 qid:1 1:1\n0 qid:1 2:1\n"

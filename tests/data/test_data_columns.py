@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.tables.comparisons.column_meanings import as_comparisons, guess, parse_columns
-from rankbench.data.tables.comparisons.sides import decided
+from rankbench.data.tables.column_roles import as_comparisons, guess, parse_columns
+from rankbench.data.tables.outcomes import decided
 from rankbench.errors import InputError
 
 

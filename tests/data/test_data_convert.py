@@ -12,11 +12,9 @@ from data_paths import needs, real
 
 from rankbench.data import convert as module
 from rankbench.data.convert import convert
-from rankbench.data.manifest import Manifest
 from rankbench.data.readers.csv import CsvReader
 from rankbench.data.readers.letor import LetorReader
-from rankbench.data.readers.parquet import ParquetReader
-from rankbench.data.shards import shards_of
+from rankbench.data.readers.parquet import Manifest, ParquetReader, shards_of
 from rankbench.errors import InputError
 
 

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from rankbench.data.readers import letor_lines, text_lines
+from rankbench.data.readers import kernels as kernel
+from rankbench.data.readers import letor as letor_lines
+from rankbench.data.readers import text_lines
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.kernels import letor as kernel
 from rankbench.data.readers.letor import LetorReader
 from rankbench.errors import InputError
 

@@ -2,10 +2,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankbench.data.tables.items.load import load_dataset, load_queries, usable
-from rankbench.data.tables.items.schema import items_schema
+from rankbench.data.tables.items import load_dataset, load_queries, usable
+from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError
-from rankbench.kinds.dataset import Dataset
+from rankbench.interfaces.dataset import Dataset
 from rankbench.plugin.manager import get
 
 

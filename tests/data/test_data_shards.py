@@ -6,7 +6,7 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.data.shards import design_heldout, shards_of, stable_hash
+from rankbench.data.readers.parquet import design_heldout, shards_of, stable_hash
 from rankbench.errors import InputError
 
 IDS = [str(i) for i in range(12)]

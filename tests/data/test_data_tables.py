@@ -9,11 +9,11 @@ import pytest
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
+from rankbench.data.readers.json import NdjsonReader
 from rankbench.data.readers.letor import LetorReader
-from rankbench.data.readers.ndjson import NdjsonReader
 from rankbench.data.readers.parquet import ParquetReader
-from rankbench.data.tables.items.schema import items_schema
-from rankbench.data.tables.validate import validate
+from rankbench.data.tables.checks import validate
+from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError
 
 READERS = [LetorReader, ParquetReader, CsvReader, NdjsonReader]

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.preprocessing import StandardScaler
 
-from rankbench.data.transforms import apply
+from rankbench.data.tables.items import apply
 from rankbench.errors import SpecError
-from rankbench.kinds.queries import Queries
+from rankbench.interfaces.queries import Queries
 
 
 def queries(x, sizes):

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankbench
-from rankbench.counts.log_source import open_source
 from rankbench.errors import InputError, SpecError
+from rankbench.ranking.open import open_source
 
 HEADER = "session,query,position,doc,clicked"
 ROWS = ["s1,q,1,a,0", "s1,q,2,b,1", "s2,q,1,b,0", "s2,q,2,a,0", "s3,r,1,c,1", "s3,r,2,d,1"]

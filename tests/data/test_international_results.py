@@ -17,8 +17,8 @@ from data_paths import needs, real
 
 import rankbench
 from rankbench.cli import main
-from rankbench.counts.votes import load_votes
 from rankbench.data.cards import cards, cards_folder
+from rankbench.ranking.votes import load_votes
 
 RAW = "international-results/results.csv"
 SCRIPT = Path(__file__).parents[2] / "scripts" / "football.py"

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from rankbench.cli import main
-from rankbench.counts.log_file import own_table
-from rankbench.data.manifest import Manifest
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.tables.items.load import load_dataset
+from rankbench.data.readers.parquet import Manifest
+from rankbench.data.tables.items import load_dataset
 from rankbench.errors import InputError
+from rankbench.ranking.log_dataset import own_table
 
 PARTS = ("train", "vali", "test")
 

@@ -11,15 +11,13 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.counts.votes import load_votes, votes_of_ballots
 from rankbench.data.tables.checks import checked
-from rankbench.data.tables.orders.load import load_orders
-from rankbench.data.tables.weights import check_weights
+from rankbench.data.tables.orders import load_orders
 from rankbench.errors import InputError
-from rankbench.kinds import ballots
-from rankbench.kinds.ballots import check_implied, implied_comparisons
-from rankbench.kinds.queries import Orders, Unranked
-from rankbench.kinds.table_check import LONGEST_NAME
+from rankbench.interfaces import queries as ballots
+from rankbench.interfaces.queries import Orders, Unranked, check_implied, implied_comparisons
+from rankbench.interfaces.table_check import LONGEST_NAME, check_weights
+from rankbench.ranking.votes import load_votes, votes_of_ballots
 
 LONG = "é" * (LONGEST_NAME + 1)
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankbench
-from rankbench.counts.log_source import open_source
-from rankbench.describe.judges import mirrored_votes
 from rankbench.errors import InputError
+from rankbench.ranking.judges import mirrored_votes
+from rankbench.ranking.open import open_source
 
 GAMES = [("d1", "Ants", "Bees", 27, 20), ("d2", "Cats", "Ants", 14, 21), ("d3", "Bees", "Cats", 24, 10)]
 GAMES += [("d4", "Ants", "Bees", 13, 17), ("d4", "Cats", "Bees", 9, 9)]

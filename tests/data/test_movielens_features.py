@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankbench
-from rankbench.data.movielens.features import raw_features, standardized
-from rankbench.data.movielens.ratings import Ratings
+from rankbench.data.movielens.features import Ratings, raw_features, standardized
 
 
 @pytest.fixture(scope="module")

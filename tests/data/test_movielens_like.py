@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.data.movielens.ratings import Ratings
-from rankbench.data.simulators.movielens_like import MARGINALS
+from rankbench.data.movielens.features import Ratings
+from rankbench.data.simulators.feature_data import MOVIELENS_MARGINALS as MARGINALS
 from rankbench.errors import InputError, SpecError
 
 SMALL = "movielens-like:users=60,movies=120,ratings=2400"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankbench.data.movielens.kernels.rating_draws import deal_folds
-from rankbench.data.movielens.rated_pairs import draw_pairs
+from rankbench.data.movielens.features import draw_pairs
+from rankbench.data.movielens.kernels import deal_folds
 from rankbench.errors import InputError
 from rankbench.kernels.random import seed_state
 

@@ -10,15 +10,14 @@ import pytest
 
 import rankbench
 from rankbench.cli import main
-from rankbench.counts.log_source import open_source, scan
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.tables.orders.load import load_orders, take_orders
-from rankbench.data.tables.orders.schema import orders_schema
-from rankbench.data.tables.recognize import table_of
-from rankbench.data.tables.validate import validate
-from rankbench.describe.describe import describe
+from rankbench.data.tables.checks import table_of, validate
+from rankbench.data.tables.orders import load_orders, take_orders
+from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
+from rankbench.ranking.describe import describe
+from rankbench.ranking.open import open_source, scan
 
 RANKINGS = [[["b"], ["a", "c"]], [["x"], ["y"]], [["c"]], [["a"], ["b"]]]
 FRAME = pl.DataFrame(

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from forked import run_program
 
-from rankbench.counts.log_file import LogFile
-from rankbench.data.own_cards import own_cards_folder
-from rankbench.data.tables.items.load import load_dataset
+from rankbench.data.cards import own_cards_folder
+from rankbench.data.tables.items import load_dataset
 from rankbench.errors import InputError, SpecError
+from rankbench.ranking.log_dataset import LogFile
 from rankbench.runner.prepare import dataset_of, protocol_of
 
 

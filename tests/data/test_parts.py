@@ -12,10 +12,10 @@ import pytest
 from amounts import part_of
 
 import rankbench
-from rankbench.counts.log_file import log_file
-from rankbench.counts.log_source import open_source
-from rankbench.counts.scan import count_log
 from rankbench.errors import InputError, SpecError
+from rankbench.ranking.count_log import count_log
+from rankbench.ranking.log_dataset import log_file
+from rankbench.ranking.open import open_source
 
 ITEMS = "abcdefg"
 PROGRAM = [sys.executable, "-c", "from rankbench.cli import main; main()"]

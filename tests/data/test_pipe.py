@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankbench.data.readers import pipe
+from rankbench.data.readers import remote as pipe
 from rankbench.errors import InputError
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankbench.data.simulators.kernels.populations import draw_ballots, draw_votes_between
-from rankbench.data.simulators.populations import best_orders, make_populations
+from rankbench.data.simulators.btl import best_orders, make_populations
+from rankbench.data.simulators.kernels import draw_ballots, draw_votes_between
 from rankbench.kernels.random import seed_state
 
 LAWS = ["btl", "thurstone", "heteroscedastic", "intransitive", "plackett-luce"]

@@ -7,9 +7,9 @@ from data_paths import needs, real
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.preflib import PreflibReader
-from rankbench.data.tables.orders.load import load_orders
+from rankbench.data.tables.orders import load_orders
 from rankbench.errors import InputError
-from rankbench.kinds.dataset import Dataset
+from rankbench.interfaces.dataset import Dataset
 from rankbench.plugin.manager import get
 
 HEADER = """\

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 import rankbench
 from rankbench.cli import main
-from rankbench.counts.log_source import open_source
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError
-from rankbench.kinds.reader import existing
+from rankbench.interfaces.dataset import existing
+from rankbench.ranking.open import open_source
 
 VOTES = "winner,loser\na,b\nb,c\nc,a\n"
 

@@ -12,12 +12,12 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.counts.scan import count_log, count_log_clusters
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.tables.validate import validate
+from rankbench.data.tables.checks import validate
 from rankbench.errors import InputError
 from rankbench.ranking.aggregate import aggregate
+from rankbench.ranking.count_log import count_log, count_log_clusters
 
 NO_NUMBERS = [date(2024, 1, 1), datetime(2024, 1, 1), timedelta(1), time(1), True]
 VOTE = {"query_id": ["q", "q"], "winner": ["a", "b"], "loser": ["b", "a"]}

@@ -11,12 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankbench
-from rankbench.counts.log_source import open_source
-from rankbench.data.tables.measurements.check import MeasurementsCheck
-from rankbench.data.tables.measurements.layout import AS_SCORES
-from rankbench.data.tables.measurements.load import load_scores
-from rankbench.data.tables.recognize import table_of
+from rankbench.data.tables.checks import table_of
+from rankbench.data.tables.measurements import MeasurementsCheck, load_scores
+from rankbench.data.tables.score_layout import AS_SCORES
 from rankbench.errors import InputError
+from rankbench.ranking.open import open_source
 
 
 def scanned(tmp_path: Path, text: str, columns: str = AS_SCORES) -> pl.DataFrame:

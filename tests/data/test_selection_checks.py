@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.tables.validate import validate
+from rankbench.data.tables.checks import validate
 from rankbench.errors import InputError
 
 GOOD = {

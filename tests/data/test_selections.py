@@ -6,11 +6,11 @@ from data_paths import needs, real
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.data.tables.selections.load import load_selections, take_selections
-from rankbench.data.tables.selections.several_clicks import reduce_clicks
-from rankbench.data.tables.validate import validate
+from rankbench.data.tables.checks import validate
+from rankbench.data.tables.impressions import reduce_clicks
+from rankbench.data.tables.selections import load_selections, take_selections
 from rankbench.errors import InputError
-from rankbench.kinds.dataset import Dataset
+from rankbench.interfaces.dataset import Dataset
 from rankbench.plugin.manager import get
 
 

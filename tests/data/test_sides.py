@@ -12,10 +12,10 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.counts.log_source import open_source
 from rankbench.data.readers.csv import CsvReader
 from rankbench.errors import InputError
 from rankbench.ranking.aggregate import aggregate
+from rankbench.ranking.open import open_source
 
 Rows = list[tuple[str, ...]]
 

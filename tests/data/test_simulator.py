@@ -7,10 +7,10 @@ import pytest
 from data_paths import needs
 from numpy.typing import NDArray
 
-from rankbench.data.simulators.web10k_like import MARGINALS, Web10kLike
-from rankbench.data.tables.items.load import load_dataset, usable
-from rankbench.data.transforms import apply
-from rankbench.kinds.queries import Queries
+from rankbench.data.simulators.feature_data import WEB10K_MARGINALS as MARGINALS
+from rankbench.data.simulators.feature_data import Web10kLike
+from rankbench.data.tables.items import apply, load_dataset, usable
+from rankbench.interfaces.queries import Queries
 from rankbench.plugin.manager import get
 
 
@@ -51,7 +51,7 @@ def test_features(queries: Queries) -> None:
 
 @needs("mslr-web10k-sample/train.txt", "mslr-web10k-sample/test.txt")
 def test_where_real_queries_differ() -> None:
-    from rankbench.kinds.dataset import Dataset
+    from rankbench.interfaces.dataset import Dataset
 
     dataset = get(Dataset, "mslr-web10k-sample")
     assert isinstance(dataset, Dataset)

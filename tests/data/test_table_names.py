@@ -58,8 +58,8 @@ def test_no_table_is_asked_for_by_its_name() -> None:
         if not any(path.is_relative_to(folder) for folder in OWN)
         for line, text in asked(path.read_text(encoding="utf-8"))
     ]
-    # What one judgment is: a winner and a loser, clicks, or a ballot (rankbench.component.JudgmentKind).
-    judgments = [text for text in found if text.startswith("component.py:")]
+    # What one judgment is: a winner and a loser, clicks, or a ballot (rankbench.core.component.JudgmentKind).
+    judgments = [text for text in found if text.startswith("core/component.py:")]
     assert [text for text in found if text not in judgments] == []
     assert len(judgments) == 1
 

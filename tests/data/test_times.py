@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rankbench.counts.votes import Votes, load_votes
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.tables.comparisons.column_meanings import guess, parse_columns
-from rankbench.data.tables.validate import validate
-from rankbench.describe.comparisons import describe_votes
+from rankbench.data.tables.checks import validate
+from rankbench.data.tables.column_roles import guess, parse_columns
 from rankbench.errors import InputError
 from rankbench.protocols.folds import cut_groups, grouping_of, sizes_of
+from rankbench.ranking.describe_votes import describe_votes
+from rankbench.ranking.votes import Votes, load_votes
 
 EAST = timezone(timedelta(hours=5, minutes=30))
 

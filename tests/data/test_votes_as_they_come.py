@@ -16,10 +16,10 @@ from scipy.optimize import minimize
 from votes_as_they_come import GUESSED, PROPOSED, TIED, WON, Vote
 
 import rankbench
-from rankbench.counts.log_source import open_source
 from rankbench.data.readers.json import JsonReader
 from rankbench.errors import InputError
-from rankbench.kinds.column_readings import columns_text, said_columns
+from rankbench.interfaces.table import columns_text, said_columns
+from rankbench.ranking.open import open_source
 
 
 def read(path: Path, columns: str = "") -> list[Vote]:

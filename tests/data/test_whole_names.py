@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankbench
-from rankbench.counts.log_source import open_source, scan
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
+from rankbench.ranking.open import open_source, scan
 
 WINNERS, LOSERS = [1, 1, 2, 3, 2], [2, 3, 1, 2, 3]
 NOTE = "floats are read as whole numbers, 1.0 as 1, in "

@@ -96,7 +96,7 @@ def originals(kind: str) -> dict[str, bytes]:
 
 def tables() -> dict[str, bytes]:
     from rankbench.data.convert import convert
-    from rankbench.kinds.reader import Reader
+    from rankbench.interfaces.dataset import Reader
     from rankbench.plugin import manager
 
     found = {}
@@ -131,7 +131,7 @@ def rows() -> dict[str, bytes]:
 
 
 def journal() -> dict[str, bytes]:
-    from rankbench.store.file import FILE
+    from rankbench.store.journal import FILE
 
     with tempfile.TemporaryDirectory() as folder:
         return {FILE: (run(Path(folder)) / FILE).read_bytes()}
@@ -168,9 +168,9 @@ def written() -> dict[str, bytes]:
     import numpy as np
     from synthetic import small, write
 
-    from rankbench.reports.history import HistoryEntry, HistoryValue, add_entry
-    from rankbench.reports.report import report
-    from rankbench.store.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
+    from rankbench.reports.render import report
+    from rankbench.tracking.history import HistoryEntry, HistoryValue, add_entry
+    from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
 
     stats = [{"fullname": f"a.py::{name}", "stats": {"data": [0.5, 0.25], "median": 0.4}} for name in "bc"]
     job = {"machine_info": {"cpu": {"brand_raw": "x"}, "machine": "m"}, "benchmarks": stats}
@@ -197,7 +197,7 @@ def read(kind: str, path: Path) -> None:
     """Read a file, and what belongs to it beside it, in the way that the program does."""
     from rankbench.data.cards import load_card
     from rankbench.data.readers.choose import choose_reader
-    from rankbench.kinds.reader import Reader
+    from rankbench.interfaces.dataset import Reader
     from rankbench.plugin.manager import get
     from rankbench.suites.suite_files import read_suite
 
@@ -224,8 +224,8 @@ def read(kind: str, path: Path) -> None:
 
 def described(path: Path) -> None:
     """As ``data describe`` does."""
-    from rankbench.counts.log_source import open_source
-    from rankbench.describe.describe import describe
+    from rankbench.ranking.describe import describe
+    from rankbench.ranking.open import open_source
 
     source = open_source(str(path))
     source.counted(lambda frame: describe(frame, path=source.path)).lines()
@@ -242,11 +242,11 @@ def read_rows(folder: Path) -> None:
 
 
 def read_written(path: Path) -> None:
-    from rankbench.reports.compare.speed_changes import read_job
-    from rankbench.reports.compare.summary_changes import summary_changes
-    from rankbench.reports.history import read_history
-    from rankbench.store.published_files import read_digests
-    from rankbench.store.timings import read_timings
+    from rankbench.store.published import read_digests
+    from rankbench.tracking.compare import summary_changes
+    from rankbench.tracking.history import read_history
+    from rankbench.tracking.speed_changes import read_job
+    from rankbench.tracking.timings import read_timings
 
     if path.parent.name in ("history", "timings"):
         read_history(path.parent) if path.parent.name == "history" else read_timings(path.parents[1])

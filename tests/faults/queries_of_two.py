@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rankbench.kinds.method import Block, Fitted
-from rankbench.kinds.queries import Comparisons, Queries
+from rankbench.interfaces.method import Block, Fitted
+from rankbench.interfaces.queries import Comparisons, Queries
 
 RIDGE = 1e-3
 LEAST_SQUARES = f"erm:aggregator=win-rate,surrogate=regression(normalize=false,gain=identity),lambda={RIDGE}"
@@ -100,8 +100,8 @@ class Pairs:
 
 
 def fitted(pairs: Pairs) -> dict[str, Fitted]:
-    from rankbench.methods.erm.composed import fit_composed
-    from rankbench.methods.erm.erm import ERM
+    from rankbench.methods.erm import ERM
+    from rankbench.methods.erm.fit import fit_composed
     from rankbench.plugin.manager import get
 
     outcomes = fit_composed(pairs.block, {spec: get(ERM, spec) for spec in SPECS})
@@ -124,8 +124,9 @@ def thetas_are_right(pairs: Pairs) -> None:
 
 def losses_are_right(pairs: Pairs) -> None:
     """Every query's loss, to 1e-15: that of the right order, or that of the wrong one."""
-    from rankbench.losses import NDCG, PairwiseDisagreement, Precision
     from rankbench.losses.evaluate import evaluate, evaluate_all
+    from rankbench.losses.ndcg import NDCG, Precision
+    from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 
     rng = np.random.default_rng(1)
     alpha = rng.normal(size=(2, 2 * len(pairs.x)))

@@ -21,7 +21,7 @@ import pytest
 from disturbed import SUITE, contents, killed_after, reported
 from sessions import blocks_in, ended, left_by_kills, nothing_is_left, session_of, start, stopped, wait_until
 
-from rankbench.store.file import FILE
+from rankbench.store.journal import FILE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 

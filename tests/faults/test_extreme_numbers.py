@@ -15,10 +15,11 @@ from small_blocks import make_block
 
 import rankbench
 from rankbench.errors import InputError, SpecError
-from rankbench.losses import NDCG, PairwiseDisagreement, Precision
 from rankbench.losses.evaluate import evaluate
-from rankbench.methods.erm.composed import fit_composed
-from rankbench.methods.erm.erm import ERM
+from rankbench.losses.ndcg import NDCG, Precision
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.methods.erm import ERM
+from rankbench.methods.erm.fit import fit_composed
 from rankbench.plugin.manager import get
 
 OF_RATIOS = ("win-rate", "borda", "kemeny", "pagerank", "budgeted", "bradley-terry:ridge=0")
@@ -86,7 +87,7 @@ def test_what_needs_all_pairs_of_many_items_is_refused_before_it_is_made(monkeyp
     """A loss of edges, and aggregators with a matrix of pairs; what needs none is computed."""
     block = make_block([4200, 4], 9000)
     alpha = block.design.labels[None]
-    monkeypatch.setattr("rankbench.resources.free_memory", lambda: 10_000_000)
+    monkeypatch.setattr("rankbench.core.system.free_memory", lambda: 10_000_000)
     with pytest.raises(
         SpecError, match=r"preferences among the 4,200 items of a query takes 0\.3 GB .* 0\.0 GB are free"
     ):

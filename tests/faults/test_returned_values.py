@@ -12,10 +12,10 @@ import pytest
 from any_values import anything
 from hypothesis import HealthCheck, given, seed, settings
 
-from rankbench.counts.log_source import open_source
 from rankbench.errors import RankbenchError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.ranking.log_loading import load_log
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.ranking.load import load_log
+from rankbench.ranking.open import open_source
 from rankbench.ranking.rank import rank
 
 LOG = pl.DataFrame({"query_id": ["q"] * 3, "winner": ["a", "a", "b"], "loser": ["b", "c", "c"]})

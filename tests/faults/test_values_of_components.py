@@ -16,18 +16,15 @@ from small_blocks import make_block
 
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.errors import RankbenchError
-from rankbench.kinds.cell import BlockKey, CellResult
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.optimizer import Fit, Solver, StepOptimizer
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
-from rankbench.kinds.score_aggregator import ScoreAggregator
-from rankbench.kinds.selection_aggregator import SelectionAggregator
-from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.losses import NDCG
-from rankbench.methods.erm.erm import ERM
+from rankbench.interfaces.cell import BlockKey, CellResult
+from rankbench.interfaces.click_aggregator import SelectionAggregator
+from rankbench.interfaces.method import Block, Fit, Fitted, Method, Solver, StepOptimizer
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+from rankbench.interfaces.surrogate import Loss, ScoreSurrogate
+from rankbench.losses.ndcg import NDCG
+from rankbench.methods.erm import ERM
 from rankbench.protocols.judging import fit, judge, losses_of
 from rankbench.protocols.selection import Selection
 from rankbench.ranking.score_sample import rank_systems

@@ -14,8 +14,7 @@ import pytest
 from numba import types
 from numba.core.errors import TypingError
 
-from rankbench.kernels.declared import declared, load_declared
-from rankbench.kernels.function_lists import functions
+from rankbench.kernels.declared import declared, functions, load_declared
 from rankbench.kernels.signatures import PHI
 
 VECTOR = types.float64[::1]

@@ -7,11 +7,12 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.kernels.formulas import elementwise, looped
+from rankbench.kernels.declared import elementwise, looped
 from rankbench.kernels.signatures import GRADIENT
 from rankbench.plugin.component_description import has_compiled_form
-from rankbench.surrogates import PairwiseFormula, PhiFormula
-from rankbench.surrogates.kernels.order_preserving import value_and_gradient
+from rankbench.surrogates.kernels import order_preserving as value_and_gradient
+from rankbench.surrogates.pairwise import PairwiseFormula
+from rankbench.surrogates.phi import PhiFormula
 
 
 def huber(t):

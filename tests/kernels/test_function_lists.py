@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankbench.kernels.function_lists import functions, vectors
+from rankbench.kernels.declared import functions, vectors
 from rankbench.kernels.signatures import PHI, TARGET
 
 from numba import njit, types  # isort: skip
@@ -80,7 +80,7 @@ def test_new_functions_are_listed_without_compiling_anything(multiples) -> None:
 
 
 FRESH = """
-from rankbench.kernels.function_lists import functions, vectors
+from rankbench.kernels.declared import functions, vectors
 from rankbench.kernels.signatures import PHI, TARGET
 from numba import njit
 from numba.core import event
@@ -103,7 +103,7 @@ def test_a_new_process_finds_all_that_makes_a_list_in_the_cache(tmp_path: Path) 
     assert counts[0] > 0
     assert counts[1] == 0
     # Two signatures in one file could get each other's machine code, where two processes write them at once.
-    files = [path for path in tmp_path.rglob("*.nbi") if path.name.startswith("function_lists.")]
+    files = [path for path in tmp_path.rglob("*.nbi") if path.name.startswith("declared.")]
     assert len(files) == 2 * 3
     assert {len(list(path.parent.glob(f"{path.stem}.*.nbc"))) for path in files} == {1}
 

@@ -8,10 +8,17 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.discounts import DISCOUNTS, GAINS, discounts, gains
-from rankbench.kernels.gains import DISCOUNT_CODES, GAIN_CODES, TABLE, discount, gain_at, gain_params
-from rankbench.kernels.satisfaction import SATISFACTION_CODES, satisfied
-from rankbench.satisfaction import SATISFACTIONS, satisfaction
+from rankbench.core.gains import DISCOUNTS, GAINS, SATISFACTIONS, discounts, gains, satisfaction
+from rankbench.kernels.gains import (
+    DISCOUNT_CODES,
+    GAIN_CODES,
+    SATISFACTION_CODES,
+    TABLE,
+    discount,
+    gain_at,
+    gain_params,
+    satisfied,
+)
 
 GAIN = {"exp2": lambda s: 2.0**s - 1, "identity": lambda s: s, "exp": math.exp}
 DISCOUNT = {"log": lambda j: 1 / math.log(1 + j), "log2": lambda j: 1 / math.log2(1 + j), "reciprocal": lambda j: 1 / j}

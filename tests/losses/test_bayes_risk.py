@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from rankbench.data.simulators.btl import limit_scores, preference_matrix
 from rankbench.errors import InputError
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Block
-from rankbench.kinds.queries import Queries
-from rankbench.losses import ERR, NDCG, PairwiseDisagreement, Precision
-from rankbench.methods import Oracle
+from rankbench.interfaces.method import Block
+from rankbench.interfaces.queries import Queries
+from rankbench.interfaces.surrogate import Loss
+from rankbench.losses.err import ERR
+from rankbench.losses.ndcg import NDCG, Precision
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.methods.baselines import Oracle
 
 SCORED = [
     NDCG(),

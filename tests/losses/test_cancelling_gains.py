@@ -11,9 +11,9 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.losses import NDCG, Precision
 from rankbench.losses.evaluate import evaluate_all
-from rankbench.surrogates import Regression
+from rankbench.losses.ndcg import NDCG, Precision
+from rankbench.surrogates.regression import Regression
 
 LOSSES = [
     Precision(k=3), Precision(k=12), Precision(k=40),

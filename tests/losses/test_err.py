@@ -9,9 +9,9 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.losses import ERR, ERRFamily
-from rankbench.spec import parse
+from rankbench.losses.err import ERR, ERRFamily
 
 G = {
     "exp2": lambda s, top: min(max((2.0**s - 1) / 2.0**top, 0.0), 1.0),

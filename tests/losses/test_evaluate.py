@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 
 from rankbench.errors import InputError
-from rankbench.losses import ERR, NDCG, PairwiseDisagreement, Precision
+from rankbench.losses.err import ERR
 from rankbench.losses.evaluate import evaluate, evaluate_all
+from rankbench.losses.ndcg import NDCG, Precision
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 
 OFFSETS = np.array([0, 4, 5, 30, 130])
 

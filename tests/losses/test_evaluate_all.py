@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 from rankbench.errors import InputError
-from rankbench.kinds.loss import Loss
+from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import evaluate, evaluate_all
 from rankbench.plugin.manager import get
 

@@ -6,7 +6,7 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.losses import PairwiseDisagreement
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 
 
 def compiled(loss, alpha, adjacency):

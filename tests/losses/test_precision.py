@@ -4,7 +4,7 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.losses import Precision
+from rankbench.losses.ndcg import Precision
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30), st.integers(1, 12), st.integers(0, 2**32 - 1))

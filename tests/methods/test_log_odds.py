@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from rankbench.errors import InputError
-from rankbench.kinds.method import Block
-from rankbench.kinds.queries import Comparisons, Queries
-from rankbench.methods.log_odds import DisjointBatches, UStatistic
+from rankbench.interfaces.method import Block
+from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench.methods.baselines import DisjointBatches, UStatistic
 
 LAW = examples(50)
 pairs_of_votes = st.lists(st.lists(st.booleans(), max_size=8), min_size=1, max_size=4)

@@ -11,8 +11,8 @@ from sklearn.svm import LinearSVC
 
 import rankbench
 from rankbench.errors import SpecError
-from rankbench.kinds.method import Block
-from rankbench.kinds.queries import Comparisons, Queries
+from rankbench.interfaces.method import Block
+from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.methods.pair_risk import PairRisk
 
 

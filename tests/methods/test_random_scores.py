@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.kinds.method import Block
-from rankbench.kinds.queries import Comparisons, Queries
+from rankbench.interfaces.method import Block
+from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.methods.baselines import RandomScores
-from rankbench.spec import parse
 
 
 def queries(sizes) -> Queries:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankbench.kinds.queries import Comparisons
+from rankbench.interfaces.queries import Comparisons
 
 
 @pytest.fixture

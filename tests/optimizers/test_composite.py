@@ -4,10 +4,10 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.kinds.penalty import Penalty
-from rankbench.optimizers import Composite
-from rankbench.spec import parse
+from rankbench.interfaces.method import Penalty
+from rankbench.optimizers.composite import Composite
 
 SCHEDULES = [
     Composite(schedule="inverse-t", c=3.0, t0=5.0),

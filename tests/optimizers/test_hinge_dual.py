@@ -10,13 +10,13 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rankbench.optimizers.pair_differences as differences_module
-from rankbench import get
 from rankbench.errors import SpecError
-from rankbench.kinds.method import Method
+from rankbench.interfaces.method import Method
+from rankbench.optimizers import pairs as differences_module
 from rankbench.optimizers.hinge_dual import HingeDual, HingeRisk
-from rankbench.optimizers.pair_differences import PairDifferences
+from rankbench.optimizers.pairs import PairDifferences
 from rankbench.optimizers.problems import PairwiseProblem
+from rankbench.plugin.manager import get
 from rankbench.surrogates.pairwise import PairwiseHinge, PairwiseLogistic
 
 

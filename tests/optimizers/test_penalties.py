@@ -6,17 +6,16 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.kinds.method import Method
-from rankbench.kinds.penalty import Penalty
-from rankbench.kinds.queries import Comparisons
-from rankbench.methods.erm.erm import ERM
-from rankbench.optimizers import Composite, Proximal
-from rankbench.optimizers.penalized import PenalizedProblem
+from rankbench.interfaces.method import Method, Penalty
+from rankbench.interfaces.queries import Comparisons
+from rankbench.methods.erm import ERM
+from rankbench.optimizers.composite import Composite, Proximal
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
+from rankbench.optimizers.score_problem import PenalizedProblem
 from rankbench.plugin.manager import get
-from rankbench.spec import parse
-from rankbench.surrogates import PairwiseLogistic
+from rankbench.surrogates.pairwise import PairwiseLogistic
 
 PENALTIES = [
     Penalty(),

@@ -6,14 +6,13 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.component import Component
+from rankbench.core.component import Component
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.surrogate import PairwiseSurrogate
-from rankbench.optimizers.pair_counts import BlockPairs
-from rankbench.optimizers.pair_differences import PairDifferences
+from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.surrogate import PairwiseSurrogate
+from rankbench.optimizers.pairs import BlockPairs, PairDifferences
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
-from rankbench.surrogates import PairwiseLogistic, PairwiseSquared
+from rankbench.surrogates.pairwise import PairwiseLogistic, PairwiseSquared
 
 SURROGATE = PairwiseLogistic()
 

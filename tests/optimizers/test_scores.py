@@ -4,10 +4,13 @@ from minima import step_to_minimum
 from sklearn.linear_model import Ridge
 
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.optimizers import LBFGS, Newton
+from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.optimizers.newton import LBFGS, Newton
 from rankbench.optimizers.score_problem import ScoreProblem
-from rankbench.surrogates import CrossEntropy, LinearPower, ListNet, OrderPreserving, OrderPreservingERR, Regression
+from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
+from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingERR
+from rankbench.surrogates.pairwise import LinearPower
+from rankbench.surrogates.regression import Regression
 
 SURROGATES = [
     ListNet(),

@@ -3,10 +3,11 @@ import pytest
 from minima import step_to_minimum
 
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.kinds.queries import Comparisons
-from rankbench.optimizers import LBFGS, Exact, Newton, Proximal
+from rankbench.interfaces.queries import Comparisons
+from rankbench.optimizers.composite import Proximal
+from rankbench.optimizers.newton import LBFGS, Exact, Newton
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
-from rankbench.surrogates import PairwiseLogistic
+from rankbench.surrogates.pairwise import PairwiseLogistic
 
 SURROGATE = PairwiseLogistic()
 SOLVERS = [Newton(), Newton(reuse=0.0), LBFGS(), LBFGS(memory=3), Proximal()]

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import pytest
 
-from rankbench.kinds.model import Model
-from rankbench.plugin.hookspecs import hookimpl
+from rankbench.interfaces.method import Model
+from rankbench.plugin.registry import hookimpl
 
 
 @dataclass

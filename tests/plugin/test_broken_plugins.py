@@ -23,7 +23,7 @@ from amounts import part_of
 from forked import run_program
 
 from rankbench.plugin.loading import load
-from rankbench.testing import check_component
+from rankbench.testing.check import check_component
 
 FOLDER = Path(__file__).with_name("broken")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "plugins.md"

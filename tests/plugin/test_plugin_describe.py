@@ -9,14 +9,12 @@ from typing import Annotated, ClassVar, Literal
 import pytest
 from pydantic import Field
 
-from rankbench.component import Order
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Method
-from rankbench.kinds.model import Model
-from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
-from rankbench.losses import NDCG
-from rankbench.models.linear import LinearModel
+from rankbench.core.component import Order
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.method import Method, Model
+from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
+from rankbench.losses.ndcg import NDCG
+from rankbench.methods.models import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import (
     component_parameters,
@@ -25,7 +23,7 @@ from rankbench.plugin.component_description import (
     json_value,
 )
 from rankbench.plugin.loading import load
-from rankbench.plugin.resolve import reference
+from rankbench.plugin.manager import reference
 
 
 class Everything(Method):

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import rankbench
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.plugin import hookspecs
-from rankbench.plugin.kinds import KINDS, base_of, kind_of
+from rankbench.plugin import registry as hookspecs
 from rankbench.plugin.loading import load
-from rankbench.spec import parse
+from rankbench.plugin.registry import KINDS, base_of, kind_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -72,7 +72,7 @@ def test_the_example_of_the_page_is_a_plugin_that_works(entry):
 
 
 def test_the_entry_points_of_the_page_are_in_the_groups_that_are_read():
-    from rankbench.cli.verbs import GROUP
+    from rankbench.cli import GROUP
 
     groups = [group for block in blocks("toml") for group in tomllib.loads(block)["project"]["entry-points"]]
     assert groups == [hookspecs.GROUP, GROUP]
@@ -80,8 +80,8 @@ def test_the_entry_points_of_the_page_are_in_the_groups_that_are_read():
 
 def test_ours_enter_through_the_same_door():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    # Kinds of claims and figures come with the suites that use them.
-    kinds = {kind.plural for kind in KINDS.values()} - {"claims", "figures"}
+    # Kinds of claims and figures come with the suites that use them, models with the methods.
+    kinds = {kind.plural for kind in KINDS.values()} - {"claims", "figures", "models"}
     assert set(project["entry-points"][hookspecs.GROUP]) == kinds | {"suites"}
 
 

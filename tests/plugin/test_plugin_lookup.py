@@ -8,16 +8,15 @@ from typing import Annotated, ClassVar
 
 import pytest
 
-from rankbench.component import Component
+from rankbench.core.component import Component
+from rankbench.core.spec import Spec
 from rankbench.errors import PluginError, SpecError
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Fitted, Method
-from rankbench.kinds.model import Model
+from rankbench.interfaces.method import Fitted, Method, Model
+from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import KINDS, SUITE
 from rankbench.plugin.loading import Loader, load
-from rankbench.plugin.resolve import reference
-from rankbench.spec import Spec
+from rankbench.plugin.manager import reference
+from rankbench.plugin.registry import KINDS, SUITE
 
 
 class Special(Model):

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import pytest
 
-from rankbench.component import Component
+from rankbench.core.component import Component
 from rankbench.errors import PluginError
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.model import Model
-from rankbench.models.linear import LinearModel
-from rankbench.plugin.kinds import KINDS, base_of
+from rankbench.interfaces.method import Model
+from rankbench.interfaces.surrogate import Loss
+from rankbench.methods.models import LinearModel
 from rankbench.plugin.loading import load
+from rankbench.plugin.registry import KINDS, base_of
 
 
 def raising(error):
@@ -320,7 +320,7 @@ def test_requirements_decide_whether_a_plugin_is_for_this_rankbench(requires, ok
 
 
 def test_a_pre_release_of_rankbench_is_held_to_the_same_bounds():
-    from rankbench.plugin.requirements import unmet
+    from rankbench.plugin.loading import unmet
 
     class Fake:
         requires: ClassVar[list[str]] = ["rankbench>=0.1,<0.2"]

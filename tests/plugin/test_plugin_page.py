@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from rankbench.plugin.kinds import KINDS
-from rankbench.scaffold import PLUGIN_KINDS
-from rankbench.testing import check_component
-from rankbench.testing.catalog import all_checks
+from rankbench.plugin.registry import KINDS
+from rankbench.testing.check import all_checks, check_component
+from rankbench.testing.scaffold import PLUGIN_KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -85,8 +84,10 @@ def test_our_plugins_use_the_public_door_only(path):
 
 def test_a_private_import_would_be_noticed(tmp_path):
     path = tmp_path / "plugin.py"
-    path.write_text("from rankbench.runner.plan import make_plan\nimport rankbench.digest\nfrom rankbench import _x\n")
-    assert private(path) == ["rankbench.runner.plan", "rankbench.digest", "rankbench._x"]
+    path.write_text(
+        "from rankbench.runner.plan import make_plan\nimport rankbench.core.code_digest\nfrom rankbench import _x\n"
+    )
+    assert private(path) == ["rankbench.runner.plan", "rankbench.core.code_digest", "rankbench._x"]
     path.write_text("import rankbench\nfrom rankbench import testing\nfrom rankbench.errors import InputError\n")
     assert private(path) == []
 

@@ -9,11 +9,11 @@ from typing import ClassVar
 import pytest
 
 from rankbench.errors import SpecError
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.model import Model
-from rankbench.plugin.kinds import KINDS
+from rankbench.interfaces.method import Model
+from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.loading import load
 from rankbench.plugin.manager import plugins
+from rankbench.plugin.registry import KINDS
 
 
 @pytest.mark.parametrize("name", ["Upper", "under_score", "two words", "-x", "x-", "a--b", "3d", "", "inf", "true", 7])

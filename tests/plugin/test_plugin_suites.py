@@ -7,7 +7,7 @@ import pytest
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
 from rankbench.plugin.loading import load
-from rankbench.suites.suite_description import describe_suite
+from rankbench.suites.suite_files import describe_suite
 
 TEXT = """
 name = "own"

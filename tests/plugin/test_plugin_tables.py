@@ -17,10 +17,10 @@ import pytest
 from installed import Program
 
 import rankbench
-from rankbench.data.tables import recognize
-from rankbench.data.tables.items.kind import ItemTable
+from rankbench.data.tables import checks as recognize
+from rankbench.data.tables.items import ItemTable
 from rankbench.errors import PluginError
-from rankbench.kinds.table import TableKind
+from rankbench.interfaces.table import TableKind
 from rankbench.plugin.loading import load
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -32,9 +32,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rankbench.kinds.cell import CellResult
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import Prepared, pack
+from rankbench.interfaces.cell import CellResult
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import Prepared, pack
 
 # What `run --log` takes for such a file.
 Ratings.suite, Ratings.words = "own-ratings", "ratings"

@@ -12,7 +12,7 @@ LOOK_UPS = """
 from typing import Annotated, ClassVar, assert_type
 
 import rankbench
-from rankbench.kinds.selection_aggregator import ClickModel, SelectionAggregator
+from rankbench.interfaces.click_aggregator import ClickModel, SelectionAggregator
 from rankbench.plugin.manager import component_class
 
 assert_type(rankbench.get(rankbench.Aggregator, "borda"), rankbench.Aggregator)

@@ -2,10 +2,10 @@
 
 import competing
 
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.protocol import BlockTask
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.protocol import BlockTask
+from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import get
 
 

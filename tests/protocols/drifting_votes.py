@@ -7,13 +7,12 @@ import polars as pl
 from scipy.special import expit
 
 import rankbench
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey, CellResult
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.protocol import BlockTask, Prepared
-from rankbench.protocols.one_step_ahead import OneStepAhead
-from rankbench.spec import expand, parse
+from rankbench.core.spec import expand, parse
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey, CellResult
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.protocols.prequential import OneStepAhead
 
 __all__ = ["METRICS", "Drifting", "grid", "judged", "prepared"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from rankbench.kinds.dataset import Dataset
+from rankbench.interfaces.dataset import Dataset
 
 
 class Log(Dataset):

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 
 from rankbench import api
-from rankbench.aggregators import Borda, BradleyTerry, Davidson, PlackettLuce
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
+from rankbench.aggregators.rates import Borda
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.protocol import BlockTask, Protocol
-from rankbench.kinds.queries import Comparisons, Orders
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.protocol import BlockTask, Protocol
+from rankbench.interfaces.queries import Comparisons, Orders
 from rankbench.plugin import manager
-from rankbench.protocols.aggregation import AggregationTrial
-from rankbench.protocols.agreement import misordered, regret, rmse
+from rankbench.protocols.aggregation import AggregationTrial, misordered, regret, rmse
 
 METRICS = ("misordered", "regret", "rmse")
 

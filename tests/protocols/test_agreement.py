@@ -6,7 +6,7 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.protocols.agreement import directions, misordered, regret, rmse
+from rankbench.protocols.aggregation import directions, misordered, regret, rmse
 
 SMALL = st.integers(-3, 3).map(float)
 

@@ -12,19 +12,20 @@ from click_blocks import execute
 
 import rankbench
 from rankbench import api
-from rankbench.aggregators import Borda, Cascade, ClickModel, SelectionAggregator
+from rankbench.aggregators.clicks import Cascade
+from rankbench.aggregators.rates import Borda
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
-from rankbench.data.tables.selections.load import load_selections, take_selections
-from rankbench.data.tables.selections.several_clicks import reduce_clicks
-from rankbench.data.tables.validate import validate
+from rankbench.data.tables.checks import validate
+from rankbench.data.tables.impressions import reduce_clicks
+from rankbench.data.tables.selections import load_selections, take_selections
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.cell import cell_problem
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.guard import ContenderFailed
-from rankbench.kinds.queries import Selections
+from rankbench.interfaces.cell import ContenderFailed, cell_problem
+from rankbench.interfaces.click_aggregator import ClickModel, SelectionAggregator
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.queries import Selections
 from rankbench.plugin import manager
 from rankbench.protocols.click_prediction import METRIC, ClickPrediction, _held, _parts, click_log_loss
-from rankbench.reports.run_notices import Notice
+from rankbench.reports.headline import Notice
 
 DATASET = CascadeClicks(queries=6, items=8, shown=5, sessions=4000)
 

@@ -14,23 +14,23 @@ from drifting_votes import Drifting
 from own_logs import Log
 
 import rankbench
-from rankbench.component import Component
+from rankbench.core.component import Component
 from rankbench.errors import PluginError
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.metric import Fact, Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
-from rankbench.kinds.queries import Queries
-from rankbench.kinds.selection_aggregator import SelectionAggregator
-from rankbench.kinds.surrogate import Surrogate
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.click_aggregator import SelectionAggregator
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.interfaces.metric import Fact, Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
+from rankbench.interfaces.queries import Queries
+from rankbench.interfaces.surrogate import Surrogate
 from rankbench.plugin import manager
 from rankbench.protocols.table_1 import FOLDS, Table1
 
 
 @pytest.mark.parametrize("given", [{"regret": "minimize"}, ["regret"], (("regret", "minimize"),)])
 def test_metrics_that_are_no_values_are_refused_with_what_to_write(given: Any) -> None:
-    with pytest.raises(PluginError, match=r"write a tuple of rankbench\.kinds\.metric\.Metric"):
+    with pytest.raises(PluginError, match=r"write a tuple of rankbench\.interfaces\.metric\.Metric"):
 
         class Old(Protocol):
             metrics: ClassVar[Any] = given

@@ -11,13 +11,12 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.protocol import BlockTask, Protocol
-from rankbench.protocols.one_step_ahead import OneStepAhead
-from rankbench.protocols.own_log import OwnLog
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import BlockTask, Contender, Protocol
+from rankbench.protocols.cross_validation import OwnLog
+from rankbench.protocols.prequential import OneStepAhead
 
 
 @cache

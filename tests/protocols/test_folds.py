@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from votewise import rows_of
 
-from rankbench.counts.votes import Votes
 from rankbench.errors import SpecError
 from rankbench.protocols.folds import FOLDS, INNER, assigned_folds, chosen_grouping, cut_groups, grouping_of, sizes_of
+from rankbench.ranking.votes import Votes
 
 
 def votes(n: int = 300, judges: int | None = 20, times: bool = True, seed: int = 0) -> Votes:

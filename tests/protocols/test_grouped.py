@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.elo import Elo
 from rankbench.aggregators.rates import WinRate
-from rankbench.counts.votes import Votes, all_ones
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.plugin import manager
 from rankbench.protocols.folds import HeldOut, cut_groups, grouping_of, sizes_of
-from rankbench.protocols.grouped import compared_pairs, group_votes, pack_grouped, pack_pairs, unpack_grouped
 from rankbench.protocols.links import margin_disagreement
+from rankbench.protocols.log_votes import compared_pairs, group_votes, pack_grouped, pack_pairs, unpack_grouped
 from rankbench.protocols.trial import Trial, trial_losses
+from rankbench.ranking.votes import Votes, all_ones
 
 LOSSES = ("disagreement", "log-loss", "calibration", "three-outcome-loss")
 

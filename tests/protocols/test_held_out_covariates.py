@@ -14,20 +14,18 @@ from scipy.special import expit
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.cli import main
-from rankbench.counts.log_source import scan
-from rankbench.counts.votes import Votes, load_votes
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.kinds.column_readings import with_column
-from rankbench.kinds.controlled_aggregator import ControlledFit
-from rankbench.kinds.covariates import CovariateVotes
-from rankbench.kinds.protocol import Prepared
+from rankbench.interfaces.covariate_aggregator import ControlledFit, CovariateVotes
+from rankbench.interfaces.protocol import Prepared
+from rankbench.interfaces.table import with_column
+from rankbench.protocols.cross_validation import OwnLog
 from rankbench.protocols.folds import cut_groups
-from rankbench.protocols.grouped import compared_pairs, group_votes
 from rankbench.protocols.items import Items
 from rankbench.protocols.links import margin_disagreement
-from rankbench.protocols.log_votes import pack_votes, unpack_votes
-from rankbench.protocols.own_log import OwnLog
+from rankbench.protocols.log_votes import compared_pairs, group_votes, pack_votes, unpack_votes
 from rankbench.protocols.trial import Trial
+from rankbench.ranking.open import scan
+from rankbench.ranking.votes import Votes, load_votes
 
 CONTROL = "side, raw(log(length))"
 

@@ -12,14 +12,13 @@ from small_blocks import make_block
 
 import rankbench
 from rankbench.errors import PluginError
-from rankbench.kinds.cell import BlockKey, CellResult
-from rankbench.kinds.contender import sees_truth
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.protocol import BlockTask
-from rankbench.methods.erm.erm import ERM
+from rankbench.interfaces.cell import BlockKey, CellResult
+from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.interfaces.protocol import BlockTask, sees_truth
+from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
+from rankbench.plugin.foreign_code import disposable_block, is_ours, strangers
 from rankbench.plugin.registry import Origin
-from rankbench.protocols.isolation import disposable_block, is_ours, strangers
 
 
 def test_a_lent_block_is_a_copy_with_its_ties() -> None:
@@ -43,7 +42,7 @@ def test_ours_is_what_our_distribution_registered_whatever_a_class_says(monkeypa
         """Of a script."""
 
     assert strangers(Own()) == {__name__.partition(".")[0]}
-    for module in ("rankbench.methods.erm.erm", "rankbench.nowhere"):
+    for module in ("rankbench.methods.erm", "rankbench.nowhere"):
         lying = type("Lying", (ERM,), {"__module__": module})
         assert not is_ours(lying())
         registry = manager.plugins().registry

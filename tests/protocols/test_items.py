@@ -12,11 +12,11 @@ import pytest
 from amounts import part_of
 
 import rankbench
-from rankbench.counts.log_file import log_file
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import RANKING, BlockKey
-from rankbench.kinds.protocol import BlockTask
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import RANKING, BlockKey
+from rankbench.interfaces.protocol import BlockTask
 from rankbench.protocols.items import Items
+from rankbench.ranking.log_dataset import log_file
 
 KINDS_OF_VOTES = ("votes", "judges", "weights", "judges, weights and times", "times", "talkative judges, weights")
 METHODS = (

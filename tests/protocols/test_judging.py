@@ -12,12 +12,12 @@ from small_blocks import make_queries
 
 from rankbench.data.simulators.btl import preference_matrix
 from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.interfaces.cell import ContenderFailed, failed
+from rankbench.interfaces.method import Method
+from rankbench.interfaces.surrogate import Loss
 from rankbench.kernels.signatures import LOSS, Kernel
-from rankbench.kinds.guard import ContenderFailed, failed
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Method
-from rankbench.losses import NDCG
 from rankbench.losses.evaluate import evaluate
+from rankbench.losses.ndcg import NDCG
 from rankbench.plugin import manager
 from rankbench.protocols.judging import judge, losses_of
 

@@ -177,7 +177,7 @@ def test_the_tie_link_is_the_minimum(pairs: PairOutcomes) -> None:
 @given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.integers(0, 3)), min_size=1, max_size=40))
 @examples(100)
 def test_the_middle_is_the_median_of_the_votes(drawn: list[tuple[float, int]]) -> None:
-    from rankbench.protocols.kernels.links import middle
+    from rankbench.protocols.kernels import middle
 
     margins, numbers = np.array([d for d, _ in drawn]), np.array([float(k) for _, k in drawn])
     sizes = np.repeat(np.abs(margins), numbers.astype(int))
@@ -188,7 +188,7 @@ def test_the_middle_is_the_median_of_the_votes(drawn: list[tuple[float, int]]) -
 @pytest.mark.parametrize("x", [0.0, 0.3, 2.0, 8.0, 29.0, 31.0, 37.0, 60.0, 400.0])
 def test_tails_of_the_normal_distribution(x: float) -> None:
     """One vote against a margin of x: the loss, and its derivatives by differences of SciPy's."""
-    from rankbench.protocols.kernels.links import probit
+    from rankbench.protocols.kernels import probit
 
     out = np.zeros(3)
     probit(np.ones(1), np.zeros(1), np.ones(1), x, True, out)

@@ -13,11 +13,11 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from rankbench.errors import SpecError
-from rankbench.kinds.dataset import Dataset
-from rankbench.protocols import foresight
-from rankbench.protocols.foresight import foreseen, stretch_losses
+from rankbench.interfaces.dataset import Dataset
+from rankbench.protocols import forecast as foresight
+from rankbench.protocols.forecast import foreseen, stretch_losses
 from rankbench.protocols.log_votes import unpack_items
-from rankbench.protocols.one_step_ahead import OneStepAhead
+from rankbench.protocols.prequential import OneStepAhead
 from rankbench.protocols.steps import MOMENTS, Steps, unpack_steps
 
 

@@ -12,8 +12,8 @@ from own_logs import SUITE, Few, Log, suite
 
 import rankbench
 from rankbench import api
+from rankbench.protocols.cross_validation import OwnLog
 from rankbench.protocols.items import Items
-from rankbench.protocols.own_log import OwnLog
 
 
 def test_a_log_without_judges_or_times_is_folded_by_pair_and_says_so(tmp_path: Path) -> None:

@@ -12,15 +12,15 @@ import pytest
 from own_logs import Few, Log, suite
 
 from rankbench import api
-from rankbench.counts.votes import Votes
 from rankbench.errors import InputError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.protocol import BlockTask, Prepared
-from rankbench.protocols import own_log
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.protocol import BlockTask, Prepared
+from rankbench.protocols import cross_validation as own_log
+from rankbench.protocols.cross_validation import OwnLog
 from rankbench.protocols.items import Items
 from rankbench.protocols.log_votes import pack_votes, unpack_votes, votes_of
-from rankbench.protocols.own_log import OwnLog
+from rankbench.ranking.votes import Votes
 
 
 def test_no_votes(tmp_path: Path) -> None:

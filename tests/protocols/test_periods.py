@@ -14,17 +14,16 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import rankbench
-from rankbench.component import Component
+from rankbench.core.component import Component
+from rankbench.core.spec import expand, parse
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import RANKING, VOTES, BlockKey, CellResult
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import RANKING, VOTES, BlockKey, CellResult
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol
 from rankbench.plugin import manager
 from rankbench.protocols.left_advantage import LeftAdvantage
-from rankbench.protocols.period_leaders import PeriodLeaders
-from rankbench.spec import expand, parse
+from rankbench.protocols.periods import PeriodLeaders
 
 METRICS = (*RANKING, VOTES)
 

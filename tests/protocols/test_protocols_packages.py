@@ -9,7 +9,7 @@ import pytest
 import rankbench
 from rankbench.aggregators.elo import Elo
 from rankbench.aggregators.rates import WinRate
-from rankbench.digest import version
+from rankbench.core.code_digest import version
 from rankbench.errors import ContenderDiverged, SpecError
 
 SUITE = """

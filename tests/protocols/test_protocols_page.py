@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import rankbench
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.method import Method
-from rankbench.kinds.protocol import BlockTask
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.method import Method
+from rankbench.interfaces.protocol import BlockTask
 from rankbench.protocols import rankbench_register
 from rankbench.protocols.btl import BTL
 

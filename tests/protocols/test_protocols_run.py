@@ -17,14 +17,14 @@ from scipy import stats
 import rankbench
 from rankbench import api
 from rankbench.errors import SpecError
-from rankbench.kinds.cell import CellResult, Curve
-from rankbench.kinds.method import Method
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.cell import CellResult, Curve
+from rankbench.interfaces.method import Method
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Plugins, load
 from rankbench.plugin.registry import Origin, Registry
-from rankbench.reports.units_csv import UNIT_COLUMNS
+from rankbench.reports.standings import UNIT_COLUMNS
 from rankbench.runner import executors
 from rankbench.runner.blocks import run_block
 

@@ -8,20 +8,18 @@ import pytest
 from scipy.special import expit
 
 from rankbench import api
+from rankbench.certify.conditional_risks import consistency_in
+from rankbench.certify.populations import GRAPHS, draw_populations
 from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.interfaces.cell import BlockKey, cell_problem
+from rankbench.interfaces.protocol import BlockTask, Protocol
+from rankbench.interfaces.surrogate import Surrogate
 from rankbench.kernels.random import seed_state
-from rankbench.kinds.cell import BlockKey, cell_problem
-from rankbench.kinds.protocol import BlockTask, Protocol
-from rankbench.kinds.surrogate import Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import base_of
+from rankbench.plugin.registry import base_of
 from rankbench.protocols import theory
-from rankbench.protocols.repair import ROUNDING, Repair
-from rankbench.protocols.theory import Theory
-from rankbench.theory.consistency import consistency_in
-from rankbench.theory.noise_populations import draw_populations
-from rankbench.theory.settings import GRAPHS
+from rankbench.protocols.theory import ROUNDING, Repair, Theory
 
 
 def task(protocol, n, losses, **cells):
@@ -90,7 +88,7 @@ def test_repair_on_the_papers_populations(prepared):
 
 
 def test_repair_prefixes(prepared):
-    from rankbench.protocols.repair import _draw, _populations
+    from rankbench.protocols.theory import _draw, _populations
 
     populations = _populations(prepared)
     assert [len(p.votes) for p in populations] == [3, 3, 4, 4, 4, 4]
@@ -100,7 +98,7 @@ def test_repair_prefixes(prepared):
 
 
 def test_repair_labels_are_a_best_ranking(prepared):
-    from rankbench.protocols.repair import _populations, _queries
+    from rankbench.protocols.theory import _populations, _queries
 
     queries = _queries(prepared)
     for q, population in enumerate(_populations(prepared)):

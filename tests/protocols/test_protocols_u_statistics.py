@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from rankbench import api
+from rankbench.certify.kernels import draw_outcomes, normal, shuffle
 from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.method import Method
+from rankbench.interfaces.protocol import BlockTask
 from rankbench.kernels.random import seed_state
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.method import Method
-from rankbench.kinds.protocol import BlockTask
-from rankbench.methods.log_odds import LogOddsRegression
+from rankbench.methods.baselines import LogOddsRegression
 from rankbench.plugin import manager
 from rankbench.protocols.u_statistics import UStatistics
-from rankbench.theory.kernels.power_law import draw_outcomes, normal, shuffle
 
 METRICS = ("abs-bias", "deviation", "excess", "instability")
 

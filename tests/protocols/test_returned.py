@@ -11,20 +11,17 @@ import numpy as np
 import pytest
 from small_blocks import make_block
 
-from rankbench.aggregators import BradleyTerry
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.core.text import returned_numbers, trouble_with
 from rankbench.errors import PluginError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Fitted, Method
-from rankbench.kinds.model import Model
-from rankbench.kinds.optimizer import Fit, Solver, StepOptimizer
-from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.selection_aggregator import SelectionAggregator
-from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
-from rankbench.methods.erm.erm import ERM
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.click_aggregator import SelectionAggregator
+from rankbench.interfaces.method import Fit, Fitted, Method, Model, Solver, StepOptimizer
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
+from rankbench.methods.erm import ERM
 from rankbench.protocols.judging import fit, judge, losses_of
-from rankbench.returned import returned_numbers, trouble_with
 
 BAD = {
     "complex": (lambda a: a + 1j, "complex numbers"),

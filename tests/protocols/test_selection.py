@@ -5,16 +5,18 @@ import numpy as np
 import pytest
 from click_blocks import execute
 
-from rankbench.aggregators import Borda, Cascade, LimitScores
+from rankbench.aggregators.clicks import Cascade
+from rankbench.aggregators.rates import Borda, LimitScores
+from rankbench.core.runtime import draw_entropy
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey, cell_problem
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.protocol import BlockTask
-from rankbench.losses import ERR, NDCG
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey, cell_problem
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import BlockTask
+from rankbench.losses.err import ERR
+from rankbench.losses.ndcg import NDCG
 from rankbench.plugin import manager
 from rankbench.protocols.selection import Selection
-from rankbench.seeds import draw_entropy
 
 DATASET = CascadeClicks(queries=12, items=8, shown=5)
 LOSSES = ("err", "ndcg", "pairwise-disagreement")

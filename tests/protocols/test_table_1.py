@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import rankbench
-from rankbench.component import build
-from rankbench.data.movielens.ratings import Ratings
+from rankbench.core.component import build
+from rankbench.core.spec import parse
+from rankbench.data.movielens.features import Ratings
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.method import Fitted, Method
-from rankbench.kinds.protocol import BlockTask
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.method import Fitted, Method
+from rankbench.interfaces.protocol import BlockTask
 from rankbench.protocols.table_1 import Table1
-from rankbench.spec import parse
-from rankbench.stats.corrected_t import widening
+from rankbench.stats.bootstrap import widening
 from rankbench.suites.suite_files import load_suite
 
 SMALL = "movielens-like:users=80,movies=120,ratings=4000,seed=3"

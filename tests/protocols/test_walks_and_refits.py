@@ -11,13 +11,13 @@ from drifting_votes import Drifting, prepared
 from scipy.special import expit
 
 import rankbench
-from rankbench.component import Property
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.sequential_aggregator import SequentialAggregator
+from rankbench.core.component import Property
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.protocols import steps as steps_module
-from rankbench.protocols.foresight import walked
+from rankbench.protocols.forecast import walked
 from rankbench.protocols.log_votes import unpack_items
 from rankbench.protocols.steps import MOMENTS, unpack_steps
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr, ndtr
 
-from rankbench.counts.votes import Votes
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.protocols.folds import Cut
+from rankbench.ranking.votes import Votes
 
 FOLDS, INNER = 5, 3
 LINKS = ("logistic", "probit")

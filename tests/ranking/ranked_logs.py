@@ -6,12 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from rankbench.counts.clusters import count_clusters
-from rankbench.counts.votes import Votes
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
-from rankbench.ranking.rank import rank
-from rankbench.ranking.ranking import ItemRanking
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.rank import ItemRanking, rank
+from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
+from rankbench.ranking.votes import Votes
 
 
 def log_of(votes: Votes, aggregator: Aggregator, by_judge: bool) -> RankedLog:

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.aggregators import BradleyTerry
-from rankbench.counts.log_source import open_source
+from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.errors import InputError, SpecError
-from rankbench.ranking.log_loading import load_log
+from rankbench.ranking.load import load_log
+from rankbench.ranking.open import open_source
 
 choix = pytest.importorskip("choix")
 

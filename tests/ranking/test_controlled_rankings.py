@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import rankbench
 from rankbench.errors import InputError, SpecError
-from rankbench.ranking.point_scales import point_scale_of, rescaled
+from rankbench.ranking.rankings_across import point_scale_of, rescaled
 
 SCORES = np.array([0.9, 0.3, 0.0, -0.3, -0.9])
 

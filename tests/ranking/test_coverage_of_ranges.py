@@ -11,12 +11,13 @@ import pytest
 from amounts import part_of, trials
 
 import rankbench
-from rankbench.aggregators import BradleyTerry, WinRate
-from rankbench.counts.clusters import count_clusters
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.ranking.certainty import item_rank_ranges
-from rankbench.ranking.logs import CountedVotes
-from rankbench.ranking.ranking import normal_deviations
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.rates import WinRate
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.rank import normal_deviations
+from rankbench.ranking.ranked_log import CountedVotes
+from rankbench.ranking.sampling_units import item_rank_ranges
 
 M = 8
 

@@ -10,15 +10,15 @@ from amounts import trials
 from numpy.typing import NDArray
 from scipy import stats
 
-from rankbench.aggregators import BradleyTerry, Davidson
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.davidson import fit_davidson
-from rankbench.counts.clusters import count_clusters
-from rankbench.counts.count import count_pairs
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
-from rankbench.ranking.certainty import score_intervals
-from rankbench.ranking.logs import CountedVotes
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.ranked_log import CountedVotes
+from rankbench.ranking.sampling_units import score_intervals
 
 LOGS = 2000
 

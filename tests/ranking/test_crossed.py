@@ -16,19 +16,20 @@ from scipy.linalg import sqrtm
 from scipy.special import expit
 
 import rankbench
-from rankbench import resources
-from rankbench.aggregators import BradleyTerry, Davidson, WinRate
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood.firth import pseudo_votes
-from rankbench.counts.log_file import log_file
+from rankbench.aggregators.rates import WinRate
+from rankbench.core import system as resources
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import RANKING, BlockKey
-from rankbench.kinds.protocol import BlockTask
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import RANKING, BlockKey
+from rankbench.interfaces.protocol import BlockTask
 from rankbench.protocols.items import Items
-from rankbench.ranking import crossed
-from rankbench.ranking.certainty import score_intervals
-from rankbench.ranking.crossed import CrossedVotes, crossed_votes
+from rankbench.ranking import two_way as crossed
+from rankbench.ranking.log_dataset import log_file
 from rankbench.ranking.rank import rank
+from rankbench.ranking.sampling_units import score_intervals
+from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 
 M = 5
 
@@ -115,7 +116,7 @@ def test_what_is_not_positive_is_clipped_and_said() -> None:
 def test_crossed_resamples_are_products_of_draws() -> None:
     frame = log(4, 200, 10, 14, ties=0.1)
     loaded = crossed_votes(frame.lazy())
-    from rankbench.kinds.crossed_resamples import crossed_resamples
+    from rankbench.interfaces.resamples import crossed_resamples
 
     drawn = crossed_resamples(loaded.counts, (loaded.judge, loaded.query), loaded.cell, loaded.weight, 30, 7)
     for r, counts in enumerate(drawn):

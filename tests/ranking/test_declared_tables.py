@@ -11,20 +11,19 @@ import polars as pl
 import pytest
 
 from rankbench.aggregators.rates import Borda
-from rankbench.counts import log_source
-from rankbench.counts.log_source import LogSource, open_source
 from rankbench.data.readers.parquet import ParquetReader
-from rankbench.data.tables.comparisons.check import ComparisonsCheck
-from rankbench.data.tables.comparisons.kind import ComparisonTable
-from rankbench.data.tables.comparisons.schema import comparisons_schema
-from rankbench.data.tables.orders.kind import OrderTable
-from rankbench.kinds.reader import Reader
-from rankbench.kinds.table import TableKind
-from rankbench.kinds.table_check import RawTable, TableCheck
+from rankbench.data.tables.comparisons import ComparisonsCheck, ComparisonTable
+from rankbench.data.tables.orders import OrderTable
+from rankbench.data.tables.schemas import comparisons_schema
+from rankbench.interfaces.dataset import Reader
+from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import RawTable, TableCheck
 from rankbench.protocols import log_votes
+from rankbench.ranking import open as log_source
 from rankbench.ranking.lists import Ballots
-from rankbench.ranking.log_loading import load_log
-from rankbench.ranking.logs import CountedVotes
+from rankbench.ranking.load import load_log
+from rankbench.ranking.open import LogSource, open_source
+from rankbench.ranking.ranked_log import CountedVotes
 
 
 class Duels(TableKind):

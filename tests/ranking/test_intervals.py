@@ -7,14 +7,17 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.aggregators import BradleyTerry, Davidson, Elo
-from rankbench.counts import count, parts, scan, stream
-from rankbench.counts.log_source import LogSource, open_source
-from rankbench.counts.scan import count_frame
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
+from rankbench.aggregators.elo import Elo
 from rankbench.errors import InputError, SpecError
-from rankbench.ranking import intervals as kinds
-from rankbench.ranking.intervals import LogFacts, by_judge, chosen_intervals
-from rankbench.ranking.log_loading import counted_votes, load_log
+from rankbench.ranking import count, stream
+from rankbench.ranking import count_log as scan
+from rankbench.ranking import partial_counts as parts
+from rankbench.ranking import rank as kinds
+from rankbench.ranking.count_log import count_frame
+from rankbench.ranking.load import counted_votes, load_log
+from rankbench.ranking.open import LogSource, open_source
+from rankbench.ranking.rank import LogFacts, by_judge, chosen_intervals
 
 
 def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:

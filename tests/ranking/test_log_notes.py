@@ -7,11 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.counts.count import count_pairs
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.scales import Scales
-from rankbench.ranking.logs import CountedVotes
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.pair_counts import PairCounts, Scales
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.ranked_log import CountedVotes
 
 
 class OneScale(Aggregator):

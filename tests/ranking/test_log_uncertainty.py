@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 from scipy.linalg import sqrtm
 from scipy.special import expit
 
-from rankbench.aggregators import BradleyTerry
-from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry, refitted
 from rankbench.aggregators.likelihood.covariance import covariance, sandwich
-from rankbench.aggregators.likelihood.refits import refitted
-from rankbench.counts.clusters import count_clusters
-from rankbench.counts.count import count_pairs
-from rankbench.counts.scan import count_log, count_log_clusters
 from rankbench.errors import InputError
+from rankbench.interfaces.resamples import resamples_of
 from rankbench.kernels.random import below
-from rankbench.kinds.resamples import resamples_of
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.count_log import count_log, count_log_clusters
+from rankbench.ranking.partial_counts import count_clusters
 
 M, N, JUDGES = 6, 900, 40
 
@@ -168,7 +167,7 @@ def test_resamples_without_a_maximum_have_no_scores() -> None:
 
 
 def test_resamples_without_a_maximum_have_no_scores_where_outcomes_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankbench.kinds.resamples._MOST_DRAWN", 0)
+    monkeypatch.setattr("rankbench.interfaces.resamples._MOST_DRAWN", 0)
     # The last item won once: in a third of the resamples and more it never does.
     counts = count_pairs([0] * 50 + [1] * 40 + [0] * 40 + [2], [1] * 50 + [0] * 40 + [2] * 40 + [0])
     plain, ridged = BradleyTerry(ridge=0), BradleyTerry(ridge=1)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from amounts import is_full
 
-from rankbench.aggregators import MeanRank, MeanScore
+from rankbench.aggregators.rates import MeanRank, MeanScore
 from rankbench.ranking.score_sample import rank_systems
 
 TABLES = 2000

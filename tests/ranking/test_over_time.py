@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from rankbench.cli import main
 from rankbench.errors import SpecError
-from rankbench.ranking.averaged_history import even_lattice, model_chances
+from rankbench.ranking.history_average import even_lattice, model_chances
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 
 FEW = "dynamic-bradley-terry:drift=[0.01,0.03,0.1,0.3],variance=[0.5,1,2]"

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import rankbench
-from rankbench.aggregators import BradleyTerry
+from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.errors import InputError, SpecError
 from rankbench.ranking.categories import category_votes, estimated_categories
-from rankbench.ranking.exchanged_categories import category_test
+from rankbench.ranking.expected_votes import category_test
 from rankbench.ranking.pooled import categories_matter, pooled_rankings
 
 FIRTH = BradleyTerry(penalty="firth")

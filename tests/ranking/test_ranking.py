@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ranked_logs import log_of, rank_items
 
-from rankbench.aggregators import BradleyTerry, Davidson, Elo, Kemeny, WinRate
-from rankbench.counts.units import effective, units_of_counts, units_of_votes
-from rankbench.counts.votes import Votes
+from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
+from rankbench.aggregators.elo import Elo
+from rankbench.aggregators.rates import Kemeny, WinRate
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.scales import connected_components
-from rankbench.kinds.scores import LARGEST_SCORE
+from rankbench.interfaces.aggregator import LARGEST_SCORE, Aggregator
+from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.plugin.manager import component_class, names
 from rankbench.ranking.aggregate import aggregate
-from rankbench.ranking.logs import CountedVotes
 from rankbench.ranking.rank import rank
+from rankbench.ranking.ranked_log import CountedVotes
+from rankbench.ranking.sampling_units import effective, units_of_counts, units_of_votes
+from rankbench.ranking.votes import Votes
 
 
 def log(winners, losers, m, judges=None, ties=None, weights=None) -> Votes:
@@ -270,8 +270,8 @@ def test_one_large_judge_among_small_ones_counts_for_few() -> None:
 
 
 def test_units_of_sums_are_those_of_votes() -> None:
-    from rankbench.counts.clusters import count_clusters
-    from rankbench.counts.count import count_pairs
+    from rankbench.ranking.count import count_pairs
+    from rankbench.ranking.partial_counts import count_clusters
 
     votes = drawn(np.zeros(5), 200, np.random.default_rng(2), judges=7)
     direct = units_of_votes(votes, votes.judges)

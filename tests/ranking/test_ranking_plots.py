@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import rankbench
 from rankbench.cli import main
-from rankbench.drawing.picture import picture_bytes
+from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import SpecError
 
 VOTES = "winner,loser\n" + "a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 9

@@ -13,10 +13,10 @@ import pytest
 from polars.io.plugins import register_io_source
 
 import rankbench
-from rankbench.counts.codes import CategoryCodes, Codes, FixedCodes, IntegerCodes
-from rankbench.counts.stream import FirstVotes, LogStream
-from rankbench.describe import findings
 from rankbench.ranking import aggregate as engine
+from rankbench.ranking import suspicions as findings
+from rankbench.ranking.item_encoding import CategoryCodes, Codes, FixedCodes, IntegerCodes
+from rankbench.ranking.stream import FirstVotes, LogStream
 
 N = 3000
 

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.kinds.covariates import CovariateVotes
+from rankbench.interfaces.covariate_aggregator import CovariateVotes
 
 VOTES, EFFECT = 20_000, 0.25
 

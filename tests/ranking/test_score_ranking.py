@@ -13,11 +13,11 @@ from amounts import trials
 from scipy import stats
 
 import rankbench
-from rankbench.aggregators import BordaCount, MeanRank, MeanScore
+from rankbench.aggregators.rates import BordaCount, MeanRank, MeanScore
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.score_aggregator import ScoreAggregator
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.ranking.score_sample import SystemRanking, rank_systems
-from rankbench.stats.ranks import rank_ranges_of_signs, significance_tiers, top_shares
+from rankbench.stats.contrasts import rank_ranges_of_signs, significance_tiers, top_shares
 
 MTEB = """\
 Model,AmazonCounterfactual,ArXivClustering,STS12,Banking77

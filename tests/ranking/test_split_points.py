@@ -11,22 +11,21 @@ import pytest
 from scipy.stats import t as student
 
 import rankbench
-from rankbench.aggregators import BradleyTerry
-from rankbench.counts.count import count_pairs
-from rankbench.counts.log_source import open_source
-from rankbench.counts.units import spread_of_points, units_of_votes
-from rankbench.counts.votes import load_votes
+from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.data.convert import convert
-from rankbench.describe.controls_offered import offered_controls
-from rankbench.describe.describe import describe
 from rankbench.errors import InputError, SpecError
 from rankbench.protocols.folds import sizes_of
-from rankbench.protocols.grouped import compared_pairs, group_votes
+from rankbench.protocols.log_votes import compared_pairs, group_votes
 from rankbench.protocols.steps import cut_steps
 from rankbench.ranking.categories import category_votes
-from rankbench.ranking.log_loading import counted_votes
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.describe import describe, offered_controls
+from rankbench.ranking.load import counted_votes
+from rankbench.ranking.open import open_source
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.pooled import pooled_rankings
+from rankbench.ranking.sampling_units import spread_of_points, units_of_votes
+from rankbench.ranking.votes import load_votes
 
 LEVEL = pl.DataFrame({"left": ["x"] * 100, "right": ["y"] * 100, "preference": [0.6, 0.8] * 50})
 """The left has 70 of 100 points; the standard deviation of a vote's is .1."""

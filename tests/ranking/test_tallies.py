@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.queries import Comparisons, Orders, Selections
-from rankbench.ranking.tallies import tallies_of_counts, tallies_of_orders, tallies_of_selections
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.queries import Comparisons, Orders, Selections
+from rankbench.ranking.ranked_log import tallies_of_counts, tallies_of_orders, tallies_of_selections
 
 M = 4
 VOTES = st.lists(

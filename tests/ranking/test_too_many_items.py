@@ -12,13 +12,13 @@ from amounts import part_of
 from ranked_logs import rank_items
 
 import rankbench
-from rankbench.counts.log_file import log_file
-from rankbench.counts.votes import Votes, load_votes
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.plugin import manager
 from rankbench.protocols.items import Items
-from rankbench.ranking import certainty
+from rankbench.ranking import sampling_units as certainty
+from rankbench.ranking.log_dataset import log_file
+from rankbench.ranking.votes import Votes, load_votes
 
 M = 12_000
 DENSE = (

@@ -12,8 +12,8 @@ import pytest
 from installed import Program
 
 from rankbench.errors import SpecError
-from rankbench.scaffold import write_plugin
 from rankbench.suites.suite_files import load_suite
+from rankbench.testing.scaffold import write_plugin
 
 SUITE = """
 name = "brought"

@@ -11,8 +11,8 @@ import pytest
 import synthetic
 from synthetic import Contender, Plan
 
-from rankbench.reports.claim_answers import Answer, answers
-from rankbench.reports.sample import Sampler
+from rankbench.reports.claims import Answer, answers
+from rankbench.reports.experiment_data import Sampler
 from rankbench.store.journal import Journal
 
 QUERIES = {"design": 60, "heldout": 50}

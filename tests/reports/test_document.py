@@ -8,11 +8,21 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from rankbench.reports.document.csvfile import csv_of
-from rankbench.reports.document.markdown import markdown_of
-from rankbench.reports.document.terminal import terminal_of
-from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Heading, Image, Node, Paragraph, Quote
-from rankbench.text import code, markdown
+from rankbench.core.text import code, markdown
+from rankbench.reports.document import (
+    Bullets,
+    Column,
+    Details,
+    Grid,
+    Heading,
+    Image,
+    Node,
+    Paragraph,
+    Quote,
+    csv_of,
+    markdown_of,
+    terminal_of,
+)
 
 GRID = Grid.from_rows(
     [Column("a"), Column("b", "right"), Column("c", "center")], [("x", "1", "[0, 2]"), ("y", "2", "—")]

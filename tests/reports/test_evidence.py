@@ -7,7 +7,7 @@ from typing import Any
 
 import synthetic
 
-from rankbench.reports.report import frames, report
+from rankbench.reports.render import frames, report
 
 LATE = "written knowing earlier results"
 

@@ -14,18 +14,18 @@ from matplotlib.figure import Figure as Canvas
 from synthetic import Contender, Plan
 
 from rankbench.drawing.canvas import _logarithmic
-from rankbench.drawing.style import COLORS
-from rankbench.kinds.figure import Cast
+from rankbench.drawing.looks import COLORS, assign_looks
+from rankbench.interfaces.figure import Cast
 from rankbench.plugin import manager
-from rankbench.plugin.suite_kinds import figure_kind
+from rankbench.plugin.manager import figure_kind
 from rankbench.reports.analysis import Analysis, analyze
-from rankbench.reports.cases import ALPHA, case_of, together_level
-from rankbench.reports.curve_steps import in_windows
-from rankbench.reports.figures import assign_looks, series
-from rankbench.reports.history import Series
-from rankbench.reports.view import View
+from rankbench.reports.claims import in_windows
+from rankbench.reports.figures import View
+from rankbench.reports.recommendation_facts import ALPHA, case_of, together_level
 from rankbench.store.journal import Journal
 from rankbench.suites.suite_files import read_suite
+from rankbench.tracking import history as series
+from rankbench.tracking.history import Series
 
 SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks")
 

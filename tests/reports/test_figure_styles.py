@@ -17,13 +17,22 @@ from amounts import part_of
 from matplotlib.figure import Figure as Canvas
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from rankbench.drawing.cast import groups
-from rankbench.drawing.letters import MissingLettersWarning, missing_letters_told
-from rankbench.drawing.picture import picture_bytes
-from rankbench.drawing.style import COLORS, GRAYS, gray, look, styled
-from rankbench.kinds.figure import Cast
-from rankbench.reports.figures import assign_looks, casts_of, draw, draw_figures, drawings_of
-from rankbench.reports.sample import Sampler
+from rankbench.drawing.canvas import picture_bytes
+from rankbench.drawing.looks import (
+    COLORS,
+    GRAYS,
+    MissingLettersWarning,
+    assign_looks,
+    gray,
+    groups,
+    look,
+    missing_letters_told,
+    styled,
+)
+from rankbench.interfaces.figure import Cast
+from rankbench.reports import figures as draw
+from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.figures import casts_of, draw_figures, drawings_of
 from rankbench.store.journal import Journal
 
 Style: TypeAlias = tuple[str, str, tuple[Any, ...]]

@@ -16,22 +16,19 @@ import pytest
 import synthetic
 from matplotlib.figure import Figure as Canvas
 
-from rankbench.drawing.canvas import canvas_of
-from rankbench.drawing.scale import LogAxis
-from rankbench.drawing.style import styled
+from rankbench.drawing.canvas import LogAxis, canvas_of
+from rankbench.drawing.looks import assign_looks, styled
 from rankbench.errors import SpecError
-from rankbench.kinds.figure import matches, metric_words
-from rankbench.kinds.suite import Experiment, Figure, Panel
+from rankbench.interfaces.figure import matches, metric_words
+from rankbench.interfaces.suite import Experiment, Figure, Panel
 from rankbench.plugin import manager
-from rankbench.plugin.suite_kinds import check_tables, figure_kind
-from rankbench.reports.figures import assign_looks, casts_of, draw_figures, drawings_of
-from rankbench.reports.figures.subtitle import subtitle
-from rankbench.reports.sample import Sampler
-from rankbench.reports.view import View
+from rankbench.plugin.manager import check_tables, figure_kind
+from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.figures import View, casts_of, draw_figures, drawings_of, subtitle
 from rankbench.store.journal import Journal
-from rankbench.suites.figures import curves
-from rankbench.suites.figures.curves import Curves
-from rankbench.suites.figures.lines import line_names, parameter_lines, parameter_value
+from rankbench.suites import curves
+from rankbench.suites.curves import Curves
+from rankbench.suites.risk import line_names, parameter_lines, parameter_value
 from rankbench.suites.suite_files import read_suite
 
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from synthetic import Contender, Plan
 
 from rankbench.reports.headline import MOST_SHOWN, Headline
-from rankbench.reports.report import Report, report
-from rankbench.reports.summary import run_summary
+from rankbench.reports.render import Report, report
+from rankbench.reports.results import run_summary
 
 
 def ended(folder: Path, contenders: list[Contender], **extra: object) -> Report:

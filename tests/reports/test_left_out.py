@@ -8,11 +8,11 @@ from typing import Any
 
 import synthetic
 
-from rankbench.kinds.figure import Cast
+from rankbench.interfaces.figure import Cast
+from rankbench.reports.experiment_data import Sampler
 from rankbench.reports.figures import casts_of
-from rankbench.reports.report import report
-from rankbench.reports.run_notices import Notice
-from rankbench.reports.sample import Sampler
+from rankbench.reports.headline import Notice
+from rankbench.reports.render import report
 from rankbench.store.journal import Journal
 
 ADVICE = "the package 'lightgbm' is not installed; pip install 'rankbench-peers[lightgbm]'"

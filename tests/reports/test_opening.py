@@ -13,18 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import Contender, Plan
 
+from rankbench.core.text import place_range_text
 from rankbench.plugin import manager
 from rankbench.reports.analysis import analyze
-from rankbench.reports.document.page_contents import contents, heading_anchors
-from rankbench.reports.document.tree import Details, Heading
-from rankbench.reports.evidence import _interval
-from rankbench.reports.leaders import Leaders, Runner, leaders_of, said_of_leaders
-from rankbench.reports.opening import headline_section
-from rankbench.reports.report import frames, report
+from rankbench.reports.claims_section import _interval
+from rankbench.reports.document import Details, Heading
+from rankbench.reports.leaderboard import contents, heading_anchors
+from rankbench.reports.leaderboard_intro import Leaders, Runner, headline_section, leaders_of, said_of_leaders
+from rankbench.reports.render import frames, report
 from rankbench.reports.standings import Standing, oracle_mark
 from rankbench.store.journal import Journal
 from rankbench.suites.suite_files import read_suite
-from rankbench.text import place_range_text
 
 
 def runner(label: str, mean: float, low: int, high: int) -> Runner:

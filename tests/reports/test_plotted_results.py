@@ -9,9 +9,9 @@ import synthetic
 from matplotlib.figure import Figure
 
 import rankbench
-from rankbench.api import Results
-from rankbench.drawing.picture import picture_bytes
+from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import SpecError
+from rankbench.reports.results import Results
 
 
 @pytest.fixture(scope="module")

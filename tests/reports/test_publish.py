@@ -14,15 +14,13 @@ import pytest
 import synthetic
 
 from rankbench.errors import RankbenchError, StoreError
-from rankbench.kinds.figure import Dot, Drawing, Level, Line, Plot
-from rankbench.reports import publish as publishing
-from rankbench.reports.compare.two_results import compare_results
-from rankbench.reports.figures.data import FIGURE_COLUMNS, figure_csv
-from rankbench.reports.pages import pages_of
-from rankbench.reports.report import frames, report
+from rankbench.interfaces.figure import Dot, Drawing, Level, Line, Plot
+from rankbench.reports import render as publishing
+from rankbench.reports.figures import FIGURE_COLUMNS, figure_csv
+from rankbench.reports.render import frames, pages_of, report
 from rankbench.store.journal import Journal
-from rankbench.store.published import PublishedRows, published_rows, sha256
-from rankbench.store.published_files import read_digests
+from rankbench.store.published import PublishedRows, published_rows, read_digests, sha256
+from rankbench.tracking.compare import compare_results
 
 FACTS = '{"suite": "paper"}\n'
 DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"

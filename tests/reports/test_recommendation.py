@@ -9,11 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankbench.reports.cases import Case
-from rankbench.reports.contender_differences import Differences
-from rankbench.reports.evaluations import Evaluation
 from rankbench.reports.recommendation import recommend
-from rankbench.reports.standings import Standing
+from rankbench.reports.recommendation_facts import Case, Evaluation
+from rankbench.reports.standings import Differences, Standing
 
 LN2 = math.log(2)
 COIN = {"disagreement": 0.5, "log-loss": LN2}

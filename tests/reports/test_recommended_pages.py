@@ -12,11 +12,11 @@ import pytest
 import synthetic
 from synthetic import Contender, Plan
 
-from rankbench.reports import cases
+from rankbench.reports import recommendation_facts as cases
 from rankbench.reports.analysis import analyze
-from rankbench.reports.cases import _without_intervals
-from rankbench.reports.document.markdown import markdown_of
+from rankbench.reports.document import markdown_of
 from rankbench.reports.recommendation import Recommendation, recommendations, recommended
+from rankbench.reports.recommendation_facts import _without_intervals
 from rankbench.store.journal import Journal
 
 

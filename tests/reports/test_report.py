@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from rich.console import Console
 from synthetic import Contender, Plan
 
+from rankbench.core.text import code, csv_cell, interval_text, markdown, natural, number, one_line
 from rankbench.errors import StoreError
 from rankbench.protocols.btl import BTL
-from rankbench.reports.document.markdown import markdown_of
-from rankbench.reports.leaderboard_csv import COLUMNS
-from rankbench.reports.opening import question_and_data
-from rankbench.reports.partial import partial
-from rankbench.reports.report import frames, report
-from rankbench.reports.sources import Group
-from rankbench.reports.summary import run_summary
+from rankbench.reports.document import markdown_of
+from rankbench.reports.footnotes import Group
+from rankbench.reports.headline import partial
+from rankbench.reports.leaderboard_intro import question_and_data
+from rankbench.reports.render import frames, report
+from rankbench.reports.results import run_summary
+from rankbench.reports.standings import COLUMNS
 from rankbench.store.records import SourceRecord
-from rankbench.text import code, csv_cell, interval_text, markdown, natural, number, one_line
 
 DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import rankbench
-from rankbench.kinds.metric import BUDGET, COLUMN_FACTS, RIDGE
-from rankbench.kinds.protocol import Protocol
+from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, RIDGE
+from rankbench.interfaces.protocol import Protocol
 from rankbench.plugin import manager
 
 SOURCES = sorted((Path(rankbench.__file__).parent / "reports").rglob("*.py"))

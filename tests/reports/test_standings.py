@@ -13,7 +13,7 @@ from scipy import stats
 from synthetic import Contender, Plan
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import Split
+from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.standings import Standing, best_first
 from rankbench.store.journal import Journal

@@ -9,9 +9,9 @@ import polars as pl
 import synthetic
 from rich.console import Console
 
-from rankbench.reports.document.tree import Grid
-from rankbench.reports.report import frames
-from rankbench.reports.summary import claims_of_a_run, run_summary
+from rankbench.reports.document import Grid
+from rankbench.reports.render import frames
+from rankbench.reports.results import claims_of_a_run, run_summary
 
 
 def shown(claims: list[tuple[str, str, str]], origin: str = "beforehand") -> str:

@@ -16,15 +16,13 @@ import pytest
 import synthetic
 
 from rankbench.errors import InputError, RankbenchError, StoreError
-from rankbench.reports.compare.speed_changes import read_job
-from rankbench.reports.compare.two_results import compare_results
-from rankbench.reports.history import read_history
-from rankbench.reports.report import report
+from rankbench.reports.render import report
 from rankbench.reports.verify import verify_files
-from rankbench.store.file import FILE, VERSION
-from rankbench.store.open import open_results
-from rankbench.store.published import MANIFEST, OLDEST, SCHEMA, PublishedRows, sha256
-from rankbench.store.published_files import DIGESTS
+from rankbench.store.journal import FILE, VERSION
+from rankbench.store.published import DIGESTS, MANIFEST, OLDEST, SCHEMA, PublishedRows, open_results, sha256
+from rankbench.tracking.compare import compare_results
+from rankbench.tracking.history import read_history
+from rankbench.tracking.speed_changes import read_job
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,7 @@ from rankbench.errors import RankbenchError, StoreError
 from rankbench.protocols.links import margin_disagreement
 from rankbench.reports.rerun import rerun
 from rankbench.reports.verify import verify_files
-from rankbench.store.published import MANIFEST, PublishedRows, sha256
-from rankbench.store.published_files import Digests, read_digests
+from rankbench.store.published import MANIFEST, Digests, PublishedRows, read_digests, sha256
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from rankbench.errors import InputError, PluginError
-from rankbench.kinds import guard
-from rankbench.kinds.cell import BlockKey, CellResult, Curve
-from rankbench.kinds.guard import guarded
-from rankbench.kinds.method import Method
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.interfaces import cell as guard
+from rankbench.interfaces.cell import BlockKey, CellResult, Curve, guarded
+from rankbench.interfaces.method import Method
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
 from rankbench.runner.blocks import run_block
 from rankbench.runner.prepare import _by
 

@@ -13,7 +13,7 @@ import pytest
 
 import rankbench
 from rankbench.errors import ExecutorError, SpecError
-from rankbench.runner import cluster as runner_cluster
+from rankbench.runner import executors as runner_cluster
 
 if TYPE_CHECKING:
     from dask_cluster import Cluster
@@ -75,7 +75,7 @@ def test_a_block_that_takes_too_long_is_a_row_that_says_so(cluster: Cluster, sui
 
 def test_nothing_stays_behind_on_the_workers(cluster: Cluster) -> None:
     def left() -> list[str]:
-        from rankbench.runner.cluster import _files
+        from rankbench.runner.executors import _files
 
         return list(_files)
 
@@ -85,18 +85,18 @@ def test_nothing_stays_behind_on_the_workers(cluster: Cluster) -> None:
 def test_workers_with_other_code_are_refused(
     cluster: Cluster, suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import rankbench.dask
+    import rankbench.core.system
 
-    monkeypatch.setattr(rankbench.dask, "code_digest", lambda: "other")
+    monkeypatch.setattr(rankbench.core.system, "code_digest", lambda: "other")
     with pytest.raises(ExecutorError, match="other code"):
         rankbench.run(suite, out=tmp_path / "out", executor="dask", address=cluster.address)
 
 
 LOSES = """
 import os, signal, sys, time
-import rankbench.dask
-rankbench.dask.PATIENCE = 3  # so long it looks for a scheduler that is gone
-client = rankbench.dask.connected_client(sys.argv[1])
+import rankbench.core.system
+rankbench.core.system.PATIENCE = 3  # so long it looks for a scheduler that is gone
+client = rankbench.core.system.connected_client(sys.argv[1])
 os.killpg(int(sys.argv[2]), signal.SIGKILL)
 until = time.monotonic() + 60
 while client.status != "closed" and time.monotonic() < until:
@@ -136,12 +136,12 @@ def test_a_scheduler_that_dies_while_a_result_is_on_its_way(name: str) -> None:
 
 def test_nobody_answers(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Known before anything is compiled or written for the workers."""
-    import rankbench.dask
-    import rankbench.runner.cluster
+    import rankbench.core.system
+    import rankbench.runner.executors
 
-    monkeypatch.setattr(rankbench.dask, "PATIENCE", 1)
+    monkeypatch.setattr(rankbench.core.system, "PATIENCE", 1)
     for name in ("warm_up_all", "write_shared"):
-        monkeypatch.setattr(rankbench.runner.cluster, name, lambda *args: pytest.fail("too early"))
+        monkeypatch.setattr(rankbench.runner.executors, name, lambda *args: pytest.fail("too early"))
     with pytest.raises(ExecutorError, match="no Dask scheduler answers"):
         rankbench.run(suite, out=tmp_path / "out", executor="dask", address="tcp://127.0.0.1:9")
     with pytest.raises(SpecError, match="go together"):

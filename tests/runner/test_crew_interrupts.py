@@ -17,7 +17,7 @@ PROGRAM = """
 import os, select, signal, threading, time
 from multiprocessing import util
 from pathlib import Path
-from rankbench.runner import crew
+from rankbench.runner import worker_pool
 
 plain = util.spawnv_passfds
 taken, written = os.pipe()
@@ -36,7 +36,7 @@ if __name__ == "__main__":
     util.spawnv_passfds = interrupted
     threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
     try:
-        crew._Worker(Path("nowhere"))
+        worker_pool._Worker(Path("nowhere"))
         print("went on")
     except KeyboardInterrupt:
         print("interrupted")

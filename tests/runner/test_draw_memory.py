@@ -13,15 +13,15 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads peaks of 
 PROGRAM = """
 import json, sys
 protocol, dataset, contender, n, losses = json.loads(sys.argv[1])
-from rankbench.runtime import settle_runtime
+from rankbench.core.runtime import settle_runtime
 settle_runtime()
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Method
-from rankbench.kinds.protocol import BlockTask, Protocol
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.protocol import Contender
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.surrogate import Loss
+from rankbench.interfaces.method import Method
+from rankbench.interfaces.protocol import BlockTask, Protocol
 from rankbench.plugin import manager
 from rankbench.runner.blocks import run_block
 

@@ -8,8 +8,9 @@ import numba
 import numpy as np
 
 import rankbench
-from rankbench import digest, runtime
-from rankbench.runner.environment import environment
+from rankbench.core import code_digest as digest
+from rankbench.core import runtime
+from rankbench.runner.machine import environment
 
 
 def test_versions_are_those_of_what_is_imported(monkeypatch):

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 
 from rankbench import api
 from rankbench.cli import main
-from rankbench.protocols import ownership
+from rankbench.core.text import duration_text
+from rankbench.plugin import foreign_code as ownership
 from rankbench.runner.blocks import run_block
-from rankbench.runner.estimate import estimated_seconds, untried_cells
-from rankbench.text import duration_text
+from rankbench.runner.machine import estimated_seconds, untried_cells
 
 
 @pytest.mark.parametrize(

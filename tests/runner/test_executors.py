@@ -185,12 +185,13 @@ def test_a_contender_that_hangs_is_a_row_and_the_others_are_the_same(
 def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     import competing
 
-    from rankbench.kinds.cell import BlockKey
-    from rankbench.kinds.method import Method
-    from rankbench.kinds.protocol import BlockTask
-    from rankbench.losses import ERR, NDCG
+    from rankbench.interfaces.cell import BlockKey
+    from rankbench.interfaces.method import Method
+    from rankbench.interfaces.protocol import BlockTask
+    from rankbench.losses.err import ERR
+    from rankbench.losses.ndcg import NDCG
     from rankbench.protocols.btl import BTL
-    from rankbench.runner import processes
+    from rankbench.runner import worker_pool as processes
 
     inside = {"erm:k=1": {"a"}, "erm:k=2": {"b"}, "erm:k=3": {"a"}, "err": {"c"}}
     monkeypatch.setattr(processes, "strangers", lambda it: inside.get(str(it), set()))

@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 from sessions import wait_until
 
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.protocol import BlockTask
-from rankbench.runner import executors, processes, progress
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.protocol import BlockTask, Contender
+from rankbench.runner import executors, progress
+from rankbench.runner import worker_pool as processes
 from rankbench.runner.progress import ConsoleProgress, Heartbeat
 
 

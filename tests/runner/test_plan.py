@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from rankbench import api
 from rankbench.errors import SpecError
-from rankbench.kinds.suite import ContenderEntry
-from rankbench.plugin.resolve import contenders
-from rankbench.runner.record import suite_record
+from rankbench.interfaces.suite import ContenderEntry
+from rankbench.plugin.manager import contenders
+from rankbench.runner.run import suite_record
 from rankbench.store.records import SuiteRecord
 
 ORACLES = """

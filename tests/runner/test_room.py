@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rankbench
-from rankbench import resources
+from rankbench.core import system as resources
 from rankbench.errors import InputError, PluginError, SpecError
 from rankbench.protocols.btl import BTL
 

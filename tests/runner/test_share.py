@@ -17,13 +17,12 @@ import pytest
 import rankbench
 from rankbench import api
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, pack
-from rankbench.runner.prepare import protocol_of
-from rankbench.runner.processes import place_tasks
-from rankbench.runner.share import open_shared, shared, spec_of
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared, pack
+from rankbench.runner.prepare import open_shared, protocol_of, shared, spec_of
+from rankbench.runner.worker_pool import place_tasks
 
 
 def test_what_sources_share_is_written_once() -> None:
@@ -64,6 +63,7 @@ def test_the_copy_of_a_worker_is_whole() -> None:
         metrics=(Metric("regret", low=0, chance=0.5, words={1.0: "one"}),),
         pool=70,
         fixed=np.int64(4),
+        unused=("three clicks",),
     )
     plain = Prepared(made.protocol, None, "", {})
     with shared([made]) as file:
@@ -133,7 +133,7 @@ def test_a_population_that_is_an_object_is_asked_in_one_process_whatever_the_wor
 
 
 def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankbench.runner import processes
+    from rankbench.runner import worker_pool as processes
 
     own = OwnClicks(queries=4, items=6, shown=5)
     protocol = protocol_of("selection")

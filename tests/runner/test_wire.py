@@ -8,11 +8,11 @@ import competing
 import numpy as np
 import pytest
 
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Method
-from rankbench.kinds.protocol import BlockTask
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult, Curve
+from rankbench.interfaces.method import Method
+from rankbench.interfaces.protocol import BlockTask
+from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import get
 from rankbench.runner.wire import asked, result_from_bytes, result_to_bytes, task_from_json, task_to_json
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankbench.stats.change_points import FEWEST_RUNS, ChangePoint, change_points
+from rankbench.tracking.change_points import FEWEST_RUNS, ChangePoint, change_points
 
 TIMES = [60, pytest.param(2000, marks=pytest.mark.long)]
 """Simulated series."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from amounts import trials
 
-from rankbench.stats.change_points import change_points
+from rankbench.tracking.change_points import change_points
 
 RUNS = 200
 TIMES = [trials(24), pytest.param(200, marks=pytest.mark.long)]

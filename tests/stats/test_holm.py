@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.stats.holm import holm
+from rankbench.stats.multiple_tests import holm
 
 
 def test_holm_by_hand() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankbench.stats.bootstrap import Crossed, crossed
-from rankbench.stats.columns import AllPairs
+from rankbench.stats.bootstrap import LAGS, Crossed, crossed, order_widening, widened_for_order
+from rankbench.stats.contrast_columns import AllPairs
 from rankbench.stats.contrasts import studentized_contrasts
-from rankbench.stats.in_order import LAGS, order_widening, widened_for_order
 
 ARMS, UNITS, TABLES = 6, 25, 150
 

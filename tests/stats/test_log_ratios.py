@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from rankbench.stats.log_ratios import hodges_lehmann, launch_log_ratios, median_interval
+from rankbench.tracking.turns import hodges_lehmann, launch_log_ratios, median_interval
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(1, 7)), elements=st.floats(-5, 5)))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankbench.stats.looks import FIRST_LOOK, declared_looks, share_of_look
+from rankbench.tracking.turns import FIRST_LOOK, declared_looks, share_of_look
 
 
 @given(st.integers(1, 5000))

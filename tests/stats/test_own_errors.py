@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankbench.stats import own_errors as module
+from rankbench.stats import simultaneous as module
 from rankbench.stats.bootstrap import counts
-from rankbench.stats.own_errors import OwnErrors, allowing_for_resamples
-from rankbench.stats.step_down import FIRST, SECOND
+from rankbench.stats.multiple_tests import FIRST, SECOND
+from rankbench.stats.simultaneous import OwnErrors, allowing_for_resamples
 
 
 def naive(means: np.ndarray, seed: int, replicates: int) -> np.ndarray:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankbench.stats import columns as module
+from rankbench.stats import contrast_columns as module
 from rankbench.stats.bootstrap import Crossed, crossed
-from rankbench.stats.columns import AllPairs, ContrastMatrix, DenseColumns, OneArm
-from rankbench.stats.contrasts import contrasts, pairs
-from rankbench.stats.ranks import contender_rank_ranges
+from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, DenseColumns, OneArm
+from rankbench.stats.contrasts import contender_rank_ranges, contrasts, pairs
 
 
 def sample_of(arms: int, seed: int, draws: int = 6, queries: int = 40) -> Crossed:

@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 from scipy import stats
 from test_stats_bootstrap import effects
 
-from rankbench.stats.bootstrap import crossed
-from rankbench.stats.contrasts import contrasts, contrasts_over_draws, pairs
-from rankbench.stats.corrected_t import widened_for_overlap, widening
-from rankbench.stats.critical import VarianceSources
-from rankbench.stats.draw_intervals import mean_intervals
-from rankbench.stats.equivalence import equivalent, not_equivalent
-from rankbench.stats.ranks import contender_rank_ranges
+from rankbench.stats.bootstrap import crossed, widened_for_overlap, widening
+from rankbench.stats.contrast_columns import VarianceSources
+from rankbench.stats.contrasts import (
+    contender_rank_ranges,
+    contrasts,
+    contrasts_over_draws,
+    mean_intervals,
+    pairs,
+    pitman_morgan,
+    sd_ratios,
+)
+from rankbench.stats.multiple_tests import equivalent, not_equivalent
 from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
-from rankbench.stats.spread import pitman_morgan, sd_ratios
 
 DIFFERENCE = np.array([[1.0], [-1.0]])
 SEEDS = trials(200)

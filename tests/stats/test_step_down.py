@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankbench.stats import columns as module
-from rankbench.stats.columns import AllPairs
-from rankbench.stats.step_down import FIRST, SECOND, told_apart
+from rankbench.stats import contrast_columns as module
+from rankbench.stats.contrast_columns import AllPairs
+from rankbench.stats.multiple_tests import FIRST, SECOND, told_apart
 
 ALPHA = 0.05
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag, null_space
 from scipy.stats import multivariate_normal
 
-from rankbench.stats.variance_component import CategoryEstimates, Shrinkage
+from rankbench.stats.random_effects import CategoryEstimates, Shrinkage
 
 M = 5
 SHARES = [{0: 1.0}, {1: 1.0}, {2: 1.0}, {0: 0.3, 3: 0.7}, {1: 0.5, 2: 0.5}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import synthetic
 
-from rankbench.kinds.cell import BlockKey, CellResult
+from rankbench.interfaces.cell import BlockKey, CellResult
 from rankbench.store.records import Member
 from rankbench.store.store import Store
 

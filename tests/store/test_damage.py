@@ -24,12 +24,11 @@ import synthetic
 from amounts import trials
 
 import rankbench
+from rankbench.core.system import FACTS, damaged_facts, write_facts
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import BlockResult
-from rankbench.reports.report import report
-from rankbench.store.file import FILE, TABLES
-from rankbench.store.files import FACTS, damaged_facts, write_facts
-from rankbench.store.journal import Journal
+from rankbench.interfaces.cell import BlockResult
+from rankbench.reports.render import report
+from rankbench.store.journal import FILE, TABLES, Journal
 from rankbench.store.store import LOCK, Store
 
 PAGE = 4096

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankbench import system
+from rankbench.core import system
+from rankbench.core import system as files
+from rankbench.core.system import replace_file, write_facts
 from rankbench.errors import StoreError
 from rankbench.runner.plan import Planned
-from rankbench.runner.record import run_facts
-from rankbench.store import files
-from rankbench.store.files import replace_file, write_facts
+from rankbench.runner.run import run_facts
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from test_damage import FOREIGN, NAMED, contents
 
 from rankbench.errors import StoreError
-from rankbench.reports.report import report
-from rankbench.store.file import FILE, TABLES
+from rankbench.reports.render import report
+from rankbench.store.journal import FILE, TABLES
 
 
 @pytest.fixture(scope="module")

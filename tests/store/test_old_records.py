@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankbench.kinds.metric import BUDGET, COLUMN_FACTS, RIDGE
+from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, RIDGE
 from rankbench.store.records import SourceRecord
 
 OLD: dict[str, Any] = {

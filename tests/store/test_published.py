@@ -15,8 +15,7 @@ from synthetic import Contender
 
 from rankbench.errors import StoreError
 from rankbench.store.journal import Journal
-from rankbench.store.open import open_results
-from rankbench.store.published import MANIFEST, PublishedRows, published_rows, rows_apart, sha256
+from rankbench.store.published import MANIFEST, PublishedRows, open_results, published_rows, rows_apart, sha256
 
 
 def made(folder: Path) -> Path:

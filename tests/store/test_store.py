@@ -10,7 +10,7 @@ import pytest
 from small_journals import KEY, QUERIES, begin, done, member
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import BlockResult, CellResult, Curve, cell_problem
+from rankbench.interfaces.cell import BlockResult, CellResult, Curve, cell_problem
 from rankbench.store.journal import Journal
 from rankbench.store.store import Store
 

@@ -17,9 +17,8 @@ from amounts import part_of
 from small_journals import KEY, begin, done, member
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import BlockResult, CellResult, Curve
-from rankbench.store.file import FILE
-from rankbench.store.journal import Journal
+from rankbench.interfaces.cell import BlockResult, CellResult, Curve
+from rankbench.store.journal import FILE, Journal
 from rankbench.store.store import LOCK, Store
 
 
@@ -194,7 +193,7 @@ WRITER = """
 import sys
 sys.path[:0] = {tests!r}
 import test_store as t
-from rankbench.kinds.cell import BlockKey, BlockResult
+from rankbench.interfaces.cell import BlockKey, BlockResult
 from rankbench.store.store import LOCK, Store
 with Store.open({folder!r}) as store:
     t.begin(store, *[t.member(f"{{i}}-{{j}}", f"{{i}}-{{j}}") for i in range(5000) for j in range(3)])

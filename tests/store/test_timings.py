@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from rankbench.errors import StoreError
-from rankbench.store.timings import TURNS, TimedCell, TimingFacts, Timings, has_timings, read_timings, write_timings
+from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, has_timings, read_timings, write_timings
 
 CELLS = [TimedCell("e", "a", 10), TimedCell("e", "a", 20), TimedCell("f", "näme|x", 10)]
 

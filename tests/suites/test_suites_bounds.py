@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rankbench import api
+from rankbench.core.text import check_keys
 from rankbench.errors import InputError, SpecError
 from rankbench.suites.suite_files import load_suite
-from rankbench.text import check_keys
 
 TOP = 'name = "own"\ntitle = "Own"\n'
 EXPERIMENT = """

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import rankbench
-from rankbench.discounts import discounts, exact_discounts, exact_gains, gains
-from rankbench.kinds.exact import ConvexPhi, ExactSurrogate
-from rankbench.satisfaction import exact_satisfaction, satisfaction
+from rankbench.core.gains import discounts, exact_discounts, exact_gains, exact_satisfaction, gains, satisfaction
+from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate
 
 PAIRS = [
     f"pairwise-{phi}{parameters}"

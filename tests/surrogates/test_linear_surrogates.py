@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.losses import PairwiseDisagreement
-from rankbench.spec import parse
-from rankbench.surrogates import Linear, LinearPower
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.surrogates.pairwise import Linear, LinearPower
 
 KINDS = [Linear(), Linear(nu=0.3), LinearPower(power=4), LinearPower(power=3, nu=2), LinearPower(power=1.5)]
 R = {"linear": lambda s: lambda a: a**2 / 2, "linear-power": lambda s: lambda a: abs(a) ** s.power / s.power}

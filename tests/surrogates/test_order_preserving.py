@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.losses import NDCG
-from rankbench.spec import parse
-from rankbench.surrogates import CrossEntropy, ListNet, OrderPreserving, OrderPreservingERR, Regression
+from rankbench.losses.ndcg import NDCG
+from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
+from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingERR
+from rankbench.surrogates.regression import Regression
 
 PHI = {
     "logistic": lambda t: math.log(1 + math.exp(-t)),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankbench.surrogates.order_preserving import OrderPreserving
-from rankbench.surrogates.order_preserving_as_printed import OrderPreservingAsPrinted
+from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingAsPrinted
 
 
 @pytest.mark.parametrize("phi", ["logistic", "exponential", "squared-hinge"])

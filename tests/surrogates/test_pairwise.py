@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import minimize
 
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.spec import parse
-from rankbench.surrogates import (
+from rankbench.surrogates.pairwise import (
     PairwiseExponential,
     PairwiseHinge,
     PairwiseLogistic,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.surrogates import PairwiseLogistic
+from rankbench.surrogates.pairwise import PairwiseLogistic
 
 SURROGATE = PairwiseLogistic()
 margins = st.floats(-700, 700)

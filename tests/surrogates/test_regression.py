@@ -7,9 +7,9 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.spec import parse
-from rankbench.surrogates import Regression
+from rankbench.surrogates.regression import Regression
 
 VARIANTS = [
     Regression(gain=gain, discount=discount, cutoff=cutoff)

@@ -6,16 +6,11 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.surrogates import (
-    CrossEntropy,
-    Linear,
-    LinearPower,
-    ListNet,
-    OrderPreserving,
-    OrderPreservingERR,
-    Regression,
-)
+from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
+from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingERR
+from rankbench.surrogates.pairwise import Linear, LinearPower
+from rankbench.surrogates.regression import Regression
 
 ALL = [
     Regression(),

@@ -6,8 +6,8 @@ import pytest
 from amounts import part_of
 
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import KINDS, SUITE, base_of
-from rankbench.testing import check_component
+from rankbench.plugin.registry import KINDS, SUITE, base_of
+from rankbench.testing.check import check_component
 
 VARIANTS = {
     "aggregator": [

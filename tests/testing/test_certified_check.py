@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import rankbench
-from rankbench.testing.catalog import registered_check
-from rankbench.testing.run_checks import run_check
-from rankbench.testing.subjects import subject_of
+from rankbench.testing.check import registered_check, run_check, subject_of
 
 
 class Wavy(rankbench.PairwiseSurrogate):

@@ -7,13 +7,21 @@ import pytest
 
 import rankbench
 from rankbench.errors import SpecError
-from rankbench.testing import CheckResult, check_component, checks_for, parametrize_with_checks, summary
-from rankbench.testing.catalog import Check, all_checks
-from rankbench.testing.check_results import CheckFailed
-from rankbench.testing.kernelcalls import Guarded
-from rankbench.testing.run_checks import run_check, unexecuted
+from rankbench.testing.check import (
+    Check,
+    CheckFailed,
+    CheckResult,
+    all_checks,
+    check_component,
+    checks_for,
+    parametrize_with_checks,
+    run_check,
+    subject_of,
+    summary,
+    unexecuted,
+)
+from rankbench.testing.checks.compiled import Guarded
 from rankbench.testing.state import State
-from rankbench.testing.subjects import subject_of
 
 
 class Sound(rankbench.Model):

@@ -10,9 +10,9 @@ import pytest
 from forked import run_program
 
 import rankbench
-from rankbench.kinds.model import Model
-from rankbench.plugin.resolve import reference
-from rankbench.testing import check_component, checks_for, parametrize_with_checks
+from rankbench.interfaces.method import Model
+from rankbench.plugin.manager import reference
+from rankbench.testing.check import check_component, checks_for, parametrize_with_checks
 
 REASON = "the package 'a-package-that-is-nowhere' is not installed"
 

@@ -6,7 +6,7 @@ import pytest
 
 from rankbench import api
 from rankbench.errors import SpecError
-from rankbench.testing import check_component
+from rankbench.testing.check import check_component
 
 SUITE = """
 name = "some-suite"

@@ -13,10 +13,9 @@ from click.testing import CliRunner
 
 from rankbench.cli import main
 from rankbench.errors import InputError, SpecError
-from rankbench.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_plugin
 from rankbench.testing import wheel as wheels
-from rankbench.testing.installation import Installation
-from rankbench.testing.wheel import check_wheel
+from rankbench.testing.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_plugin
+from rankbench.testing.wheel import Installation, check_wheel
 
 pytest.importorskip("hatchling", reason="the build backend is part of requirements/dev.txt")
 

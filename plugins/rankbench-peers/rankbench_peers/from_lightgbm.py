@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 import rankbench
-from rankbench.component import Property
+from rankbench.core.component import Property
 from rankbench.errors import InputError
 from rankbench_peers.packages import package
 

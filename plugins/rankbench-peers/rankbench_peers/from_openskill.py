@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 import rankbench
-from rankbench.component import Property
+from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged
 from rankbench_peers.packages import package
 from rankbench_peers.votes import one_by_one

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 import rankbench
-from rankbench.component import Property
+from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged
 from rankbench_peers.differences import Differences, differences, one_by_one
 from rankbench_peers.packages import package

@@ -10,7 +10,7 @@ from scipy.stats import norm, spearmanr
 
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.kinds.score_history import TimedCounts
+from rankbench.interfaces.sequential_aggregator import TimedCounts
 from rankbench_peers.from_glicko2 import POINTS, Glicko2Package
 from rankbench_peers.from_kickscore import Kickscore
 from rankbench_peers.from_openskill import Openskill

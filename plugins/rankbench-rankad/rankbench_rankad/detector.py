@@ -17,8 +17,8 @@ from rankbench_rankad.margins import Floats
 from rankbench_rankad.pvalues import conformal_p_values, flagged, p_values
 
 if TYPE_CHECKING:
-    from rankbench.kinds.method import Block, Fitted
-    from rankbench.kinds.queries import Queries
+    from rankbench.interfaces.method import Block, Fitted
+    from rankbench.interfaces.queries import Queries
 
 __all__ = ["Detection", "Detector", "Learned", "Trained"]
 
@@ -179,7 +179,7 @@ class Detector(rankbench.Method):
 
     def fit(self, block: Block) -> Fitted:
         """Learn from the features of a block's items, whatever the judgments say: dense items first."""
-        from rankbench.kinds.method import Fitted
+        from rankbench.interfaces.method import Fitted
 
         trained = self.train(block.design.x.astype(np.float64), block.generator(self))
 

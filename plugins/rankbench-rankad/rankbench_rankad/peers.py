@@ -13,7 +13,7 @@ from rankbench_rankad.margins import Floats
 from rankbench_rankad.neighbors import leave_one_out, mean_distance
 
 if TYPE_CHECKING:
-    from rankbench.component import Property
+    from rankbench.core.component import Property
 
 __all__ = ["IsolationForest", "KnnDistance", "LocalOutlierFactor", "OneClassSvm"]
 

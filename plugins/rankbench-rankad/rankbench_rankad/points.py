@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError, nearest
-from rankbench.kinds.reader import existing
+from rankbench.interfaces.dataset import existing
 from rankbench_rankad.margins import Floats
 
 if TYPE_CHECKING:

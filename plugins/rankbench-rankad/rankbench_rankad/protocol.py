@@ -11,11 +11,9 @@ from pydantic import Field
 
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.kinds.cell import CellResult, Curve, Direction, Split
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.guard import failed, guarded
-from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.cell import CellResult, Curve, Direction, Split, failed, guarded
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.items import from_items
 from rankbench_rankad.margins import Floats

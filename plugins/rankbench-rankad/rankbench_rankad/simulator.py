@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 import rankbench
-from rankbench.kinds.dataset import simulator_fingerprint
+from rankbench.interfaces.dataset import simulator_fingerprint
 from rankbench_rankad.items import to_items
 from rankbench_rankad.margins import Floats
 

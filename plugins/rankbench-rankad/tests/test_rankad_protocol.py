@@ -7,9 +7,8 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.kinds.cell import BlockKey, cell_problem
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.protocol import BlockTask
+from rankbench.interfaces.cell import BlockKey, cell_problem
+from rankbench.interfaces.protocol import BlockTask, Contender
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.protocol import Anomaly
 from rankbench_rankad.roc import PER_MILLE, auc, detected_at

@@ -10,11 +10,16 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.covariate_products import CELLS, INDEX, READ, TABLE, VALUES, product_of_row
-from rankbench.aggregators.kernels.covariate_votes import outcome_chances
+from rankbench.aggregators.kernels.covariate_votes import (
+    CELLS,
+    INDEX,
+    READ,
+    TABLE,
+    VALUES,
+    outcome_chances,
+    product_of_row,
+)
 from rankbench.kernels.declared import declared
-
-__all__ = ["add_information", "add_slopes"]
 
 _ROWS = types.Array(types.int64, 1, "C", readonly=True)
 

@@ -8,11 +8,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.judgment_runs import run_starts
+from rankbench.aggregators.kernels.elo import run_starts
 from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE, WALK
-
-__all__ = ["dynamic_bradley_terry", "dynamic_bradley_terry_times"]
 
 MEAN, SEEN, COVARIANCE = range(3)
 FARTHEST = 2.0

@@ -13,10 +13,8 @@ from numba import types
 from numpy.typing import NDArray
 
 from rankbench.kernels.declared import declared
-from rankbench.kernels.laplacian import join, sum_pairs
+from rankbench.kernels.pairs import join, sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
-
-__all__ = ["kemeny"]
 
 _SQUARE = types.float64[:, ::1]
 _VECTOR = types.float64[::1]

@@ -21,10 +21,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-import rankbench.kernels.signatures  # noqa: F401  numba reads the cache folder when it is first imported
 from rankbench.kernels.declared import declared
-
-__all__ = ["plackett_luce"]
 
 _INDEX = types.int32[::1]
 _ROWS = types.int64[::1]
@@ -196,7 +193,7 @@ def plackett_luce(
     Parameters
     ----------
     starts, items, places, weights : ndarray
-        Ballots as in `rankbench.kinds.queries.Orders`, those of one query.
+        Ballots as in `rankbench.interfaces.queries.Orders`, those of one query.
     ranked : ndarray of int64, shape (n,)
         How many rows of each ballot were ranked by the voter; the others share one place at
         the end.

@@ -1,16 +1,54 @@
-"""Compiled Borda counts, win rates and budgeted scores."""
+"""Borda, win rate, mean log-odds; all pairs in scratch memory.
+
+Entry ``[i, j]`` of the m x m table is ``work[i * m + j]``. It is all zero between calls, and
+kernels of O(k) keep it so by clearing each pair as they take it, not the whole table.
+
+One pass over the judgments counts; a second one turns each pair into log-odds when it meets
+the pair for the first time and takes its two counts away, which both marks the pair as done and
+leaves the table clean.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.pair_table import add_up, take_entries
 from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE
 
-__all__ = ["borda", "budgeted", "net_weights", "played_size", "win_rate"]
+
+def table_size(m: int) -> int:
+    """Return the length of the scratch memory for m items."""
+    return m * m
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_up(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+    work: NDArray[np.float64],
+) -> float:
+    """Add the weight of each judgment to entry [winner, loser] of the table; return the total."""
+    total = 0.0
+    for t in range(len(winners)):
+        work[winners[t] * m + losers[t]] += weights[t]
+        total += weights[t]
+    return total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def take_entries(work: NDArray[np.float64], m: int, i: int, j: int) -> tuple[float, float]:
+    """Return entries [i, j] and [j, i] and clear them: whoever meets the pair again finds zeros."""
+    forward, backward = work[i * m + j], work[j * m + i]
+    # Without a branch: one that asks whether there is anything to clear is guessed wrong too often.
+    work[i * m + j] = 0.0
+    work[j * m + i] = 0.0
+    return forward, backward
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -115,3 +153,80 @@ def budgeted(
         out[j] -= lead
     for i in range(m):
         out[i] /= m - 1
+
+
+_LOGS = 256
+"""Counts below this take their logarithm from a table."""
+
+
+def parameters(smoothing: float, *, joint: bool) -> NDArray[np.float64]:
+    """Return ``[c, joint, log(0 + c), log(1 + c), ...]``."""
+    logs = np.log(np.arange(_LOGS) + smoothing)
+    return np.concatenate([[smoothing, float(joint)], logs])
+
+
+@declared(AGGREGATE)
+def mean_log_odds(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the mean log-odds of the m items to `out`."""
+    total = add_up(winners, losers, weights, m, work)
+    c = params[0]
+    logs = params[2:]
+    tabulated = params[1] == 0.0
+    if not tabulated:
+        # log((w/W + c) / (v/W + c)) = log((w + c W) / (v + c W)).
+        c *= total
+
+    for i in range(m):
+        out[i] = 0.0
+    for t in range(len(winners)):
+        i, j = winners[t], losers[t]
+        forward, backward = take_entries(work, m, i, j)
+        if forward == 0.0 and backward == 0.0:
+            continue
+        small = tabulated and forward < len(logs) and backward < len(logs)
+        if small and forward == int(forward) and backward == int(backward):
+            log_odds = logs[int(forward)] - logs[int(backward)]
+        else:
+            log_odds = math.log((forward + c) / (backward + c))
+        out[i] += log_odds
+        out[j] -= log_odds
+    for i in range(m):
+        out[i] /= m - 1
+
+
+@declared(types.void(types.float64[::1], types.int64[::1], types.boolean))
+def on_scale(scores: NDArray[np.float64], component: NDArray[np.int64], log: bool) -> None:
+    """Turn logarithms known up to a constant a component into scores, in place.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (m,)
+        On entry logarithms; on return ratios with mean 1, or logarithms with mean 0, on every
+        component.
+    component : ndarray of int64, shape (m,)
+        A label in ``[0, m)`` for each item.
+    log : bool
+        Whether to return logarithms.
+    """
+    m = len(scores)
+    size, total = np.zeros(m), np.zeros(m)
+    if not log:
+        highest = np.full(m, -np.inf)
+        for i in range(m):
+            highest[component[i]] = max(highest[component[i]], scores[i])
+        for i in range(m):
+            scores[i] = math.exp(scores[i] - highest[component[i]])
+    for i in range(m):
+        size[component[i]] += 1.0
+        total[component[i]] += scores[i]
+    for i in range(m):
+        mean = total[component[i]] / size[component[i]]
+        scores[i] = scores[i] - mean if log else scores[i] / mean

@@ -1,4 +1,4 @@
-"""Bradley-Terry scores of any number of judgments, by Newton's method on pair counts.
+"""Fits on counts by Newton, their refits.
 
 References
 ----------
@@ -14,17 +14,84 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.laplacian_system import PATIENCE, Laplacian
-from rankbench.aggregators.likelihood.padded_rows import fast_rows
+from rankbench.core.system import in_halves
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.kinds.counts import PairCounts, TieRule
-from rankbench.kinds.scales import Scales, connected_components, strongly_connected, within
+from rankbench.interfaces.pair_counts import (
+    PairCounts,
+    Scales,
+    TieRule,
+    connected_components,
+    strongly_connected,
+    within,
+)
+from rankbench.interfaces.resamples import Resamples
 
-__all__ = ["BradleyTerryFit", "check_ridge", "fit_bradley_terry"]
+_SHARE = 2 / 3
+"""Share of the pairs from which on all of them are kept: half as much memory again, less than half of the time."""
+
+
+@dataclass(frozen=True, eq=False)
+class PaddedRows:
+    """Pairs that likelihoods are summed over.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (m + 1,)
+    high : ndarray of int32, shape (P',)
+        Sorted in every row, as `PairCounts` keeps them.
+    given : (ndarray, ndarray) or None
+        `starts` and `high` of the pairs that were given, P of them; None where nothing was added.
+    """
+
+    starts: NDArray[np.int64]
+    high: NDArray[np.int32]
+    given: tuple[NDArray[np.int64], NDArray[np.int32]] | None
+
+    def judged(self, forward: NDArray[np.float64], backward: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums of two numbers of each given pair, shape (P',): 0 for the pairs that were added."""
+        if self.given is None:
+            return forward + backward
+        from rankbench.aggregators.kernels.likelihood import spread
+
+        result = np.zeros(len(self.high))
+        spread(*self.given, forward, backward, result)
+        return result
+
+    def places(self) -> NDArray[np.int64]:
+        """Return where each of the pairs that were given stands among them, shape (P,)."""
+        if self.given is None:
+            return np.arange(len(self.high))
+        starts, high = self.given
+        low = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return self.starts[low] + high - low - 1
+
+
+def fast_rows(starts: NDArray[np.int64], high: NDArray[np.int32]) -> PaddedRows:
+    """Return the pairs to sum over: all pairs of the items if two thirds of them were judged.
+
+    In rows of consecutive items the kernels of `rankbench.aggregators.kernels.likelihood` need no index.
+
+    Parameters
+    ----------
+    starts, high : ndarray
+        Pairs as `PairCounts` keeps them.
+    """
+    m = len(starts) - 1
+    pairs = m * (m - 1) // 2
+    if len(high) == pairs or len(high) < _SHARE * pairs:
+        return PaddedRows(starts, high, None)
+    from rankbench.aggregators.kernels.likelihood import complete
+
+    all_starts, all_high = np.empty(m + 1, np.int64), np.empty(pairs, np.int32)
+    complete(all_starts, all_high)
+    return PaddedRows(all_starts, all_high, (starts, high))
+
 
 _STEPS = 200
 
@@ -162,3 +229,64 @@ def fit_bradley_terry(
             else f"Bradley-Terry: rounding keeps the scores from coming nearer than {change:.2g} to the maximum"
         )
     return BradleyTerryFit(counts.items, scales.centered(scores), scales, ridge, ties, change, taken)
+
+
+def refitted(
+    fit: BradleyTerryFit,
+    resamples: Resamples,
+    *,
+    more: NDArray[np.float64] | None = None,
+    tolerance: float = 1e-5,
+) -> NDArray[np.float64]:
+    """Fit resamples of the log that `fit` was made from, with its ridge and rule for ties.
+
+    Newton's method starts at the fit. Two threads.
+
+    Parameters
+    ----------
+    fit : BradleyTerryFit
+    resamples : Resamples
+        Whose units are held one by one: of 17 million judgments at most, or of clusters.
+    more : ndarray of float64, shape (P,), optional
+        Pseudo-votes that `low` and that `high` of each pair has won besides, in every resample.
+    tolerance : float
+        The last Newton step changes no score by more; quadratic convergence leaves the
+        square of it.
+
+    Returns
+    -------
+    ndarray of float64, shape (B, m)
+        Scores, which sum to zero on every scale of the fit; a row of nan where a resample has no
+        maximum, because a scale falls apart in it (only without a ridge).
+
+    Raises
+    ------
+    InputError
+        The units are too many to be held.
+    """
+    counts = resamples.counts
+    if not len(resamples.cells):
+        raise InputError(f"too many judgments to refit by themselves ({counts.judgments:,}); resample clusters")
+    # Judgments between scales are drawn too, and say nothing: they go to a place of their own.
+    inside = fit.scales.scale_of[counts.low] == fit.scales.scale_of[counts.high]
+    kept = counts if inside.all() else counts.select(inside)
+    rows = fast_rows(kept.starts, kept.high)
+    places = np.full(len(counts), len(rows.high))
+    places[inside] = rows.places()
+    padding = np.zeros(len(rows.high))
+    if more is not None:
+        padding[rows.places()] = more[inside]
+    scores = np.empty((len(resamples), counts.m))
+    share, sizes = 0.5 if fit.ties == "half" else 0.0, fit.scales.sizes.astype(np.float64)
+
+    def run(sums: NDArray[np.float64], found: NDArray[np.float64], part: slice) -> None:
+        from rankbench.aggregators.kernels.refits import refit
+
+        refit(
+            sums[part], places, rows.starts, rows.high, padding, share, fit.ridge, fit.scales.scale_of, sizes,
+            fit.scores, tolerance, found[part],
+        )  # fmt: skip
+
+    for first, sums in resamples.batches():
+        in_halves(partial(run, sums, scores[first:]), len(sums))
+    return scores

@@ -16,10 +16,7 @@ from numpy.typing import NDArray
 from rankbench.aggregators.likelihood.bradley_terry import check_ridge, fit_bradley_terry
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.scales import Scales, connected_components, strongly_connected, within
-
-__all__ = ["DavidsonFit", "fit_davidson", "tie_chances"]
+from rankbench.interfaces.pair_counts import PairCounts, Scales, connected_components, strongly_connected, within
 
 _STEPS = 200
 _ROUNDING = 1e-15

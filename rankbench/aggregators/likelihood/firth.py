@@ -30,23 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit, fit_bradley_terry
-from rankbench.aggregators.likelihood.covariance import sandwich, sandwich_of
+from rankbench.aggregators.likelihood.covariance import bradley_terry_says, davidson_says, sandwich, sandwich_of
 from rankbench.aggregators.likelihood.davidson import DavidsonFit, fit_davidson, tie_chances
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
-from rankbench.aggregators.likelihood.said_by_votes import bradley_terry_says, davidson_says
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.kinds.aggregator import MOST_DENSE
-from rankbench.kinds.counts import ClusterCounts, PairCounts
-from rankbench.kinds.scales import connected_components
-
-__all__ = [
-    "davidson_pseudo_votes",
-    "davidson_sandwich",
-    "firth_bradley_terry",
-    "firth_davidson",
-    "firth_sandwich",
-    "pseudo_votes",
-]
+from rankbench.interfaces.aggregator import MOST_DENSE
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
 
 FirthFit = TypeVar("FirthFit", BradleyTerryFit, DavidsonFit)
 

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged
-from rankbench.kinds.scales import Scales
-
-__all__ = ["DENSE_SYSTEM", "PATIENCE", "Laplacian"]
+from rankbench.interfaces.pair_counts import Scales
 
 DENSE_SYSTEM = 1500
 """Most items whose systems are factorized as dense matrices (18 MB)."""
@@ -61,7 +59,7 @@ class Laplacian:
         ContenderDiverged
             The weights of some edges have vanished, so that the matrix is singular.
         """
-        from rankbench.kernels.laplacian import WORK, conjugate_gradients
+        from rankbench.kernels.pairs import WORK, conjugate_gradients
 
         if not self.direct:
             x = np.empty(self.m)

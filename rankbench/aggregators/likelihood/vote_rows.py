@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
+from rankbench.core.runtime import one_blas_thread
+from rankbench.core.system import in_halves
 from rankbench.errors import ContenderDiverged
-from rankbench.kinds.covariates import CovariateVotes
-from rankbench.runtime import one_blas_thread
-from rankbench.system import in_halves
-
-__all__ = ["SEPARATED", "NewtonSystem", "RowParts", "RowSums", "VoteRows"]
+from rankbench.interfaces.covariate_aggregator import CovariateVotes
 
 _BLOCK = 4096
 """Rows whose products are made at a time."""
@@ -129,8 +127,7 @@ class VoteRows:
         informed : bool
             Whether information is asked for: without it a pass takes a third of the time.
         """
-        from rankbench.aggregators.kernels.covariate_products import add_products
-        from rankbench.aggregators.kernels.covariate_votes import learn_rows
+        from rankbench.aggregators.kernels.covariate_votes import add_products, learn_rows
 
         first, second, outcomes, values = self.arrays
         sigma = self.blocks(inverse)
@@ -150,7 +147,7 @@ class VoteRows:
 
         `learn` says what each row of a block says; what that is as information of items and covariates is added here.
         """
-        from rankbench.aggregators.kernels.covariate_products import add_across, add_products
+        from rankbench.aggregators.kernels.covariate_votes import add_across, add_products
 
         first, second, _, values = self.arrays
         q, m, p, found = self.q, self.votes.m, values.shape[1], dict[int, RowSums]()

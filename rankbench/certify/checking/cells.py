@@ -11,11 +11,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from rankbench.certify.checking.names import check_name
 from rankbench.certify.checking.numbers import Phi, Rejected, rational, rationals
-from rankbench.certify.checking.rules import check_rule, scale_of
-
-__all__ = ["check_cells"]
+from rankbench.certify.checking.rules import check_name, check_rule, scale_of
 
 MOST_PROOFS = 2500
 """Cells that are checked within seconds."""

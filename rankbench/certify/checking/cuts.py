@@ -10,11 +10,8 @@ from typing import Any
 
 from rankbench.certify.checking.bounds import by_cone, inside, maximal, risk_at
 from rankbench.certify.checking.law import Irrational, Levels, Structure, named, net_weights
-from rankbench.certify.checking.names import built_in, discount, rule_of
 from rankbench.certify.checking.numbers import Phi, Rejected, high, low, raised, rational, rationals
-from rankbench.certify.checking.rules import Term, TermSum, followed, merged
-
-__all__ = ["check_cuts", "formula"]
+from rankbench.certify.checking.rules import Term, TermSum, built_in, discount, followed, merged, rule_of
 
 TOLERANCE = Fraction(1, 10**6)
 """Slopes that are below 0 by less are called 0, gaps below are none."""

@@ -11,26 +11,6 @@ from typing import Any, TypeAlias
 
 from rankbench.certify.checking.numbers import FARTHEST, Rejected, raised, rational, rationals, sized, whole
 
-__all__ = [
-    "EXACT_AGGREGATORS",
-    "LARGEST_SEEN",
-    "Graph",
-    "Irrational",
-    "Levels",
-    "Structure",
-    "aggregated",
-    "gains",
-    "in_class",
-    "law",
-    "mean_graph",
-    "named",
-    "net_weights",
-    "satisfied",
-    "structure",
-    "true_risks",
-    "weak_orders",
-]
-
 Graph: TypeAlias = dict[tuple[int, int], Fraction]
 Structure: TypeAlias = "list[Fraction] | Graph"
 Levels: TypeAlias = tuple[tuple[int, ...], ...]

@@ -8,25 +8,6 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-__all__ = [
-    "Interval",
-    "Jet",
-    "Phi",
-    "Rejected",
-    "Uncheckable",
-    "entropy",
-    "high",
-    "interval",
-    "log_sum",
-    "low",
-    "near",
-    "raised",
-    "rational",
-    "rationals",
-    "sized",
-    "whole",
-]
-
 PRECISION = 128
 """Bits of the intervals' ends."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rankbench.kinds.reader import Reader
-from rankbench.plugin.hookspecs import hookimpl
+from rankbench.interfaces.dataset import Reader
+from rankbench.plugin.registry import hookimpl
 
 __all__ = ["rankbench_register"]
 
@@ -12,14 +12,12 @@ __all__ = ["rankbench_register"]
 def rankbench_register() -> list[type[Reader]]:
     """Return the built-in readers."""
     from rankbench.data.readers.blt import BltReader
-    from rankbench.data.readers.csv import CsvReader
-    from rankbench.data.readers.excel import ExcelReader
-    from rankbench.data.readers.json import JsonReader
+    from rankbench.data.readers.choose import PartsReader
+    from rankbench.data.readers.csv import CsvReader, ExcelReader
+    from rankbench.data.readers.json import JsonReader, NdjsonReader
     from rankbench.data.readers.letor import LetorReader
     from rankbench.data.readers.movielens import MovieLensReader
-    from rankbench.data.readers.ndjson import NdjsonReader
     from rankbench.data.readers.parquet import ParquetReader
-    from rankbench.data.readers.parts import PartsReader
     from rankbench.data.readers.preflib import PreflibReader
     from rankbench.data.readers.trec import TrecReader
     from rankbench.data.readers.yandex import YandexReader

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rankbench.core.text import listed, short_repr
 from rankbench.errors import InputError
-from rankbench.kinds.reader import Reader, existing
-from rankbench.text import listed, short_repr
+from rankbench.interfaces.dataset import Reader, existing
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BltReader"]
 
 _HEAD = re.compile(rb"\s*\d+[ \t]+\d+[ \t]*\r?\n(?:[ \t]*(?:-\d+[ \t]*)+\r?\n)*[ \t]*\d+[ \t\d=-]*[ \t]0[ \t]*\r?\n")
 """Candidates and seats, withdrawn candidates, and the first ballot."""
@@ -50,8 +49,8 @@ class BltReader(Reader):
         import polars as pl
 
         from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
-        from rankbench.data.tables.orders.schema import orders_schema
-        from rankbench.data.tables.remarks import remark
+        from rankbench.data.tables.schemas import orders_schema
+        from rankbench.interfaces.dataset import remark
 
         whole = ((number, text.strip()) for number, text in numbered_lines(existing(path)))
         lines = ((number, text) for number, text in whole if text and not text.startswith("#"))

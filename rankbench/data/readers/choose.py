@@ -1,18 +1,247 @@
-"""How a file finds the reader that fits it: by its ending, else by its first bytes."""
+"""Which reader, by ending, content or folder of parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import glob
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
-from rankbench.data.readers.parts import PartsReader, is_pattern
-from rankbench.data.readers.registered import registered_readers
+from pydantic import Field
+
+from rankbench.core.text import listed, numbered
 from rankbench.data.readers.text_lines import head, unpacked_name
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.column_readings import columns_text, said_columns
-from rankbench.kinds.reader import Reader, existing
+from rankbench.interfaces.dataset import Reader, existing
+from rankbench.interfaces.table import columns_text, said_columns
+from rankbench.plugin.manager import component_class, names
 
-__all__ = ["choose_reader", "with_meanings"]
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def registered_readers() -> list[type[Reader]]:
+    """Return the classes of all readers, plugins' too."""
+    return [component_class(Reader, name) for name in names("reader")]
+
+
+_PARQUET = (".parquet", ".pq")
+_MARKS = "*?["
+_FOLD = re.compile(r"(?i)(fold|cv)[ _-]?\d+\Z")
+
+
+class PartsReader(Reader):
+    """All files of a folder, or that a pattern means, one after the other; of one format, which decides the reader.
+
+    Files are taken in the order of the numbers in their names. Left out are those that begin with ``_`` or ``.``,
+    also in such folders, and what no reader knows by its ending. Folders called ``key=value`` (Hive) make a column.
+    Queries of items are called by their file too, since files may number them from 1 each.
+    """
+
+    name: ClassVar[str] = "parts"
+    source: ClassVar[str] = "spark.apache.org, docs.dask.org, docs.pola.rs"
+    parquet: ClassVar[bool] = True
+
+    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Return whether it is a folder with files that a reader knows by their endings."""
+        return path.is_dir() and bool(_by_reader(path))
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return the table; see `Reader.scan`."""
+        import polars as pl
+
+        from rankbench.data.tables.checks import checked, table_of
+
+        files = part_files(path)
+        if files[0].name.lower().endswith(_PARQUET):
+            return checked(scan_parts(path), path=path, columns=self.columns, locate=lambda row: _located(files, row))
+        ((cls, _),) = _by_reader(path).items()
+        if self.columns and "columns" not in cls.parameters():
+            raise SpecError(f"the columns of these files ({cls.name}) have fixed names; leave --columns out")
+        reader = cls.model_validate({"columns": self.columns} if self.columns else {})
+        tables = _scanned(reader, files)
+        kinds = [table_of(table.collect_schema(), file) for table, file in zip(tables, files, strict=True)]
+        if kinds[0].features and "d" in cls.parameters():
+            tables = _as_wide(reader, files, tables)
+        if any(kind.together for kind in kinds):
+            names = part_names(files, path)
+            tables = [
+                kind.part(table, name) if kind.together else table
+                for kind, table, name in zip(kinds, tables, names, strict=True)
+            ]
+        return pl.concat(tables, how="diagonal_relaxed")
+
+
+def is_pattern(path: Path) -> bool:
+    """Return whether a path is no file or folder, but means some by ``*``, ``?`` or ``[...]``."""
+    return any(mark in str(path) for mark in _MARKS) and not path.exists() and bool(_files(path))
+
+
+def part_files(path: Path) -> list[Path]:
+    """Return the files of a folder, or that a pattern means, of one format; by the numbers in their names.
+
+    Raises
+    ------
+    InputError
+        There are none, or they are of several formats.
+    """
+    found = _by_reader(path)
+    if not found:
+        raise InputError("it holds no file that a reader knows by its ending", path=path)
+    if len(found) > 1:
+        names = [files[0].name for files in found.values()]
+        raise InputError(
+            f"it holds files of several formats: {listed(names)}; give those that are meant, as "
+            f"'{path if path.is_dir() else path.parent}/*{files_ending(names[0])}'",
+            path=path,
+        )
+    return next(iter(found.values()))
+
+
+def part_names(files: Sequence[Path], path: Path) -> list[str]:
+    """Return what the files of a data set are called, each by another name: its own, as short as tells all apart.
+
+    Parameters
+    ----------
+    files : sequence of path
+    path : path
+        The folder, or the pattern, that they are of.
+
+    Raises
+    ------
+    InputError
+        They are the folds of a cross-validation, which hold the same queries over and over.
+    """
+    root = path if path.is_dir() else _fixed(path)
+    within = [file.relative_to(root) for file in files]
+    folds: dict[Path, Path] = {}
+    for inner, file in zip(within, files, strict=True):
+        if _FOLD.match(inner.parent.name):
+            folds.setdefault(inner.parent, file)
+    if len(folds) > 1:
+        first, second = list(folds.values())[:2]
+        again = next((file for file in files if file.parent == second.parent and file.name == first.name), second)
+        raise InputError(
+            f"{first} and {again} are of two folds of a cross-validation, which hold the same queries in other roles; "
+            f"give one fold: {shlex.quote(str(first.parent))}",
+            path=path,
+        )
+    whole = [str(inner.with_name(_stem(inner.name))) for inner in within]
+    for called in ([Path(name).name for name in whole], [file.name for file in files], whole):
+        if len(set(called)) == len(files):
+            return called
+    return [str(inner) for inner in within]
+
+
+def _stem(name: str) -> str:
+    return name.split(".", 1)[0] or name
+
+
+def _scanned(reader: Reader, files: Sequence[Path]) -> list[pl.LazyFrame]:
+    """Return the table of each file; they must agree in whether ``4.0`` is the name 4."""
+    from rankbench.data.tables.whole_names import decisions_kept
+
+    tables: list[pl.LazyFrame] = []
+    before: dict[str, tuple[bool, Path]] = {}
+    for file in files:
+        with decisions_kept() as found:
+            tables.append(reader.scan(file))
+        for column, whole in found.items():
+            other, where = before.setdefault(column, (whole, file))
+            if other != whole:
+                as_number, as_text = (where, file) if other else (file, where)
+                raise InputError(
+                    f"names such as 4.0 are whole numbers in {as_number}, and texts in {as_text}, which holds other "
+                    "names beside them: write the names of this column in one way in all files",
+                    path=file,
+                    column=column,
+                )
+    return tables
+
+
+def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) -> list[pl.LazyFrame]:
+    """Return tables with as many features as the widest has: what a file never mentions is zero in all of its rows."""
+    from rankbench.data.tables.schemas import features
+
+    d = [features(table.collect_schema()) for table in tables]
+    wide = reader.model_copy(update={"d": max(d)})
+    return [table if own == max(d) else wide.scan(file) for table, file, own in zip(tables, files, d, strict=True)]
+
+
+def files_ending(name: str) -> str:
+    """Return the ending of a file's name, with that of what it is compressed by."""
+    return "".join(Path(name).suffixes[-2 if unpacked_name(Path(name)) != name else -1 :])
+
+
+def scan_parts(path: Path) -> pl.LazyFrame:
+    """Return the rows of Parquet files, one file after the other, with the columns that Hive's folders make."""
+    import polars as pl
+
+    files = part_files(path)
+    keys = partition_keys(path)
+    frame = pl.scan_parquet(files, glob=False, hive_partitioning=bool(keys), try_parse_hive_dates=False)
+    if not keys:
+        return frame
+    # Folders above the one that was given may be called so, too.
+    own = pl.scan_parquet(files[0], glob=False, hive_partitioning=False).collect_schema().names()
+    return frame.select(name for name in frame.collect_schema().names() if name in own or name in keys)
+
+
+def partition_keys(path: Path) -> set[str]:
+    """Return the names of the columns that folders called ``key=value`` make."""
+    root = path if path.is_dir() else _fixed(path)
+    folders = {part for file in part_files(path) for part in file.relative_to(root).parts[:-1]}
+    return {part.partition("=")[0] for part in folders if "=" in part[1:]}
+
+
+def _fixed(pattern: Path) -> Path:
+    """Return the folder of a pattern, as far as it has no marks."""
+    root = Path(pattern.anchor)
+    for part in pattern.relative_to(pattern.anchor).parts:
+        if any(mark in part for mark in _MARKS):
+            break
+        root /= part
+    return root
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = (file for file in path.rglob("*") if not any(p[0] in "._" for p in file.relative_to(path).parts))
+    else:
+        found = (Path(name) for name in glob.iglob(str(path), recursive=True))
+    files = [file for file in found if file.is_file() and file.stat().st_size]
+    return sorted(files, key=lambda file: [numbered(part) for part in file.parts])
+
+
+def _by_reader(path: Path) -> dict[type[Reader], list[Path]]:
+    """Return the files by the reader that their ending says; of Parquet beside others, as its log, Parquet alone."""
+    readers = [cls for cls in registered_readers() if cls.extensions]
+    found = defaultdict(list)
+    for file in _files(path):
+        name = unpacked_name(file).lower()
+        cls = next((cls for cls in readers if name.endswith(cls.extensions)), None)
+        if cls is not None:
+            found[cls].append(file)
+    parquet = {cls: files for cls, files in found.items() if cls.parquet}
+    return parquet or dict(found)
+
+
+def _located(files: Sequence[Path], row: int) -> tuple[Path, int]:
+    """Return the file in which a row of all stands, and which one it is there; rows count from 1."""
+    import polars as pl
+
+    rows = [pl.scan_parquet(file, glob=False).select(pl.len()).collect().item() for file in files]
+    ends = list(accumulate(rows))
+    at = next((at for at, end in enumerate(ends) if row <= end), len(files) - 1)
+    return files[at], row - (ends[at] - rows[at])
+
 
 _HEAD = 65_536
 

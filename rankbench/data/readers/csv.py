@@ -1,9 +1,12 @@
-"""Tables as comma-separated values, and what spreadsheets and other countries make of them."""
+"""CSV, workbooks, and what spreadsheets make of them."""
 
 from __future__ import annotations
 
 import csv
+import posixpath
 import re
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +16,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
+from rankbench.core.system import free_memory
+from rankbench.core.text import listed, short_repr
+from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.errors import InputError
-from rankbench.kinds.reader import Reader, existing
-from rankbench.text import listed, short_repr
+from rankbench.interfaces.dataset import Reader, existing
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CsvReader", "distinct_header"]
 
 _SEPARATORS = (",", "\t", ";", "|")
 _LOOKED_AT = 200
@@ -58,7 +62,7 @@ class CsvReader(Reader):
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line names columns of the schema."""
         names = {name.strip(b' "\t\r') for name in re.split(rb"[,\t;|]", head.split(b"\n", 1)[0])}
-        from rankbench.data.tables.recognize import clear, table_kinds
+        from rankbench.data.tables.checks import clear, table_kinds
 
         columns = [name.decode("utf-8", "replace") for name in names]
         try:
@@ -70,7 +74,6 @@ class CsvReader(Reader):
         """Return the table; see `Reader.scan`."""
         import polars as pl
 
-        from rankbench.data.readers.csv_lines import blank_end, check_lines
         from rankbench.data.readers.text_lines import marked
         from rankbench.data.tables.checks import checked
 
@@ -134,7 +137,7 @@ class _Form:
     @classmethod
     def of_file(cls, path: Path) -> _Form:
         from rankbench.data.readers.text_lines import chunks
-        from rankbench.data.tables.remarks import remark
+        from rankbench.interfaces.dataset import remark
 
         lines = next(chunks(path, 1 << 16)).data.decode("utf-8").split("\n")
         said = re.match(r"""^"?sep=(.)"?\r?$""", lines[0])
@@ -168,14 +171,14 @@ def _is_comment(lines: Sequence[str]) -> bool:
 
 def _known(names: Sequence[str]) -> bool:
     """Return whether some columns are of a kind of table, under its own names or usual ones."""
-    from rankbench.data.tables.recognize import recognized, table_kinds
+    from rankbench.data.tables.checks import recognized, table_kinds
 
     return recognized(names) is not None or any(kind.known(names) for kind in table_kinds())
 
 
 def _headed(form: _Form, columns: str) -> bool:
     """Return whether the first row names the columns: it does unless it is a row like others, or said to be one."""
-    from rankbench.kinds.column_readings import said_columns
+    from rankbench.interfaces.table import said_columns
 
     names = form.first
     if columns:
@@ -230,3 +233,187 @@ def distinct_header(names: list[str], path: Path, row: int = 1) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1 and name]
     if twice:
         raise InputError(f"the header names columns twice: {listed(twice)}; remove or rename one", path=path, row=row)
+
+
+_BLANK = re.compile(rb"(?:\A|\n)(?:[ \r]*\n|[ \r]+\Z)")
+"""A line of a chunk, which holds whole lines, with nothing in it but spaces: no separator is one."""
+
+
+def check_lines(path: Path, separator: str, skipped: int = 0) -> None:
+    """Raise for the first row of a CSV file that is not one of RFC 4180.
+
+    Parameters
+    ----------
+    path : Path
+        Text in UTF-8.
+    separator : str
+        One character.
+    skipped : int
+        Lines before the first row.
+
+    Raises
+    ------
+    InputError
+        With its line: a stray quote, a quote that is never closed, or more fields than
+        the header has.
+    """
+    scanner = _Scanner(path, separator)
+    for number, line in numbered_lines(path):
+        if number <= skipped:
+            continue
+        scanner.feed(line.removesuffix("\r"), number)
+    if scanner.quoted:
+        raise scanner.error("a quote is opened here and never closed", scanner.opened)
+
+
+def blank_end(path: Path) -> bool:
+    """Return whether blank lines stand at the end of a CSV file.
+
+    Raises
+    ------
+    InputError
+        One stands before other rows: with its line. Within quotes a line may be blank.
+    """
+    if not any(_BLANK.search(chunk.data) for chunk in chunks(path)):
+        return False
+    quoted, blank = False, 0
+    for number, line in numbered_lines(path):
+        if not quoted and not line.strip(" \r"):
+            blank = blank or number
+        elif blank:
+            raise InputError("the line is blank; remove it", path=path, row=blank)
+        quoted ^= line.count('"') % 2 == 1
+    return blank > 0
+
+
+class _Scanner:
+    def __init__(self, path: Path, separator: str) -> None:
+        self.path, self.separator = path, separator
+        self.quoted, self.opened = False, 0
+        self.fields, self.header = 0, 0
+
+    def error(self, message: str, line: int) -> InputError:
+        return InputError(message, path=self.path, row=line)
+
+    def feed(self, line: str, number: int) -> None:
+        """Take a line, which may begin within a quoted field."""
+        if not self.quoted:
+            self.fields = 1
+        if '"' not in line:
+            self.fields += 0 if self.quoted else line.count(self.separator)
+        else:
+            self._scan(line, number)
+        if self.quoted or not line:
+            return
+        self.header = self.header or self.fields
+        if self.fields > self.header:
+            raise self.error(f"the row has {self.fields} fields, the header {self.header}", number)
+
+    def _scan(self, line: str, number: int) -> None:
+        start, closed = not self.quoted, False
+        at = 0
+        while at < len(line):
+            character = line[at]
+            if self.quoted:
+                if character == '"':
+                    if line[at + 1 : at + 2] == '"':
+                        at += 1
+                    else:
+                        self.quoted, closed = False, True
+            elif character == self.separator:
+                self.fields, start, closed = self.fields + 1, True, False
+            elif closed or (character == '"' and not start):
+                what = 'a stray quote: a field that holds one is written "like ""this"""'
+                raise self.error(what, number)
+            elif character == '"':
+                self.quoted, self.opened, start = True, number, False
+            else:
+                start = False
+            at += 1
+
+
+_CELL = 24
+"""Bytes that fastexcel takes for each cell of the rectangle that a sheet's cells lie in, at least."""
+
+
+class ExcelReader(Reader):
+    """A sheet of an Excel workbook, with a header; needs ``rankbench[xlsx]``.
+
+    Cells of formulas are what Excel computed last; one that was never computed is empty, and so are merged cells but
+    for the first. A workbook is held in memory, as its format is compressed as a whole. Rows in errors are those of
+    the sheet.
+    """
+
+    name: ClassVar[str] = "excel"
+    source: ClassVar[str] = "ECMA-376"
+    extensions: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm")
+
+    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+    sheet: str = Field(default="", description="Name of the sheet; empty: the first.")
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return the table; see `Reader.scan`."""
+        from rankbench.core.text import listed
+        from rankbench.data.tables.checks import checked
+        from rankbench.interfaces.dataset import remark
+
+        existing(path)
+        try:
+            import fastexcel
+        except ImportError as error:
+            raise InputError(
+                "Excel files are read by the extra xlsx: pip install 'rankbench[xlsx]', or save the sheet as CSV UTF-8",
+                path=path,
+            ) from error
+        try:
+            book = fastexcel.read_excel(path)
+            if self.sheet and self.sheet not in book.sheet_names:
+                raise InputError(f"there is no sheet {self.sheet!r} among {', '.join(book.sheet_names)}", path=path)
+            if book.sheet_names:
+                _check_extent(path, self.sheet or book.sheet_names[0])
+            # As texts, as in CSV: the checks convert them and know the row.
+            sheet = book.load_sheet(self.sheet or 0, header_row=None, dtypes="string")
+            cells = sheet.to_polars()
+        except fastexcel.FastExcelError as error:
+            raise InputError(f"it cannot be read: {str(error).splitlines()[0][:200]}", path=path) from error
+        if not cells.height:
+            raise InputError("the sheet has no rows", path=path)
+        if not self.sheet and len(book.sheet_names) > 1:
+            others = listed(book.sheet_names[1:])
+            remark(
+                f"the sheet {book.sheet_names[0]!r} is read, the first one; others: {others} "
+                "(--reader 'excel:sheet=NAME')"
+            )
+        names = [name or "" for name in cells.row(0)]
+        distinct_header(names, path)
+        kept = [at for at, name in enumerate(names) if name]
+        rows = cells.slice(1).select(cells.to_series(at).slice(1).alias(names[at]) for at in kept)
+        return checked(rows.lazy(), path=path, header=1, columns=self.columns)
+
+
+def _check_extent(path: Path, sheet: str) -> None:
+    """Refuse a sheet whose rectangle does not fit into memory: fastexcel asks for all of it, for one stray cell too."""
+    from xml.etree.ElementTree import ParseError, fromstring
+
+    try:
+        with zipfile.ZipFile(path) as book:
+            sheets = fromstring(book.read("xl/workbook.xml")).iterfind("{*}sheets/{*}sheet")
+            number = next(
+                key for one in sheets if one.get("name") == sheet for name, key in one.items() if name[-3:] == "}id"
+            )
+            files = fromstring(book.read("xl/_rels/workbook.xml.rels"))
+            target = next(one.get("Target", "") for one in files if one.get("Id") == number)
+            with book.open(posixpath.join("xl", target).lstrip("/")) as file:
+                found = re.search(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]{1,3})(\d{1,7})"', file.read(1 << 16))
+    except (zipfile.BadZipFile, StopIteration, KeyError, ParseError, OSError, zlib.error):
+        return  # the reader of its values says what is wrong
+    if found is None:
+        return
+    rows, columns = int(found[2]), sum((letter - 64) * 26**place for place, letter in enumerate(reversed(found[1])))
+    needed, free = rows * columns * _CELL, free_memory()
+    if free is not None and needed > free:
+        raise InputError(
+            f"its cells reach to row {rows:,} and column {columns:,}: such a table takes {needed / 1e9:,.1f} GB of "
+            f"memory or more, and {free / 1e9:,.1f} GB are free; delete what stands far away from the table",
+            path=path,
+        )

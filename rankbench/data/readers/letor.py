@@ -1,20 +1,26 @@
-"""LETOR / SVMlight: ``label qid:N index:value ... # comment``, one item a line."""
+"""LETOR / SVMlight."""
 
 from __future__ import annotations
 
+import itertools
 import re
+import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.kinds.reader import Reader, existing
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["LetorReader"]
+from rankbench.core.text import short_repr
+from rankbench.data.readers.text_lines import Chunk, chunks, numbered_lines, unpacked_name
+from rankbench.data.tables.schemas import items_schema
+from rankbench.errors import InputError
+from rankbench.interfaces.dataset import Reader, existing
 
 _LINE = re.compile(rb"[ \t]*[-+.0-9eE]+([ \t]+qid:[^ \t\r\n#]+)?([ \t]+[0-9]+:[^ \t\r\n#]+)*[ \t]*(#.*)?\r?\Z")
 
@@ -68,13 +74,325 @@ class LetorReader(Reader):
         from polars.io.plugins import register_io_source
 
         from rankbench.data.readers.frame_source import io_source
-        from rankbench.data.readers.letor_lines import LetorFile
 
         file = LetorFile(existing(path), self.d, self.zero_based, self.allow_single, self.negative)
         return register_io_source(io_source(file.batches), schema=file.schema())
 
     def batches(self, path: Path) -> Iterator[pl.DataFrame]:
         """Yield the items in pieces of bounded size."""
-        from rankbench.data.readers.letor_lines import LetorFile
-
         yield from LetorFile(existing(path), self.d, self.zero_based, self.allow_single, self.negative).batches()
+
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The sizes of a file's queries, in order, and the file they come from."""
+
+    path: Path
+    sizes: list[int]
+
+
+def find_groups(path: Path, allow_single: bool = False) -> Groups | None:
+    """Read the group file of a data file, or return None if there is none.
+
+    Looks for ``FILE.group`` and ``FILE.query``, for ``FILE.gz`` and the like without the ``.gz`` too.
+
+    Parameters
+    ----------
+    path : Path
+        The data file.
+    allow_single : bool
+        Whether a query may have one line.
+
+    Raises
+    ------
+    InputError
+        A line that is not a positive whole number, or a query of one item.
+    """
+    stems = dict.fromkeys((path.name, unpacked_name(path)))
+    for stem in stems:
+        for ending in (".group", ".query"):
+            candidate = path.with_name(stem + ending)
+            if candidate.is_file():
+                return Groups(candidate, _sizes(candidate, allow_single))
+    return None
+
+
+def single_item_error(query: str, path: Path, row: int) -> InputError:
+    """Return an error about a query, as it is to be shown, of one line."""
+    return InputError(
+        f"query {query} has one item, which cannot be ranked; remove it, or read the file as "
+        "letor:allow-single=true to leave such queries out later",
+        path=path,
+        row=row,
+    )
+
+
+def _sizes(path: Path, allow_single: bool) -> list[int]:
+    sizes: list[int] = []
+    for row, line in numbered_lines(path):
+        text = line.strip()
+        if not text:
+            continue
+        if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS or int(text) == 0:
+            raise InputError(
+                f"{short_repr(text)} is not the size of a query: a positive whole number", path=path, row=row
+            )
+        if int(text) == 1 and not allow_single:
+            raise single_item_error(str(len(sizes) + 1), path, row)
+        sizes.append(int(text))
+    if not sizes:
+        raise InputError("the file has no sizes", path=path)
+    return sizes
+
+
+_ROW_BYTES = 64 << 20
+_MOST_FEATURES = 1 << 17
+_TOKEN = re.compile(rb"[^ \t\r\n]+")
+_ENDLESS = 10**12  # where the scanner stops counting
+
+
+def _index(largest: int) -> str:
+    return str(largest) if largest < _ENDLESS else f"{_ENDLESS} or more"
+
+
+class LetorFile:
+    """One LETOR file.
+
+    Parameters
+    ----------
+    path : Path
+    d : int
+        Number of features; 0 to count them in a first pass over the file.
+    zero_based, allow_single, negative : bool
+        See `rankbench.data.readers.letor.LetorReader`.
+    """
+
+    def __init__(self, path: Path, d: int, zero_based: bool, allow_single: bool, negative: bool = False) -> None:
+        self.path, self.d, self.base, self.allow_single = path, d, 0 if zero_based else 1, allow_single
+        self.negative = negative
+
+    def features(self) -> int:
+        """Return d, counting the features once if it was not given.
+
+        Raises
+        ------
+        InputError
+            No line has a feature, or the largest index is absurd.
+        """
+        if self.d == 0:
+            from rankbench.data.readers import kernels as kernel
+
+            largest = max(
+                (kernel.largest_index(np.frombuffer(chunk.data, np.uint8)) for chunk in chunks(self.path)), default=-1
+            )
+            if largest < 0:
+                # The scanner knows best what is wrong with the first line.
+                for _ in self._frames(1):
+                    pass
+                raise InputError("no line has a feature; a line is 'label qid:N index:value ...'", path=self.path)
+            d = largest - self.base + 1
+            if d > _MOST_FEATURES:
+                raise InputError(
+                    f"the largest feature index is {_index(largest)}; features are kept densely, "
+                    f"up to {_MOST_FEATURES} unless you say how many there are, as in letor:d=200000",
+                    path=self.path,
+                )
+            self.d = max(d, 1)
+        return self.d
+
+    def schema(self) -> pl.Schema:
+        """Return the schema of items with this file's d."""
+        return items_schema(self.features())
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Yield the items, in the schema, in frames of bounded size.
+
+        Raises
+        ------
+        InputError
+            With file, line and column.
+        """
+        yield from self._frames(self.features())
+
+    def _frames(self, d: int) -> Iterator[pl.DataFrame]:
+        queries: _Queries | None = None
+        for chunk in chunks(self.path):
+            for x, labels, places in self._parse(chunk, d):
+                if queries is None:
+                    queries = _queries(self.path, bool(places[0, 1] >= 0), self.allow_single)
+                if not self.negative and labels.min() < 0:
+                    row = int(np.flatnonzero(labels < 0)[0])
+                    name = shlex.quote(self.path.name)
+                    raise chunk.error(
+                        f"the label is {labels[row]:g}: LETOR 4.0 writes -1 of a document that nobody judged; "
+                        f"leave such lines out (grep -v '^ *-' {name} > judged-{name}), or say that it is a grade: "
+                        "letor:negative=true",
+                        int(places[row, 0]),
+                    )
+                ids, items = queries.assign(chunk, places)
+                yield pl.DataFrame(
+                    [ids, pl.Series("item", items), pl.Series("label", labels), pl.Series("x", x)],
+                    schema=items_schema(d),
+                )
+        if queries is None:
+            raise InputError("the file has no rows, only blank lines and comments", path=self.path)
+        queries.end()
+
+    def _parse(
+        self, chunk: Chunk, d: int
+    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]]:
+        """Yield features (R, d), labels (R,) and places (R, 4) of the chunk's rows."""
+        from rankbench.data.readers import kernels as kernel
+
+        buffer = np.frombuffer(chunk.data, np.uint8)
+        rows = max(1, min(chunk.data.count(b"\n") + 1, _ROW_BYTES // (4 * d)))
+        hard = np.empty((max(4096, d + 1), 4), np.int64)
+        state = np.zeros(4, np.int64)
+        position = 0
+        while position < len(buffer):
+            x, labels, places = (
+                np.zeros((rows, d), np.float32),
+                np.empty(rows, np.float32),
+                np.empty((rows, 4), np.int64),
+            )
+            status = kernel.parse_lines(buffer, position, self.base, kernel.POWERS, x, labels, places, hard, state)
+            if status:
+                raise self._malformed(chunk, status, int(state[kernel.STATE_ERROR]), d)
+            position, count = int(state[kernel.STATE_POSITION]), int(state[kernel.STATE_ROWS])
+            for row, column, begin, end in hard[: state[kernel.STATE_HARD]].tolist():
+                value = self._hard(chunk, begin, end, d)
+                if column < 0:
+                    labels[row] = value
+                else:
+                    x[row, column] = value
+            if count:
+                yield x[:count], labels[:count], places[:count]
+
+    def _hard(self, chunk: Chunk, begin: int, end: int, d: int) -> np.float32:
+        from rankbench.data.readers import kernels as kernel
+
+        with np.errstate(over="ignore"):
+            value = np.float32(float(chunk.data[begin:end]))
+        if np.isinf(value):
+            raise self._malformed(chunk, kernel.OVERFLOW, begin, d)
+        return value
+
+    def _malformed(self, chunk: Chunk, status: int, position: int, d: int) -> InputError:
+        from rankbench.data.readers import kernels as kernel
+
+        # Of the scanner's blanks: there are more of them to `split`, which finds nothing between those.
+        found = _TOKEN.search(chunk.data[position : position + 200])
+        token = found[0].decode("utf-8", errors="replace") if found else ""
+        return chunk.error(kernel.ERRORS[status].format(token=short_repr(token), d=d), position)
+
+
+def _queries(path: Path, named: bool, allow_single: bool) -> _Queries:
+    if named:
+        return _NamedQueries(path, allow_single)
+    groups = find_groups(path, allow_single)
+    if groups is None:
+        raise InputError(
+            f"the lines have no qid:N, and there is no file {path.name}.group with the number of lines of each query",
+            path=path,
+            row=1,
+        )
+    return _GroupedQueries(path, groups)
+
+
+class _Queries(ABC):
+    """Gives every row its query and its position there."""
+
+    @abstractmethod
+    def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
+        """Return query ids and positions of the next rows."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Check what can be known only after the last row."""
+
+
+class _NamedQueries(_Queries):
+    """Queries named by ``qid:N``."""
+
+    def __init__(self, path: Path, allow_single: bool) -> None:
+        self.path, self.allow_single = path, allow_single
+        self.seen: set[str] = set()
+        self.current, self.count, self.line = "", 0, 0
+        self.single: tuple[str, int] | None = None
+
+    def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
+        nameless = np.flatnonzero(places[:, 1] < 0)
+        if len(nameless):
+            raise chunk.error("this line has no qid:N, unlike the first one", int(places[nameless[0], 0]))
+        places[0, 3] = 0
+        starts = np.flatnonzero(places[:, 3] == 0)
+        stops = np.append(starts[1:], len(places))
+        ids, items = [], np.empty(len(places), np.uint32)
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+            query = chunk.data[places[start, 1] : places[start, 2]].decode("utf-8")
+            if query != self.current or self.count == 0:
+                self._begin(query, chunk, int(places[start, 1]))
+            ids.append(query)
+            items[start:stop] = np.arange(self.count, self.count + stop - start)
+            self.count += stop - start
+            if self.count == 1:
+                self.line = chunk.place(int(places[start, 0]))[0]
+        return pl.Series("query_id", ids).gather(np.repeat(np.arange(len(ids)), stops - starts)), items
+
+    def _begin(self, query: str, chunk: Chunk, position: int) -> None:
+        self._close()
+        if query in self.seen:
+            name = shlex.quote(self.path.name)
+            raise chunk.error(
+                f"query {short_repr(query)} comes back after another one; the lines of a query must stand together: "
+                f"sort -s -k2,2 {name} > sorted-{name}",
+                position,
+            )
+        self.seen.add(query)
+        self.current, self.count = query, 0
+
+    def _close(self) -> None:
+        if self.count == 1 and self.single is None:
+            self.single = self.current, self.line
+
+    def end(self) -> None:
+        self._close()
+        # Raised last, as the query might have come back.
+        if self.single is not None and not self.allow_single:
+            raise single_item_error(short_repr(self.single[0]), self.path, self.single[1])
+
+
+class _GroupedQueries(_Queries):
+    """Queries named 1, 2, ... by the sizes in a group file."""
+
+    def __init__(self, path: Path, groups: Groups) -> None:
+        self.path, self.groups = path, groups
+        self.stops = np.array(list(itertools.accumulate(groups.sizes)), np.int64)
+        self.rows = 0
+
+    def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
+        named = np.flatnonzero(places[:, 1] >= 0)
+        if len(named):
+            raise chunk.error("this line has a qid:N, unlike the first one", int(places[named[0], 1]))
+        total = int(self.stops[-1])
+        if self.rows + len(places) > total:
+            raise chunk.error(
+                f"the group sizes in {self.groups.path.name} add up to {total} lines, but the file goes on",
+                int(places[total - self.rows, 0]),
+            )
+        rows = np.arange(self.rows, self.rows + len(places))
+        query = np.searchsorted(self.stops, rows, side="right")
+        starts = np.append(0, self.stops)[query]
+        self.rows += len(places)
+        return pl.Series("query_id", query + 1).cast(pl.String), (rows - starts).astype(np.uint32)
+
+    def end(self) -> None:
+        if self.rows != self.stops[-1]:
+            raise InputError(
+                f"the group sizes add up to {self.stops[-1]} lines, but {self.path.name} has {self.rows}",
+                path=self.groups.path,
+                row=len(self.groups.sizes),
+            )

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.text import short_repr
 from rankbench.data.readers.text_lines import numbered_lines
 from rankbench.errors import InputError
-from rankbench.kinds.reader import Reader, existing
-from rankbench.text import short_repr
+from rankbench.interfaces.dataset import Reader, existing
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["GENRES", "MovieLensReader"]
 
 GENRES = 19
 """Genre flags of a movie, the one named ``unknown`` included."""
@@ -53,7 +52,7 @@ class MovieLensReader(Reader):
         """Return the items; see `Reader.scan`. Both files are read at once."""
         import polars as pl
 
-        from rankbench.data.tables.items.schema import items_schema
+        from rankbench.data.tables.schemas import items_schema
 
         movies = _read_movies(_beside(existing(path)))
         ratings = _read_ratings(path, movies)

@@ -1,18 +1,27 @@
-"""Tables as Parquet: a file, or a folder made by ``data convert``."""
+"""Parquet files; folders of shards with their manifest.
+
+The hash is blake2b, so that it is the same on every machine, in every version of every
+library and whatever other queries there are. Shards and splits are independent of one another.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, ValidationError
 
-from rankbench.kinds.reader import Reader, existing
+from rankbench.core.component import Typed
+from rankbench.errors import InputError
+from rankbench.interfaces.dataset import Reader, existing
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = ["ParquetReader"]
 
 
 class ParquetReader(Reader):
@@ -49,7 +58,6 @@ class ParquetReader(Reader):
         """Return the table; see `Reader.scan`."""
         import polars as pl
 
-        from rankbench.data.manifest import Manifest
         from rankbench.data.tables.checks import checked
 
         if existing(path).is_dir():
@@ -57,3 +65,181 @@ class ParquetReader(Reader):
             # Shards that were made before times were typed hold texts.
             return checked(shards, path=path) if shards.collect_schema().get("time") == pl.String else shards
         return checked(pl.scan_parquet(path, glob=False), path=path, columns=self.columns)
+
+
+MANIFEST = "manifest.json"
+
+
+class _Strict(Typed):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Shard(_Strict):
+    """One Parquet file of the folder."""
+
+    file: str = Field(pattern=r"^shard-\d{5}\.parquet$")
+    rows: int = Field(ge=0)
+    queries: int = Field(ge=0)
+
+
+class ShardedFile(_Strict):
+    """The file that the shards were made from."""
+
+    name: str
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    reader: str
+
+
+class Manifest(_Strict):
+    """What ``rankbench data convert`` wrote.
+
+    Attributes
+    ----------
+    table : str
+        The kind of table: what its name was when the shards were made.
+    columns : dict of str to str
+        Name and Polars type of every column.
+    d : int, optional
+        Number of features, for items.
+    rows, queries : int
+    shards : tuple of Shard
+        Queries by `rankbench.data.readers.parquet.shard_of`.
+    source : Source
+    """
+
+    format: Literal["rankbench-shards/1"] = "rankbench-shards/1"
+    table: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
+    columns: dict[str, str]
+    d: int | None = None
+    rows: int = Field(ge=0)
+    queries: int = Field(ge=0)
+    shards: tuple[Shard, ...] = Field(min_length=1)
+    source: ShardedFile
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        """Read a folder's manifest.
+
+        Raises
+        ------
+        InputError
+            It is missing, not a manifest, or names a shard that is not there.
+        """
+        path = folder / MANIFEST
+        if not path.is_file():
+            raise InputError(
+                f"the folder has no {MANIFEST}; give a file, or a folder made by `rankbench data convert`", path=folder
+            )
+        try:
+            manifest = cls.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise InputError(f"not a manifest of shards: {first['msg']}", path=path, column=where or None) from error
+        for shard in manifest.shards:
+            if not (folder / shard.file).is_file():
+                raise InputError(f"the shard {shard.file} is missing; convert the source again", path=folder)
+        return manifest
+
+    def save(self, folder: Path) -> None:
+        """Write the manifest into the folder."""
+        text = json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
+        (folder / MANIFEST).write_text(text, encoding="utf-8")
+
+    def scan(self, folder: Path) -> pl.LazyFrame:
+        """Return the shards one after the other; filters and projections reach the files.
+
+        Raises
+        ------
+        InputError
+            A shard cannot be read, or has not the columns and rows that the manifest says, at once; a shard is
+            damaged where its rows are, when it is collected.
+        """
+        import polars as pl
+        from polars.io.plugins import register_io_source
+
+        from rankbench.data.readers.frame_source import pushed_source
+        from rankbench.interfaces.table_check import UNREADABLE
+
+        for shard in self.shards:
+            path = folder / shard.file
+            try:
+                frame = pl.scan_parquet(path, glob=False)
+                columns = {name: str(kind) for name, kind in frame.collect_schema().items()}
+                rows = frame.select(pl.len()).collect().item()
+            except UNREADABLE as error:
+                raise InputError("the shard is damaged or cut off; convert the source again", path=path) from error
+            if columns != self.columns or rows != shard.rows:
+                what = f"{rows} rows, not the {shard.rows}" if columns == self.columns else "other columns than those"
+                raise InputError(f"the shard has {what} that {MANIFEST} says; convert the source again", path=path)
+        if not any(shard.rows for shard in self.shards):
+            raise InputError("the shards have no rows; convert the source again", path=folder)
+        full = [folder / shard.file for shard in self.shards if shard.rows]
+        schema = pl.scan_parquet(full[0], glob=False).collect_schema()
+        return register_io_source(pushed_source(full), schema=schema)
+
+
+def stable_hash(query_id: str, purpose: Literal["shard", "split"]) -> int:
+    """Return the 64-bit hash of a query's id for one purpose.
+
+    Parameters
+    ----------
+    query_id : str
+    purpose : {"shard", "split"}
+        Hashes for different purposes are independent.
+
+    Returns
+    -------
+    int
+        In ``[0, 2**64)``.
+    """
+    digest = hashlib.blake2b(query_id.encode(), digest_size=8, person=f"rankbench-{purpose}".encode())
+    return int.from_bytes(digest.digest(), "big")
+
+
+def shards_of(ids: Sequence[str], shards: int) -> NDArray[np.int64]:
+    """Return the shard of each query, in ``[0, shards)``.
+
+    Raises
+    ------
+    InputError
+        Fewer than one shard.
+    """
+    if shards < 1:
+        raise InputError(f"the number of shards must be positive, not {shards}")
+    return np.array([stable_hash(query, "shard") % shards for query in ids], dtype=np.int64)
+
+
+def design_heldout(ids: Sequence[str], design: int, heldout: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split queries into those that are judged and those that are only evaluated on.
+
+    Queries are ordered by hash; the first `design` are design, the next `heldout` are
+    held out. If there are fewer than ``design + heldout``, half of them are design (one
+    more if their number is odd) and the rest held out.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        Distinct ids of the usable queries, in any order: the split does not depend on it.
+    design, heldout : int
+
+    Returns
+    -------
+    tuple of ndarray of int64
+        Indices into `ids`, in the order of the hash.
+
+    Raises
+    ------
+    InputError
+        Fewer than two queries, or a negative size.
+    """
+    if design < 1 or heldout < 0:
+        raise InputError(f"cannot take {design} design and {heldout} held-out queries")
+    if len(ids) < 2:
+        raise InputError(f"{len(ids)} usable queries cannot be split into design and held-out ones; two are needed")
+    order = np.array(sorted(range(len(ids)), key=lambda q: (stable_hash(ids[q], "split"), ids[q])), np.int64)
+    if len(ids) < design + heldout:
+        design = (len(ids) + 1) // 2
+        heldout = len(ids) - design
+    return order[:design], order[design : design + heldout]

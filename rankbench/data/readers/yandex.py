@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.data.tables.selections.several_clicks import OffList, Several
-from rankbench.kinds.reader import Reader, existing
-from rankbench.text import short_repr
+from rankbench.core.text import short_repr
+from rankbench.data.tables.impressions import OffList, Several
+from rankbench.interfaces.dataset import Reader, existing
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankbench.data.readers.text_lines import Chunk
 
-__all__ = ["YandexReader"]
 
 _RECORD = re.compile(rb"[^\t\r\n;]+\t[^\t\r\n;:,]+(,[^\t\r\n;:,]+)* *:[^\t\r\n;:]*(;|\r?\n|\Z)")
 _BATCH = 50_000
@@ -62,7 +61,7 @@ class YandexReader(Reader):
         from polars.io.plugins import register_io_source
 
         from rankbench.data.readers.frame_source import io_source
-        from rankbench.data.tables.selections.schema import selections_schema
+        from rankbench.data.tables.schemas import selections_schema
 
         existing(path)
         return register_io_source(io_source(lambda: self.batches(path)), schema=selections_schema(part=False))
@@ -72,8 +71,8 @@ class YandexReader(Reader):
         import polars as pl
 
         from rankbench.data.readers.text_lines import chunks
-        from rankbench.data.tables.selections.schema import selections_schema
-        from rankbench.data.tables.selections.several_clicks import reduce_clicks
+        from rankbench.data.tables.impressions import reduce_clicks
+        from rankbench.data.tables.schemas import selections_schema
         from rankbench.errors import InputError
 
         schema = selections_schema(part=False)

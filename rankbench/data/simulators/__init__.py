@@ -1,1 +1,19 @@
-"""Simulators: data sets that nobody ever judged, with their assumptions written down."""
+"""The hook: data sets (cards, simulators)."""
+
+from __future__ import annotations
+
+from rankbench.interfaces.dataset import Dataset
+from rankbench.plugin.registry import hookimpl
+
+__all__ = ["rankbench_register"]
+
+
+@hookimpl
+def rankbench_register() -> list[type[Dataset]]:
+    """Return the data sets; nothing is read or downloaded."""
+    from rankbench.data.cards import cards
+    from rankbench.data.fetch import card_dataset
+    from rankbench.data.simulators.cascade_clicks import CascadeClicks
+    from rankbench.data.simulators.feature_data import MovieLensLike, Web10kLike
+
+    return [Web10kLike, MovieLensLike, CascadeClicks, *(card_dataset(card) for card in cards().values())]

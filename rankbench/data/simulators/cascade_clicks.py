@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.kinds.click_population import ClickPopulation
-from rankbench.kinds.dataset import simulator_fingerprint
-from rankbench.kinds.queries import Queries, Selections
-from rankbench.satisfaction import satisfaction
+from rankbench.core.gains import satisfaction
+from rankbench.interfaces.click_aggregator import ClickPopulation
+from rankbench.interfaces.dataset import simulator_fingerprint
+from rankbench.interfaces.queries import Queries, Selections
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CascadeClicks"]
 
 SHARES = np.array([0.40, 0.30, 0.15, 0.10, 0.05])
 """Shares of the grades 0..4."""
@@ -119,7 +118,7 @@ class CascadeClicks(ClickPopulation):
 
     def draw(self, n: int, entropy: Sequence[int]) -> Selections:
         """Draw n sessions; see `ClickPopulation.draw`."""
-        from rankbench.data.simulators.kernels.cascade_clicks import draw_sessions, group_sessions
+        from rankbench.data.simulators.kernels import draw_sessions, group_sessions
         from rankbench.kernels.random import seed_state
 
         length = self.length
@@ -149,7 +148,7 @@ class CascadeClicks(ClickPopulation):
         """Return a log of `sessions` sessions."""
         import polars as pl
 
-        from rankbench.data.tables.selections.schema import selections_schema
+        from rankbench.data.tables.schemas import selections_schema
 
         log = self.draw(self.sessions, [self.seed, 1])
         digits = len(str(self.items - 1))

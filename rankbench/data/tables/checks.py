@@ -1,4 +1,4 @@
-"""Tables brought into the schema and checked on the way, one batch after the other.
+"""Which kind of table; rows into the schema, batch by batch.
 
 Rows are checked where they pass by, so a table of any length needs no second look and no
 memory beyond the names of its queries.
@@ -6,23 +6,155 @@ memory beyond the names of its queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from rankbench.core.text import exception_text, listed
 from rankbench.data.readers.frame_source import io_source
-from rankbench.data.tables.recognize import clear, recognized, table_kinds, table_of
-from rankbench.data.tables.remarks import remark, remark_columns
+from rankbench.data.tables import rankbench_register
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError
-from rankbench.kinds.column_readings import columns_text, proposed, said_columns
-from rankbench.kinds.table import TableKind
-from rankbench.kinds.table_check import RawTable
+from rankbench.errors import InputError, PluginError, SpecError, nearest
+from rankbench.interfaces.dataset import remark, remark_columns
+from rankbench.interfaces.table import QUERY, TableKind, columns_text, proposed, said_columns
+from rankbench.interfaces.table_check import RawTable
+from rankbench.plugin import manager
+from rankbench.plugin.blocked import VARIABLE
 
-__all__ = ["checked", "judgments_of"]
+__all__ = [
+    "built_in",
+    "checked",
+    "clear",
+    "default_of",
+    "judgments_of",
+    "not_judged",
+    "recognized",
+    "table_kind",
+    "table_kinds",
+    "table_of",
+    "validate",
+]
+
+
+def built_in() -> dict[str, TableKind]:
+    """Return the built-in kinds by name, also while plugins are loaded."""
+    return {kind.name: kind() for kind in rankbench_register()}
+
+
+def table_kind(name: str) -> TableKind:
+    """Return the kind of table of that name.
+
+    Raises
+    ------
+    SpecError
+        There is none; the message has the nearest.
+    """
+    return manager.get(TableKind, name)
+
+
+def table_kinds() -> list[TableKind]:
+    """Return all kinds in the order in which they are asked: the built-in ones, then those of plugins by name."""
+    ours = list(built_in())
+    theirs = [name for name in manager.names(TableKind.kind) if name not in ours]
+    return [table_kind(name) for name in (*ours, *theirs)]
+
+
+def recognized(names: Collection[str], kinds: Sequence[TableKind] | None = None) -> TableKind | None:
+    """Return the kind that some columns are meant for; None if no column marks one.
+
+    The first whose columns are all there, unless those of another one are too and are the same and more; or else
+    the first that is marked.
+
+    Parameters
+    ----------
+    names : collection of str
+    kinds : sequence of TableKind, optional
+        Those to choose from, in the order in which they are asked; by default `table_kinds`.
+    """
+    claiming = [kind for kind in (table_kinds() if kinds is None else kinds) if _claims(kind, names)]
+    whole = [kind for kind in claiming if not kind.missing(names)]
+    for kind in whole:
+        if not any(set(kind.columns) < set(other.columns) for other in whole):
+            return kind
+    return claiming[0] if claiming else None
+
+
+def _claims(kind: TableKind, names: Collection[str]) -> bool:
+    try:
+        return kind.claims(names)
+    # Every file is shown to every kind, so one that fails would be in the way of all others' files too.
+    except Exception as error:
+        raise PluginError(
+            f"the kind of table {kind.name!r} cannot say whether a file is one of its own: {exception_text(error)}; "
+            f"mend it, or leave its distribution out with {VARIABLE}"
+        ) from error
+
+
+def clear(names: Collection[str], kind: TableKind | None = None) -> bool:
+    """Return whether columns have the usual names of some kind of table, other than `kind`."""
+    return QUERY in names and any(
+        _claims(other, names) for other in table_kinds() if kind is None or other.name != kind.name
+    )
+
+
+def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
+    """Return the kind of table that these columns make.
+
+    Raises
+    ------
+    InputError
+        None: the missing column is named, of the kind that is nearest, with the nearest one that is there; where
+        not even queries are named, all kinds are.
+    """
+    names = schema.names()
+    if not names:
+        raise InputError("there are no columns: the table is empty", path=path)
+    kind = recognized(names)
+    if kind is None and QUERY not in names:
+        known = "; ".join(f"{k.words or k.name} ({', '.join(k.columns[1:])})" for k in table_kinds())
+        raise InputError(
+            f"these columns are of no table that is known: {listed(names)}. Known are {known}; --columns says what "
+            "columns mean, as winner=NAME,loser=NAME or left=NAME,right=NAME,winner=NAME, or with a row for each place "
+            "in a race, or rank by a voter, query=NAME,item=NAME,place=NAME, or with a row for each result shown "
+            "session=NAME,doc=NAME,position=NAME,clicked=NAME; score tables of any layout are for rankbench rank",
+            path=path,
+        )
+    if kind is None:
+        ours = list(built_in())
+        # Items are the last of ours, and what is left where columns tell nothing.
+        kinds = sorted(table_kinds(), key=lambda k: -ours.index(k.name) if k.name in ours else 1)
+        kind = max(kinds, key=lambda k: 1 - len(k.missing(names)) / len(k.columns))
+    # Files may do without queries: what else is missing is the nearer cause.
+    for name in sorted(kind.missing(names), key=QUERY.__eq__):
+        near = nearest(name, names)
+        raise InputError(
+            f"column {name!r} is missing, which {kind} must have"
+            f"{near if near.startswith('; did') else ''} (columns here: {listed(names)})",
+            path=path,
+        )
+    return kind
+
+
+def default_of(kind: TableKind, fact: Literal["method", "history", "suite"]) -> str:
+    """Return a kind of table's method (or that of scores over time) or suite: its own, or of the kind of its rows."""
+    own = getattr(kind, fact)
+    if own or not kind.judgments:
+        return str(own)
+    return next((getattr(k, fact) for k in built_in().values() if k.row == kind.row), "")
+
+
+def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method", "suite"]) -> SpecError:
+    """Return the error of a table of another kind than those that aggregators, or a suite for logs, can be given."""
+    # Score tables have a verb of their own.
+    kinds = [other for other in table_kinds() if "measurements" not in other.judgments]
+    words = [other.words or other.name for other in kinds if getattr(other, wanted)]
+    those = " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    return SpecError(f"{what} holds {kind}, not judgments: {those}")
+
 
 _MOST = 4
 """Readings that an error proposes."""
@@ -57,9 +189,9 @@ def checked(
         Called when Polars cannot read the file; raises an error that knows the place.
     columns : str
         What columns of votes mean, where they have not the usual names: see
-        `rankbench.data.tables.comparisons.column_meanings.parse_columns`.
+        `rankbench.data.tables.column_roles.parse_columns`.
     locate : callable, optional
-        See `rankbench.kinds.table_check.RawTable`.
+        See `rankbench.interfaces.table_check.RawTable`.
 
     Raises
     ------
@@ -169,3 +301,34 @@ def _asked(columns: str, names: Sequence[str]) -> list[TableKind]:
     kinds = sorted(table_kinds(), key=lambda kind: not _knows(kind, names)) if columns else table_kinds()
     said = {role for role, _ in said_columns(columns)} if columns else set()
     return [kind for kind in kinds if said & set(kind.roles)] or kinds
+
+
+def validate(name: str, table: pl.LazyFrame, *, path: Path | None = None, allow_single: bool = False) -> pl.LazyFrame:
+    """Read a table once, batch by batch, and return it in the schema.
+
+    Parameters
+    ----------
+    name : str
+        Of the kind of table that it must be: ``"items"``, ``"comparisons"``, ...
+    table : LazyFrame
+        Columns of that kind; types that convert without loss are converted.
+    path : Path, optional
+        Named in errors.
+    allow_single : bool
+        Whether a query may have one item.
+
+    Raises
+    ------
+    InputError
+        With row and column: a missing column, a wrong type, what the kind refuses in a row, an empty table; or
+        the columns make a table of another kind.
+    SpecError
+        There is no such kind.
+    """
+    wanted, found = table_kind(name), table_of(table.collect_schema(), path)
+    if found != wanted:
+        raise InputError(f"these columns make a table of {found}, not of {wanted}", path=path)
+    result = checked(table, path=path, allow_single=allow_single)
+    for _ in result.collect_batches(engine="streaming"):
+        pass
+    return result

@@ -8,12 +8,10 @@ from contextvars import ContextVar
 
 import polars as pl
 
-from rankbench.data.tables.remarks import remark
+from rankbench.core.text import listed
 from rankbench.errors import InputError
-from rankbench.kinds.table_check import FIRST_NAMES, FLOAT_NAME, NOT_WHOLE, not_whole
-from rankbench.text import listed
-
-__all__ = ["decisions_kept", "with_whole_names"]
+from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.table_check import FIRST_NAMES, FLOAT_NAME, NOT_WHOLE, not_whole
 
 _TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Decimal)
 """Types whose values are read as they are written."""

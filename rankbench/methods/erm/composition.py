@@ -7,21 +7,16 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from rankbench.component import Order
+from rankbench.core.component import Order
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.method import Method
-from rankbench.kinds.model import Model
-from rankbench.kinds.optimizer import Optimizer, Solver
-from rankbench.kinds.penalty import Penalty
-from rankbench.kinds.surrogate import ScoreSurrogate, Surrogate
-from rankbench.plugin.resolve import reference
-
-__all__ = ["Composition"]
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.method import Method, Model, Optimizer, Penalty, Solver
+from rankbench.interfaces.surrogate import ScoreSurrogate, Surrogate
+from rankbench.plugin.manager import reference
 
 
 class Composition(Method):
-    """The parameters of `rankbench.methods.erm.erm.ERM`, checked: what its fits are told.
+    """The parameters of `rankbench.methods.erm.ERM`, checked: what its fits are told.
 
     Raises
     ------

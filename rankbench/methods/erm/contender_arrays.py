@@ -10,25 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.kernels.function_lists import functions
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.kernels.declared import functions
 from rankbench.kernels.signatures import AGGREGATE, TARGET, Kernel
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.queries import Comparisons, Queries
-from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.methods.erm.kernels.lockstep import idle_aggregate, idle_target
 from rankbench.methods.erm.kernels.sampling import Judged
 from rankbench.methods.erm.kernels.targets import ROUNDING, Scratch, Sums, TargetTable, complete_targets
-
-__all__ = [
-    "INFINITE",
-    "Target",
-    "TargetPlan",
-    "as_order",
-    "concatenated",
-    "judged_arrays",
-    "required_kernel",
-    "scratch_for",
-]
 
 MOST_ITEMS = 1 << 16
 """Items of a query that two of fit into 32 bits."""

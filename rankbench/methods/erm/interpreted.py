@@ -10,17 +10,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.method import Block
-from rankbench.kinds.optimizer import StepOptimizer
-from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.interfaces.method import Block, StepOptimizer
+from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
 from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, scratch_for
-from rankbench.methods.erm.kernels.contender_columns import WINDOW, ContenderPath
-from rankbench.methods.erm.kernels.sampling import Judged
+from rankbench.methods.erm.kernels.sampling import WINDOW, ContenderPath, Judged
 from rankbench.methods.erm.kernels.targets import draw_sample
 from rankbench.methods.erm.lockstep import FEWEST, FRESH, unaveraged
-
-__all__ = ["Interpreted", "is_compiled"]
 
 
 def is_compiled(contender: Composition) -> bool:

@@ -7,18 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kernels.function_lists import functions
+from rankbench.interfaces.method import StepOptimizer
+from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.kernels.declared import functions
 from rankbench.kernels.signatures import EDGES, GRADIENT, PHI, STEP, WEIGH, Kernel
-from rankbench.kinds.optimizer import StepOptimizer
-from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
 from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, concatenated, required_kernel
-from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, ContenderPath
 from rankbench.methods.erm.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
-from rankbench.methods.erm.kernels.sampling import Judged
+from rankbench.methods.erm.kernels.sampling import TILE, WINDOW, ContenderColumns, ContenderPath, Judged
 from rankbench.methods.erm.kernels.targets import Scratch, TargetTable, accumulate, single_targets, top_up
-
-__all__ = ["FEWEST", "FRESH", "Lockstep", "record_steps", "unaveraged"]
 
 FEWEST = 20
 """Draws that every judged query gets at least, for its mean target."""

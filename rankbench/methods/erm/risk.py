@@ -16,21 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.queries import Comparisons, Queries
-from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.methods.erm.kernels.targets import Sums
-
-__all__ = [
-    "MeanTarget",
-    "complete_graphs",
-    "complete_share",
-    "gram_matrix",
-    "mean_target",
-    "row_weights",
-    "single_target",
-    "tiled_product",
-]
 
 _TILE = 16
 

@@ -1,19 +1,166 @@
-"""Compiled = NumPy form, and the compiled one keeps to its memory."""
+"""Compiled = NumPy form, called between guards."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankbench.kinds.penalty import Penalty, PenaltyName
-from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.method import Penalty, PenaltyName
+from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
 from rankbench.plugin.component_description import has_compiled_form
-from rankbench.testing import kernelcalls, samples
-from rankbench.testing.catalog import conformance_check
-from rankbench.testing.check_results import CheckFailed, CheckSkipped
-from rankbench.testing.close import relative_difference
-from rankbench.testing.subjects import Subject
+from rankbench.testing import samples
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, relative_difference
+
+if TYPE_CHECKING:
+    from rankbench.kernels.signatures import Kernel
+
+
+GUARD = 64
+"""Elements before and after an array that must keep their value."""
+
+CANARY = -7777
+
+
+class Guarded:
+    """Arrays for one call, each between two guards.
+
+    Reading beyond an array is not noticed, writing is.
+    """
+
+    def __init__(self) -> None:
+        self._whole: list[tuple[str, NDArray[Any], int]] = []
+
+    def array(self, what: str, length: int, fill: float, dtype: type = np.float64) -> NDArray[Any]:
+        """Return an array of `length`, filled, that stands between guards."""
+        whole: NDArray[Any] = np.full(length + 2 * GUARD, CANARY, dtype=dtype)
+        self._whole.append((what, whole, length))
+        inner = whole[GUARD : GUARD + length]
+        inner[:] = fill
+        return inner
+
+    def work(self, kernel: Kernel, m: int, *, dirty: bool = False) -> NDArray[np.float64]:
+        """Return the scratch memory that a kernel asks for; zeros unless `dirty`."""
+        return self.array("work", kernel.work(m), np.nan if dirty else 0.0)
+
+    def check(self, label: str) -> None:
+        """Raise if anything was written outside of the arrays.
+
+        Raises
+        ------
+        CheckFailed
+            With the array.
+        """
+        for what, whole, length in self._whole:
+            if (whole[:GUARD] != CANARY).any() or (whole[GUARD + length :] != CANARY).any():
+                raise CheckFailed(f"{label}: the kernel writes beyond {what}, which has {length} elements")
+
+
+def _cleared(work: NDArray[np.float64], label: str) -> None:
+    if work.any():
+        raise CheckFailed(f"{label}: the kernel leaves its scratch memory dirty; it must hold zeros again on return")
+
+
+def call_aggregate(
+    it: Aggregator,
+    kernel: Kernel,
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+) -> NDArray[np.float64]:
+    """Return the structure that an `AGGREGATE` or `EDGES` kernel makes, as `aggregate` would."""
+    guarded, k = Guarded(), len(winners)
+    label = f"{k} comparisons of {m} items"
+    work = guarded.work(kernel, m)
+    if it.structure == "scores":
+        out = guarded.array("out", m, np.nan)
+        kernel.function(winners, losers, weights, m, kernel.params, work, out)
+    else:
+        tails, heads = guarded.array("tails", k, -1, np.int32), guarded.array("heads", k, -1, np.int32)
+        edges = guarded.array("edge_weights", k, np.nan)
+        count = kernel.function(winners, losers, weights, m, kernel.params, work, tails, heads, edges)
+        if not 0 <= count <= k:
+            raise CheckFailed(f"{label}: the kernel says that it made {count} edges, out of {k}")
+        out = np.zeros((m, m))
+        pairs = list(zip(tails[:count].tolist(), heads[:count].tolist(), strict=True))
+        if len(set(pairs)) != count:
+            raise CheckFailed(f"{label}: the kernel gives an edge twice")
+        if any(not (0 <= i < m and 0 <= j < m) for i, j in pairs):
+            raise CheckFailed(f"{label}: the kernel gives an edge to an item that is not there")
+        for (i, j), weight in zip(pairs, edges[:count], strict=True):
+            out[i, j] = weight
+    guarded.check(label)
+    _cleared(work, label)
+    return out.copy()
+
+
+def call_target(kernel: Kernel, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the target that a `TARGET` kernel makes."""
+    guarded, m = Guarded(), len(scores)
+    work, out = guarded.work(kernel, m), guarded.array("target", m, np.nan)
+    kernel.function(scores, kernel.params, work, out)
+    guarded.check(f"target of {m} items")
+    _cleared(work, f"target of {m} items")
+    return out.copy()
+
+
+def call_gradient(
+    kernel: Kernel, alpha: NDArray[np.float64], target: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the value and the gradient of a `GRADIENT` kernel."""
+    guarded = Guarded()
+    out = guarded.array("gradient", len(alpha), np.nan)
+    value = float(kernel.function(alpha, target, kernel.params, out))
+    guarded.check(f"gradient of {len(alpha)} items")
+    return value, out.copy()
+
+
+def call_phi(kernel: Kernel, margins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what a `PHI` kernel makes of margins."""
+    guarded = Guarded()
+    out = guarded.array("out", len(margins), np.nan)
+    kernel.function(margins, kernel.params, out)
+    guarded.check(f"{len(margins)} margins")
+    return out.copy()
+
+
+def call_weigh(kernel: Kernel, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the factors and offsets of a `WEIGH` kernel."""
+    guarded = Guarded()
+    factors, offsets = guarded.array("weights", len(weights), 0.0), guarded.array("offsets", len(weights), np.nan)
+    factors[:] = weights
+    kernel.function(factors, kernel.params, offsets)
+    guarded.check(f"{len(weights)} weights")
+    return factors.copy(), offsets.copy()
+
+
+def call_loss(it: Loss, kernel: Kernel, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
+    """Return the loss by a `LOSS` or `MATRIX_LOSS` kernel, whose scratch memory is dirty on entry."""
+    guarded = Guarded()
+    work = guarded.work(kernel, len(alpha), dirty=True)
+    value = float(kernel.function(alpha, np.ascontiguousarray(structure), kernel.params, work))
+    guarded.check(f"{len(alpha)} items")
+    return value
+
+
+def call_step(
+    kernel: Kernel, theta: NDArray[np.float64], gradient: NDArray[np.float64], t: int, state: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return theta, shape (c, d), after a `STEP` kernel; `state`, shape (c, s), is changed."""
+    guarded = Guarded()
+    moved = guarded.array("theta", theta.size, 0.0).reshape(theta.shape)
+    moved[:] = theta
+    own = guarded.array("state", state.size, 0.0).reshape(state.shape)
+    own[:] = state
+    params = np.ascontiguousarray(np.tile(kernel.params, (len(theta), 1)))
+    kernel.function(moved, np.ascontiguousarray(gradient), t, params, own)
+    guarded.check(f"step {t}")
+    state[:] = own
+    return moved.copy()
+
 
 TOLERANCE = 1e-7
 """Of a difference, relative to the largest value: sums may be taken in another order."""
@@ -49,7 +196,7 @@ def compiled_aggregator_equals_numpy(subject: Subject) -> None:
     for label, sample in (ordinary | samples.edge_comparisons()).items():
         if "1e-6 to" in label:
             continue  # twelve orders of magnitude: two orders of summation may differ by more than rounding
-        found, expected = kernelcalls.call_aggregate(it, kernel, *sample), it.aggregate(*sample)
+        found, expected = call_aggregate(it, kernel, *sample), it.aggregate(*sample)
         _agree(label, found, expected, max(TOLERANCE, LOST * float(sample[2].max())))
 
 
@@ -72,10 +219,10 @@ def _score_surrogate(subject: Subject, it: ScoreSurrogate) -> None:
     for label, scores in (samples.edge_scores() | {"7 items": rng.normal(size=7)}).items():
         alpha, target = rng.normal(size=len(scores)), it.target(scores.copy())
         if targets is not None:
-            _agree(f"target of {label}", kernelcalls.call_target(targets, scores), target)
+            _agree(f"target of {label}", call_target(targets, scores), target)
         if gradients is not None:
             value, gradient = it.value_and_gradient(alpha, target)
-            found, slopes = kernelcalls.call_gradient(gradients, alpha, target)
+            found, slopes = call_gradient(gradients, alpha, target)
             _agree(f"value of {label}", found, value)
             _agree(f"gradient of {label}", slopes, gradient)
 
@@ -83,16 +230,16 @@ def _score_surrogate(subject: Subject, it: ScoreSurrogate) -> None:
 def _pairwise_surrogate(subject: Subject, it: PairwiseSurrogate) -> None:
     phi, dphi, ddphi = _kernel(subject, it.phi_kernels())
     margins = np.linspace(-20.3, 20.1, 81)
-    _agree("phi", kernelcalls.call_phi(phi, margins), it.phi(margins))
-    _agree("dphi", kernelcalls.call_phi(dphi, margins), it.dphi(margins))
+    _agree("phi", call_phi(phi, margins), it.phi(margins))
+    _agree("dphi", call_phi(dphi, margins), it.dphi(margins))
     if ddphi is not None:
-        _agree("ddphi", kernelcalls.call_phi(ddphi, margins), it.ddphi(margins))
+        _agree("ddphi", call_phi(ddphi, margins), it.ddphi(margins))
     elif subject.declares("smooth"):
         raise CheckFailed("it declares smooth, but offers no compiled ddphi")
     if (weigh := it.edges_kernel()) is not None:
         weights = np.array([1e-6, 0.3, 1.0, 2.5, 1e6])
         for what, found, expected in zip(
-            ("factors", "offsets"), kernelcalls.call_weigh(weigh, weights), it.edges(weights), strict=True
+            ("factors", "offsets"), call_weigh(weigh, weights), it.edges(weights), strict=True
         ):
             _agree(what, found, expected)
 
@@ -106,7 +253,7 @@ def compiled_loss_equals_numpy(subject: Subject) -> None:
     for m in (1, 2, 5, 12, 40):
         for alpha in (rng.normal(size=m), rng.integers(0, 3, m).astype(np.float64), np.zeros(m)):
             structure = samples.random_structure(it.structure, m, rng)
-            _agree(f"{m} items", kernelcalls.call_loss(it, kernel, alpha, structure), it.value(alpha, structure))
+            _agree(f"{m} items", call_loss(it, kernel, alpha, structure), it.value(alpha, structure))
 
 
 @conformance_check("optimizer")
@@ -124,7 +271,7 @@ def compiled_step_equals_numpy(subject: Subject) -> None:
         rows, states = theta.copy(), np.zeros((3, size))
         for t in range(1, 12):
             gradient = rng.normal(size=(3, 5))
-            theta = kernelcalls.call_step(kernel, theta, gradient, t, state)
+            theta = call_step(kernel, theta, gradient, t, state)
             rows = np.stack([it.step(rows[c], gradient[c], t, penalty, states[c]) for c in range(3)])
             _agree(f"step {t}, {penalty}", theta, rows)
 

@@ -1,4 +1,4 @@
-"""Optimizers: they descend, say how far from optimal they stopped, and obey their budget."""
+"""Surrogates and optimizers: gradients, convexity, quadratics, consistency; models."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import copy
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.text import exception_text
 from rankbench.errors import RankbenchError
-from rankbench.kinds.optimizer import Fit, Problem, Solver, StepOptimizer
-from rankbench.kinds.penalty import Penalty
-from rankbench.testing.catalog import conformance_check
-from rankbench.testing.check_results import CheckFailed, CheckSkipped
-from rankbench.testing.small_problems import L2, problems, quadratic
-from rankbench.testing.subjects import Subject
+from rankbench.interfaces.method import Fit, Penalty, Problem, Solver, StepOptimizer
+from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.testing.calls import L2, Objective, objectives, problems, quadratic
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, relative_difference
 
 STEPS = 2000
 CALLS_A_STEP = 200
@@ -125,3 +124,197 @@ def _counted(problem: Problem) -> tuple[Problem, list[None]]:
     # On the instance: a solver may insist on the problem's class.
     counted.value_and_gradient = value_and_gradient  # type: ignore[method-assign]
     return counted, evaluations
+
+
+@conformance_check("model")
+def items_are_mapped_one_by_one(subject: Subject) -> None:
+    """psi(x_i) depends on x_i alone: not on the other items, nor on how many there are."""
+    x = np.random.default_rng(91).normal(size=(9, 4)).astype(np.float32)
+    whole = subject.it.features(x.copy())
+    order = np.random.default_rng(92).permutation(9)
+    if relative_difference(subject.it.features(x[order]), whole[order]) > 1e-5:
+        raise CheckFailed("items in another order have other features")
+    for rows in (slice(0, 1), slice(3, 7)):
+        part = subject.it.features(x[rows].copy())
+        if relative_difference(part, whole[rows]) > 1e-5:
+            raise CheckFailed(
+                f"{len(part)} of 9 items alone have other features, by {relative_difference(part, whole[rows]):.3g}"
+            )
+
+
+STEP = 1e-5
+TOLERANCE = 1e-4
+"""Of a difference quotient, relative to the size of the gradient and of the value."""
+
+
+@conformance_check("surrogate")
+def gradient_is_the_difference_quotient(subject: Subject) -> None:
+    """The gradient is the slope of the value; of one with kinks, between the slopes of both sides."""
+    rng = np.random.default_rng(21)
+    kinks = not subject.declares("smooth")
+    for objective in objectives(subject):
+        for _ in range(8):
+            alpha = rng.normal(size=objective.m) * 1.5
+            for i, slope in enumerate(objective.gradient(alpha)):
+                step = np.zeros(objective.m)
+                step[i] = STEP
+                below, here, above = (objective.value(alpha + s * step) for s in (-1, 0, 1))
+                sides = sorted([(here - below) / STEP, (above - here) / STEP])
+                slack = TOLERANCE * max(1.0, abs(slope), abs(here), *map(abs, sides))
+                middle = (above - below) / (2 * STEP)
+                wrong = not (sides[0] - slack <= slope <= sides[1] + slack) if kinks else abs(slope - middle) > slack
+                if wrong:
+                    said = f"between {sides[0]:.6g} and {sides[1]:.6g}" if kinks else f"{middle:.6g}"
+                    raise CheckFailed(
+                        f"{objective.label}: derivative {i} is {slope:.6g}, the difference quotient {said}"
+                    )
+
+
+@conformance_check("surrogate")
+def second_derivative_is_the_difference_quotient(subject: Subject) -> None:
+    """`ddphi` of a pairwise surrogate that declares ``smooth`` is the slope of `dphi`."""
+    it = subject.it
+    if isinstance(it, ScoreSurrogate):
+        raise CheckSkipped("a surrogate of scores has no ddphi")
+    if not subject.declares("smooth"):
+        raise CheckSkipped("it does not declare smooth")
+    # Not on a grid that holds 0 or 1: a second derivative may jump there.
+    margins = np.linspace(-3.07, 3.11, 57)
+    found = it.ddphi(margins)
+    quotient = (it.dphi(margins + STEP) - it.dphi(margins - STEP)) / (2 * STEP)
+    worst = int(np.argmax(np.abs(found - quotient)))
+    if np.abs(found - quotient)[worst] > TOLERANCE * max(1.0, float(np.abs(found).max())):
+        raise CheckFailed(
+            f"ddphi({margins[worst]:.3g}) is {found[worst]:.6g}, the difference quotient {quotient[worst]:.6g}"
+        )
+
+
+def tangent(objective: Objective, alpha: np.ndarray, other: np.ndarray) -> float:
+    """Return how far the value at `other` is below the tangent at `alpha`."""
+    return float(objective.value(alpha) + objective.gradient(alpha) @ (other - alpha) - objective.value(other))
+
+
+CHORDS = 200
+SLACK = 1e-9
+"""Of rounding, relative to the values."""
+
+
+@conformance_check("surrogate")
+def convex_at_random_chords(subject: Subject) -> None:
+    """Where ``convex`` is declared the value lies below every chord, near and far."""
+    if not subject.declares("convex"):
+        raise CheckSkipped("it does not declare convex")
+    rng = np.random.default_rng(41)
+    for objective in objectives(subject):
+        for _ in range(CHORDS):
+            alpha = rng.normal(size=objective.m) * rng.choice([0.3, 1.0, 4.0])
+            other = alpha + rng.normal(size=objective.m) * rng.choice([0.3, 1.0, 10.0])
+            share = rng.uniform(0.05, 0.95)
+            first, last = objective.value(alpha), objective.value(other)
+            middle = objective.value((1 - share) * alpha + share * other)
+            above = middle - ((1 - share) * first + share * last)
+            if above > SLACK * max(1.0, abs(first), abs(last)):
+                raise CheckFailed(f"{objective.label}: the value is {above:.3g} above the chord, so it is not convex")
+
+
+@conformance_check("surrogate")
+def convex_above_tangents(subject: Subject) -> None:
+    """Where ``convex`` is declared the value lies above every tangent that the gradient makes."""
+    if not subject.declares("convex"):
+        raise CheckSkipped("it does not declare convex")
+    rng = np.random.default_rng(42)
+    for objective in objectives(subject):
+        for _ in range(CHORDS // 2):
+            alpha = rng.normal(size=objective.m)
+            other = alpha + rng.normal(size=objective.m) * rng.choice([0.3, 3.0])
+            below = tangent(objective, alpha, other)
+            if below > 1e-8 * max(1.0, abs(objective.value(alpha)), abs(objective.value(other))):
+                raise CheckFailed(f"{objective.label}: the value is {below:.3g} below a tangent")
+
+
+@conformance_check("surrogate")
+def quadratic_is_half_the_mean_square(subject: Subject) -> None:
+    """Where ``quadratic`` is declared, the value is ``|alpha - target|^2 / (2m)``."""
+    it = subject.it
+    if not subject.declares("quadratic"):
+        raise CheckSkipped("it does not declare quadratic")
+    if not isinstance(it, ScoreSurrogate):
+        raise CheckFailed("only a surrogate of scores can be quadratic in the sense of the exact solver")
+    rng = np.random.default_rng(81)
+    for m in (1, 2, 7):
+        alpha, target = rng.normal(size=m), np.asarray(it.target(rng.normal(size=m)))
+        value = it.value_and_gradient(alpha.copy(), target.copy())[0]
+        expected = float(((alpha - target) ** 2).sum()) / (2 * m)
+        if abs(value - expected) > 1e-9 * max(1.0, expected):
+            raise CheckFailed(f"{m} items: the value is {value:.9g}, |alpha - target|^2 / (2m) is {expected:.9g}")
+
+
+@conformance_check("surrogate")
+def target_linear_averages(subject: Subject) -> None:
+    """Where ``target-linear`` is declared, the gradient at a mean of targets is the mean of the gradients."""
+    it = subject.it
+    if not subject.declares("target-linear"):
+        raise CheckSkipped("it does not declare target-linear")
+    rng = np.random.default_rng(82)
+    for m in (2, 7):
+        alpha = rng.normal(size=m)
+        first, second = (np.asarray(it.target(rng.normal(size=m))) for _ in range(2))
+        mean = it.value_and_gradient(alpha, 0.3 * first + 0.7 * second)[1]
+        parts = 0.3 * it.value_and_gradient(alpha, first)[1] + 0.7 * it.value_and_gradient(alpha, second)[1]
+        if (difference := relative_difference(mean, parts)) > 1e-9:
+            raise CheckFailed(f"{m} items: the gradients differ by {difference:.3g}")
+
+
+@conformance_check("surrogate")
+def score_linear_targets_are_linear(subject: Subject) -> None:
+    """Where ``score-linear`` is declared, the target of a sum of scores is the sum of the targets."""
+    it = subject.it
+    if not subject.declares("score-linear"):
+        raise CheckSkipped("it does not declare score-linear")
+    rng = np.random.default_rng(84)
+    for m in (2, 7):
+        first, second = rng.normal(size=m), rng.normal(size=m)
+        mixed = np.asarray(it.target(0.3 * first - 0.7 * second))
+        parts = 0.3 * np.asarray(it.target(first)) - 0.7 * np.asarray(it.target(second))
+        if (difference := relative_difference(mixed, parts)) > 1e-9:
+            raise CheckFailed(f"{m} items: the targets differ by {difference:.3g}")
+
+
+@conformance_check("surrogate")
+def hessian_is_the_slope_of_the_gradient(subject: Subject) -> None:
+    """A surrogate of scores that declares ``smooth`` has the second derivatives that it says it has."""
+    it = subject.it
+    if not subject.declares("smooth") or not isinstance(it, ScoreSurrogate):
+        raise CheckSkipped("it is no smooth surrogate of scores")
+    rng, step = np.random.default_rng(83), 1e-5
+    for m in (2, 5):
+        alpha, target = rng.normal(size=m), np.asarray(it.target(rng.normal(size=m)))
+        hessian = it.hessian(alpha.copy(), target.copy())
+        quotients = np.stack(
+            [
+                (it.value_and_gradient(alpha + e, target)[1] - it.value_and_gradient(alpha - e, target)[1]) / (2 * step)
+                for e in step * np.eye(m)
+            ]
+        )
+        if (difference := relative_difference(hessian, quotients)) > 1e-4:
+            raise CheckFailed(f"{m} items: second derivatives differ from difference quotients by {difference:.3g}")
+
+
+LAWS = 25
+"""Distributions that are looked at, at most."""
+
+
+@conformance_check("surrogate")
+def certified(subject: Subject) -> str:
+    """A short `rankbench certify` reports its verdict; whatever it is, the check passes."""
+    from rankbench.certify.certify import certify
+
+    of_graphs = subject.it.structure == "edges" or subject.declares("score-linear")
+    loss = "pairwise" if of_graphs else "ndcg"
+    try:
+        found = certify(subject.it, loss=loss, budget="20s", laws=LAWS)
+    # Foreign code may raise anything; that is for the other checks to say.
+    except Exception as error:
+        return f"refused: {exception_text(error)}"
+    noise = "low noise, " if of_graphs else ""
+    return f"for information: {found.label} for {found.loss} ({noise}3 items)"

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from small_blocks import make_block, reweighted
 
 from rankbench.aggregators.elo import Elo
-from rankbench.component import Property
+from rankbench.core.component import Property
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.queries import Comparisons
-from rankbench.methods.erm import composed
-from rankbench.methods.erm.composed import fit_composed
-from rankbench.methods.erm.erm import ERM
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.interfaces.queries import Comparisons
+from rankbench.methods.erm import ERM
+from rankbench.methods.erm import fit as composed
+from rankbench.methods.erm.fit import fit_composed
 from rankbench.plugin.manager import get
 
 WEIGHTS = [0.1, 1.0, 2.5, 0.7]

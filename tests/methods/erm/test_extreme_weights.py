@@ -11,9 +11,9 @@ import pytest
 from small_blocks import make_block, reweighted
 
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.methods.erm.erm import ERM
-from rankbench.methods.log_odds import UStatistic
+from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.methods.baselines import UStatistic
+from rankbench.methods.erm import ERM
 from rankbench.methods.pair_risk import PairRisk
 from rankbench.plugin.manager import get
 

@@ -14,13 +14,13 @@ from small_blocks import make_block, reweighted
 
 from rankbench.data.simulators.btl import limit_scores
 from rankbench.errors import SpecError
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.methods.erm import composed
-from rankbench.methods.erm.composed import _Fits, fit_composed
-from rankbench.methods.erm.erm import ERM
+from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.methods.erm import ERM
+from rankbench.methods.erm import fit as composed
+from rankbench.methods.erm.fit import _Fits, fit_composed
 from rankbench.methods.erm.risk import row_weights
 from rankbench.plugin.manager import get
-from rankbench.surrogates import Regression
+from rankbench.surrogates.regression import Regression
 
 STEP = "optimizer=composite(c=0.05,schedule=inverse-sqrt)"
 SPECS = [

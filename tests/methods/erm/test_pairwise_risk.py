@@ -10,15 +10,14 @@ import pytest
 from numpy.typing import NDArray
 from small_blocks import make_block
 
-from rankbench.aggregators import DifferenceGraph
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.optimizer import Optimizer
-from rankbench.kinds.surrogate import PairwiseSurrogate
-from rankbench.methods.erm.composed import fit_composed
-from rankbench.methods.erm.erm import ERM
+from rankbench.aggregators.edges import DifferenceGraph
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.method import Block, Fitted, Method, Optimizer
+from rankbench.interfaces.surrogate import PairwiseSurrogate
+from rankbench.methods.erm import ERM
+from rankbench.methods.erm.fit import fit_composed
 from rankbench.plugin.manager import get
-from rankbench.surrogates import PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
+from rankbench.surrogates.pairwise import PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
 
 NEWTON = "optimizer=newton"
 

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from small_blocks import make_block
 
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.method import Block
+from rankbench.interfaces.surrogate import ScoreSurrogate, Surrogate
 from rankbench.kernels.random import seed_state
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.method import Block
-from rankbench.kinds.surrogate import ScoreSurrogate, Surrogate
 from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.methods.erm.risk import (

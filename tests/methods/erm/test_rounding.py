@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.queries import Comparisons, Queries
-from rankbench.methods.erm import composed
-from rankbench.methods.erm.composed import fit_composed
-from rankbench.methods.erm.erm import ERM
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench.methods.erm import ERM
+from rankbench.methods.erm import fit as composed
+from rankbench.methods.erm.fit import fit_composed
 from rankbench.plugin.manager import get
-from rankbench.surrogates import OrderPreserving, Regression
+from rankbench.surrogates.order_preserving import OrderPreserving
+from rankbench.surrogates.regression import Regression
 
 CYCLE = ([0, 1, 2], [1, 2, 0])
 SPECS = [

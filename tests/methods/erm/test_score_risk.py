@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from small_blocks import make_block
 
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.kinds.optimizer import Optimizer
-from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.methods.erm.composed import fit_composed
-from rankbench.methods.erm.erm import ERM
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.method import Block, Fitted, Method, Optimizer
+from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.methods.erm import ERM
+from rankbench.methods.erm.fit import fit_composed
 from rankbench.plugin.manager import get
 
 SURROGATES = [

@@ -4,7 +4,7 @@ import polars as pl
 
 import rankbench
 from rankbench.data.tables.checks import checked
-from rankbench.kinds.reader import existing
+from rankbench.interfaces.dataset import existing
 
 CAUGHT = "check"
 BY = "damaged-examples-are-errors-or-tables"

@@ -16,19 +16,16 @@ from numpy.typing import NDArray
 
 from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
-from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, ContenderPath
-from rankbench.methods.erm.kernels.sampling import Judged, steps_by_query
-from rankbench.methods.erm.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
-from rankbench.methods.erm.kernels.uncounted import uncounted
-
-__all__ = [
-    "advance",
-    "evaluate_fresh",
-    "idle_aggregate",
-    "idle_gradient",
-    "idle_target",
-    "idle_weigh",
-]
+from rankbench.methods.erm.kernels.sampling import TILE, WINDOW, ContenderColumns, ContenderPath, Judged, steps_by_query
+from rankbench.methods.erm.kernels.targets import (
+    Scratch,
+    Sums,
+    TargetTable,
+    add_targets,
+    draw_sample,
+    fill_targets,
+    uncounted,
+)
 
 
 @declared(AGGREGATE)

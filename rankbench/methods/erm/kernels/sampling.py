@@ -1,4 +1,4 @@
-"""Draws from the U-statistic (18): a query, and a randomly ordered sample of its judgments.
+"""Draws from the U-statistic (18); columns of contenders; smoothed log-odds.
 
 Step t of a block's stream has a random state of its own, made from the block's seed and
 t alone, and leaves nothing behind. So the first k judgments of step t are the same
@@ -8,16 +8,19 @@ on its neighbors.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from rankbench.core.runtime import settle_runtime
 from rankbench.kernels.declared import declared
 from rankbench.kernels.random import STATE, below
 
-__all__ = ["Judged", "draw_query", "sample_prefix", "step_state", "steps_by_query", "undo_prefix"]
+settle_runtime()
+
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -127,3 +130,239 @@ def undo_prefix(k: int, index: NDArray[np.int32], swaps: NDArray[np.int32]) -> N
         taken = index[j]
         index[j] = index[i]
         index[i] = taken
+
+
+TILE = 16
+"""Contenders in one matrix product."""
+
+WINDOW = 100
+"""Sampled losses in the paper's moving average (figure 2)."""
+
+
+class ContenderColumns(NamedTuple):
+    """The contenders: C rows of theta, first the padded tiles, then those with edges.
+
+    Attributes
+    ----------
+    tiled : int
+        Rows with score surrogates, a multiple of sixteen; the others have edges.
+    active : ndarray of bool, shape (C,)
+        False for padding.
+    targets : ndarray of int64, shape (tiled,)
+        Row of the target table.
+    gradients : typed list of GRADIENT functions, one a tiled row
+    gradient_params : ndarray of float64, with bounds of shape (tiled + 1,)
+    edges : typed list of EDGES functions, one a group of rows that share edges and phi
+    orders : ndarray of int64, shape (groups,)
+        k of the group's edges.
+    edge_params : ndarray of float64, with bounds of shape (groups + 1,)
+    weighed : ndarray of bool, shape (groups,)
+        Whether the weights of a group's edges are not taken as they are.
+    weighs : typed list of WEIGH functions, one a group
+    weigh_params : ndarray of float64, with bounds of shape (groups + 1,)
+    phis, dphis : typed lists of PHI functions, one a group
+    phi_params : ndarray of float64, with bounds of shape (groups + 1,)
+    groups : ndarray of int64, shape (groups + 1,)
+        Rows of a group are ``groups[g]:groups[g + 1]``.
+    steps : typed list of STEP functions, one a run of rows with the same function
+    runs : ndarray of int64, shape (runs, 2)
+        First row and end of each run.
+    step_params : ndarray of float64, shape (C, p)
+    l2, l1 : ndarray of float64, shape (C,)
+        Weights of the penalties.
+    """
+
+    tiled: Any
+    active: Any
+    targets: Any
+    gradients: Any
+    gradient_params: Any
+    gradient_bounds: Any
+    edges: Any
+    orders: Any
+    edge_params: Any
+    edge_bounds: Any
+    weighed: Any
+    weighs: Any
+    weigh_params: Any
+    weigh_bounds: Any
+    phis: Any
+    dphis: Any
+    phi_params: Any
+    phi_bounds: Any
+    groups: Any
+    steps: Any
+    runs: Any
+    step_params: Any
+    l2: Any
+    l1: Any
+
+
+class ContenderPath(NamedTuple):
+    """Where the contenders are, and where they were at the recorded steps.
+
+    Attributes
+    ----------
+    theta, total, gradient : ndarray of float64, shape (C, d)
+        Current iterate, sum of the iterates that are averaged, sampled gradient.
+    unaveraged : ndarray of int64, shape (C,)
+        Steps whose iterates are left out of the average.
+    state : ndarray of float64, shape (C, s)
+        Memory of the optimizers.
+    window : ndarray of float64, shape (100, C)
+        Last sampled losses.
+    record : ndarray of int64, shape (P,)
+        Steps after which to record, increasing.
+    estimates : ndarray of float64, shape (C, P)
+        Moving average of the sampled losses plus the penalty, the paper's estimator.
+    last, averaged : ndarray of float64, shape (P, C, d)
+        Before there is anything to average, the last iterate stands for it.
+    alpha, residual : ndarray of float64, shape (16 * max m_q,)
+        Scores of one tile and gradients in them.
+    tails, heads : ndarray of int32, shape (longest,)
+    edge_weights, edge_offsets : ndarray of float64, shape (longest,)
+    edge_work : ndarray of float64
+    margins, slopes : ndarray of float64, shape (longest * C,)
+    difference : ndarray of float64, shape (d,)
+    features : ndarray of float64, shape (max m_q, d)
+        Of the drawn query.
+    turned : ndarray of float64, shape (d, 16)
+        Iterates of a tile, transposed.
+    by_item : ndarray of float64, shape (max m_q, 16)
+        Scores of a tile, transposed.
+    watched : bool
+        Whether anybody wants the values of pairwise surrogates.
+    """
+
+    theta: Any
+    total: Any
+    gradient: Any
+    unaveraged: Any
+    state: Any
+    window: Any
+    record: Any
+    estimates: Any
+    last: Any
+    averaged: Any
+    alpha: Any
+    residual: Any
+    tails: Any
+    heads: Any
+    edge_weights: Any
+    edge_offsets: Any
+    edge_work: Any
+    margins: Any
+    slopes: Any
+    difference: Any
+    features: Any
+    turned: Any
+    by_item: Any
+    watched: Any
+
+
+settle_runtime()
+
+
+_VECTOR = types.float64[::1]
+_ROWS = types.int64[::1]
+_FLAGS = types.boolean[::1]
+
+NEGLIGIBLE = 1e-18
+"""Probability, relative to the likeliest number of wins, from which on the others do not count."""
+
+
+@declared(types.float64(types.float64, types.float64, types.float64))
+def smoothed(wins: float, votes: float, c: float) -> float:
+    """Return ``log((P + c) / (1 - P + c))`` of the share P = wins / votes ([DMJ13]_ section 5.1)."""
+    share = wins / votes
+    return math.log((share + c) / (1.0 - share + c))
+
+
+@declared(types.void(_FLAGS, _ROWS, types.int64, types.float64, _VECTOR, _VECTOR))
+def subset_moments(
+    won: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    k: int,
+    c: float,
+    mean: NDArray[np.float64],
+    square: NDArray[np.float64],
+) -> None:
+    """Average over all k-subsets (18): over the hypergeometric number of wins, exactly.
+
+    From the likeliest number outwards by the ratio of neighboring probabilities,
+    normalized in the end: no factorials. Where there are at most k votes, the one term of
+    all of them; 0 where there are none.
+
+    Parameters
+    ----------
+    won : ndarray of bool, shape (n,)
+        Votes of all pairs, one pair after the other.
+    starts : ndarray of int64, shape (P + 1,)
+        Votes of pair p are ``starts[p]:starts[p + 1]``.
+    k : int
+    c : float
+        Smoothing.
+    mean, square : ndarray of float64, shape (P,)
+        Written to.
+    """
+    for p in range(len(starts) - 1):
+        votes = starts[p + 1] - starts[p]
+        wins = 0
+        for t in range(starts[p], starts[p + 1]):
+            wins += won[t]
+        if votes <= k:
+            s = smoothed(float(wins), float(votes), c) if votes > 0 else 0.0
+            mean[p], square[p] = s, s * s
+            continue
+        low, high = max(0, k - (votes - wins)), min(k, wins)
+        mode = min(max(((k + 1) * (wins + 1)) // (votes + 2), low), high)
+        total, first, second = 0.0, 0.0, 0.0
+        weight, w = 1.0, mode
+        while w >= low and weight > NEGLIGIBLE:
+            s = smoothed(float(w), float(k), c)
+            total += weight
+            first += weight * s
+            second += weight * s * s
+            weight *= float(w) * float(votes - wins - k + w) / (float(wins - w + 1) * float(k - w + 1))
+            w -= 1
+        weight, w = 1.0, mode
+        while w < high:
+            weight *= float(wins - w) * float(k - w) / (float(w + 1) * float(votes - wins - k + w + 1))
+            w += 1
+            if weight <= NEGLIGIBLE:
+                break
+            s = smoothed(float(w), float(k), c)
+            total += weight
+            first += weight * s
+            second += weight * s * s
+        mean[p], square[p] = first / total, second / total
+
+
+@declared(types.void(_FLAGS, _ROWS, types.int64, types.float64, _VECTOR, _VECTOR))
+def batch_moments(
+    won: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    k: int,
+    c: float,
+    mean: NDArray[np.float64],
+    square: NDArray[np.float64],
+) -> None:
+    """Average over ceil(votes / k) batches of k votes in their order, the last one of what is left.
+
+    Parameters as for `subset_moments`.
+    """
+    for p in range(len(starts) - 1):
+        first, second, batches = 0.0, 0.0, 0
+        begin = starts[p]
+        while begin < starts[p + 1]:
+            end = min(begin + k, starts[p + 1])
+            wins = 0
+            for t in range(begin, end):
+                wins += won[t]
+            s = smoothed(float(wins), float(end - begin), c)
+            first += s
+            second += s * s
+            batches += 1
+            begin = end
+        mean[p] = first / batches if batches else 0.0
+        square[p] = second / batches if batches else 0.0

@@ -1,0 +1,154 @@
+"""`rankbench.certify`, and its --verify."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankbench.certify.certificate import Certificate
+from rankbench.certify.certification import certificate_of
+from rankbench.certify.check import Checked, check_file, described, printable
+from rankbench.certify.checking.numbers import Rejected, Uncheckable
+from rankbench.certify.laws import NoiseClass
+from rankbench.certify.question import read_law, seconds_of, source_hash
+from rankbench.errors import InputError, RankbenchError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.surrogate import Loss, Surrogate
+from rankbench.plugin.manager import component_class, get
+
+SHORT_LOSSES = {"pairwise": "pairwise-disagreement", "ndcg": "ndcg", "err": "err", "precision": "precision:k=1"}
+"""Losses by a short name: precision is that of the first item."""
+
+
+def certify(
+    surrogate: Surrogate | str,
+    *,
+    loss: Loss | str = "pairwise",
+    noise: NoiseClass = "low",
+    items: int = 3,
+    aggregator: Aggregator | str | None = None,
+    k: float = math.inf,
+    budget: float | str = "10s",
+    laws: int | None = None,
+    mu: Path | str | Sequence[Mapping[str, Any]] | None = None,
+    seed: int = 0,
+) -> Certificate:
+    """Look for a counterexample to consistency, or a proof that there is none ([DMJ13]_ Definition 3).
+
+    Parameters
+    ----------
+    surrogate : Surrogate or str
+        Convex, with value and gradient. One that states itself in exact numbers
+        (`rankbench.interfaces.exact`) is proved of; of others the verdict is numerical.
+    loss : Loss or str
+        ``pairwise`` (10), ``ndcg`` (14), ``err`` (16), ``precision`` of the first item, or a
+        loss with its parameters.
+    noise : {"low", "dag", "any"}
+        Of the mean graph: Definition 4, no cycle, or no condition. Laws of scores are in all three.
+    items : int
+        2 to 5.
+    aggregator : Aggregator or str, optional
+        The surrogate sees ``s(Y_1..Y_k)`` of it, instead of single graphs.
+    k : float
+        Order of the aggregation; inf: of all judgments, so that the surrogate sees the limit.
+    budget : float or str
+        Seconds, as in ``10``, ``"10s"`` or ``"2m"``, for the search.
+    laws : int, optional
+        Laws that are searched at most, so that the result does not depend on the clock.
+    mu : path or list, optional
+        The law to decide, instead of a search; as certificates have it.
+    seed : int
+        Of the search.
+
+    Returns
+    -------
+    Certificate
+        Checked by `rankbench.certify.check` already.
+
+    Raises
+    ------
+    SpecError
+        Names or parameters that are not, or do not go together.
+    InputError
+        A mu that is no distribution, or not in the noise class.
+    PluginError
+        The surrogate breaks a promise: see `rankbench.certify.probe.probe`.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> rankbench.certify("pairwise-logistic").verdict
+    'VIOLATION'
+    """
+    return certificate_of(
+        get(Surrogate, surrogate) if isinstance(surrogate, str) else surrogate,
+        loss=get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss,
+        noise=noise,
+        items=items,
+        aggregator=get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator,
+        k=k,
+        seconds=seconds_of(budget),
+        laws=laws,
+        law=None if mu is None else read_law(mu, items),
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What became of a certificate.
+
+    Attributes
+    ----------
+    accepted : bool
+    lines : tuple of str
+        What to print.
+    """
+
+    accepted: bool
+    lines: tuple[str, ...]
+
+
+def verify(path: Path | str) -> Verified:
+    """Check a certificate, and compare the hash of its surrogate's source with what is installed here.
+
+    Of a surrogate whose formula the checker knows, nothing rests on the source. Of others, what is
+    taken on trust is the source's: another one than that of the certificate is a reason to reject it.
+
+    Raises
+    ------
+    InputError
+        It cannot be checked.
+    OSError
+        The file cannot be read.
+    """
+    try:
+        found = check_file(path)
+    except Rejected as error:
+        return Verified(False, (printable(f"{path}: rejected: {error}"),))
+    except Uncheckable as error:
+        raise InputError(f"{path} was not checked: {error}") from None
+    said, same = _source(found)
+    if found.followed or same is not False:
+        return Verified(True, (*map(printable, described(str(path), found)), f"  {said}"))
+    return Verified(False, (printable(f"{path}: rejected: {said}"),))
+
+
+def _source(found: Checked) -> tuple[str, bool | None]:
+    """Say whether the installed source is that of the certificate; None if there is nothing to compare."""
+    name = printable(found.surrogate)
+    try:
+        here = source_hash(component_class(Surrogate, found.surrogate))
+    except RankbenchError:
+        return f"source: not compared, {name} is not installed here", None
+    if "unknown" in (here, found.source_sha256):
+        return f"source: not compared, that of {name} is unknown", None
+    if here == found.source_sha256:
+        return f"source: that of {name} as installed here", True
+    hashes = f"{found.source_sha256[:12]}, not {here[:12]}"
+    if found.followed:
+        return f"source: another one of {name} than installed here ({hashes}); nothing rests on it", False
+    return f"it is about another source of {name} than the one installed here (sha256 {hashes})", False

@@ -1,0 +1,332 @@
+"""Base of all components: parameters, name, spec, digest.
+
+A component is a frozen, validated set of parameters with a name. Aggregators,
+surrogates, losses, optimizers, models, methods, readers and data sets are all
+components; their kinds' base classes (`rankbench.interfaces.aggregator`, ...) add the
+mathematics. Third-party classes derive from the same bases as the built-in ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+import types
+from collections.abc import Iterator, Mapping
+from numbers import Real
+from pathlib import PurePath
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
+
+from rankbench.core.code_digest import distribution_of
+from rankbench.core.spec import Spec, Value, expand, parse
+from rankbench.core.text import Promise, checked_method
+from rankbench.errors import SpecError, nearest
+
+__all__ = ["Component", "JudgmentKind", "Order", "Property", "StructureKind", "Typed", "build"]
+
+
+_WORDS = {bool: "true or false", int: "a number", float: "a number", str: "a text"}
+
+
+class Typed(BaseModel):
+    """A model that reads no value as one of another type.
+
+    Pydantic by itself takes ``true`` and ``"1"`` for the number 1, and 1, ``"on"`` and ``"y"``
+    for true. Whole numbers stand for floats, and floats without a fraction for whole numbers:
+    ``1e5`` is how one writes a hundred thousand.
+    """
+
+    @field_validator("*", mode="before", check_fields=False)
+    @classmethod
+    def _of_its_type(cls, value: object, info: ValidationInfo) -> object:
+        field = cls.model_fields[info.field_name or ""]
+        _check(value, field.annotation)
+        return value
+
+
+def _check(value: object, annotation: object) -> None:
+    """Refuse a plain value that none of the types of an annotation stands for; leave the others to pydantic."""
+    options = list(_options(annotation))
+    if isinstance(value, list | tuple):
+        inner = [get_args(option)[0] for option in options if get_origin(option) in (list, tuple, set, frozenset)]
+        if len(inner) == 1:
+            for one in value:
+                _check(one, inner[0])
+        return
+    expected = [option for option in options if option in _WORDS]
+    closed = all(option in _WORDS or option is type(None) or get_origin(option) is Literal for option in options)
+    if expected and closed and not any(_is(value, option) for option in options):
+        listed = [repr(word) for option in options if get_origin(option) is Literal for word in get_args(option)]
+        wanted = " or ".join(dict.fromkeys([*(_WORDS[option] for option in expected), *listed]))
+        shown = str(value).lower() if _is(value, bool) else repr(value)
+        raise ValueError(f"must be {wanted}, not {shown}")
+
+
+def _options(annotation: object) -> Iterator[Any]:
+    """Yield the types that an annotation is a union of."""
+    while hasattr(annotation, "__value__"):  # ``type Name = ...``, from Python 3.12 on
+        annotation = annotation.__value__
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _options(get_args(annotation)[0])
+    elif origin in (Union, types.UnionType):
+        for part in get_args(annotation):
+            yield from _options(part)
+    else:
+        yield annotation
+
+
+def _is(value: object, option: object) -> bool:
+    """Return whether a value is of a plain type; NumPy's own scalars are."""
+    if get_origin(option) is Literal:
+        return any(type(value) is type(word) and value == word for word in get_args(option))
+    if option is type(None):
+        return value is None
+    boolean = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+    if option is bool:
+        return boolean
+    if option in (int, float):
+        return isinstance(value, Real) and not boolean
+    return isinstance(value, str)
+
+
+Property = Literal[
+    "additive",
+    "convex",
+    "equivariant",
+    "hinge",
+    "irregular",
+    "quadratic",
+    "score-linear",
+    "sequential",
+    "shift-invariant",
+    "smooth",
+    "stochastic",
+    "target-linear",
+]
+"""Mathematical properties that a component may declare; checks follow declarations.
+
+``additive``: averaged over all k-subsets of judgments, the structure is the average of the
+structures of one judgment, so that a risk linear in the structure does not depend on k.
+``hinge``: phi of a pairwise surrogate is ``max(0, 1 - t)``, which the dual solver relies on.
+``irregular``: scores jump with the judgments, so that resampling does not show how certain
+they are: rankings have no intervals.
+``score-linear``: the target of a score surrogate is linear in the scores, so that on an
+``additive`` aggregator the mean target over k-subsets is that of all judgments, for every k.
+``sequential``: the structure depends on the order in which the judgments were made.
+``target-linear``: up to a term without alpha, a score surrogate is linear in its target, so
+that averaged over structures it is the surrogate of the mean target.
+"""
+
+JudgmentKind = Literal["comparisons", "selections", "orders", "measurements"]
+"""What one judgment is: a winner and a loser, clicks on a shown list, a ballot, or a system's score on a task."""
+
+StructureKind = Literal["scores", "edges"]
+"""A score vector in R^m, or a weighted adjacency matrix held as a list of edges."""
+
+
+C = TypeVar("C", bound="Component")
+
+
+def _order(value: object) -> object:
+    if isinstance(value, float) and not math.isinf(value) and value == int(value):
+        return int(value)
+    return value
+
+
+Order = Annotated[float, BeforeValidator(_order)]
+"""Order k of a U-statistic: a positive integer, or ``inf`` for all of a query's judgments."""
+
+
+class Component(Typed):
+    """Base of all components.
+
+    Attributes
+    ----------
+    kind : str
+        ``aggregator``, ``surrogate``, ... set by the kind's base class.
+    name : str
+        Kebab-case, unique within the kind.
+    source : str
+        Paper and equation, as in ``"[DMJ13]_ eq. (28)"``.
+    properties : frozenset of Property
+        What the component promises mathematically.
+    packages : tuple of str
+        Distributions of others that compute it; leaderboards print their versions. A
+        component that misses one raises `SpecError` when it is used, and is skipped.
+    compiled_forms : mapping of str to tuple of str
+        Set by the kind's base class: methods that offer a compiled form, with the plain
+        methods that it stands for. A subclass that overrides a plain one does not inherit
+        the compiled form, which would be another formula.
+    promises : mapping of str to Promise
+        Set by the kind's base class: methods that return numbers. What such a method of a
+        class that is not built in returns instead is a `PluginError`, wherever it is called.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=True, defer_build=True)
+
+    kind: ClassVar[str]
+    name: ClassVar[str]
+    source: ClassVar[str]
+    properties: ClassVar[frozenset[Property]] = frozenset()
+    packages: ClassVar[tuple[str, ...]] = ()
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    promises: ClassVar[Mapping[str, Promise]] = {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
+        """Look at what a new class overrides: compiled forms that are another formula, numbers that it promises."""
+        cls._drop_other_formulas()
+        cls._keep_promises()
+        _settle_class_variables(cls)
+
+    @classmethod
+    def _drop_other_formulas(cls) -> None:
+        """Put the kind's own method, which offers nothing, where a compiled form would be another formula."""
+        for method, plain in cls.compiled_forms.items():
+            declared = _declared(cls, method)
+            if len(declared) > 1 and any(_declared(cls, name)[0] < declared[0] for name in plain):
+                setattr(cls, method, vars(cls.__mro__[declared[-1]])[method])
+
+    @classmethod
+    def _keep_promises(cls) -> None:
+        """Check what methods that are not built in return, where they return numbers.
+
+        A class may hold one of ours: a kind puts its own back where another form was of an old formula.
+        """
+        for method, promise in cls.promises.items():
+            function = vars(cls.__mro__[_declared(cls, method)[0]])[method]
+            foreign = inspect.isfunction(function) and not function.__module__.startswith("rankbench.")
+            if foreign and not hasattr(function, "keeps"):
+                setattr(cls, method, checked_method(function, promise))
+
+    @classmethod
+    def defect(cls) -> str:
+        """Return what is wrong with the declarations of the class, in words; asked while it is registered."""
+        return ""
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return the first line of the docstring."""
+        return (inspect.getdoc(cls) or "").split("\n", 1)[0]
+
+    @classmethod
+    def parameters(cls) -> dict[str, FieldInfo]:
+        """Return the parameters by the name they are written with."""
+        return {field.alias or key: field for key, field in cls.model_fields.items()}
+
+    def config(self) -> dict[str, Any]:
+        """Return name and *all* parameters, defaults too, as plain JSON-able values."""
+        return {"name": self.name} | {
+            key: _plain(getattr(self, attribute)) for key, attribute in self.attributes().items()
+        }
+
+    def spec(self) -> Spec:
+        """Return the canonical spec: the parameters that differ from their defaults, in order."""
+        params: dict[str, Value] = {}
+        for key, attribute in self.attributes().items():
+            value = getattr(self, attribute)
+            default = type(self).model_fields[attribute].get_default(call_default_factory=True)
+            if isinstance(value, Component):
+                # The default of a component-valued parameter is written as a spec.
+                if not isinstance(default, str) or value.spec() != parse(default):
+                    params[key] = value.spec()
+            elif _plain(value) != _plain(default):
+                params[key] = str(value) if isinstance(value, PurePath) else value
+        return Spec(self.name, params)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes this component itself: kind, name, distribution and *all* parameters.
+
+        Not where its class stands: code may move between modules. A component that no
+        installed distribution brings, as one of a script, has the distribution ``""``.
+        """
+        parameters = {key: getattr(self, attribute) for key, attribute in self.attributes().items()}
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "distribution": distribution_of(type(self).__module__),
+            "parameters": {
+                key: value.identity() if isinstance(value, Component) else _plain(value)
+                for key, value in parameters.items()
+            },
+        }
+
+    def digest(self) -> str:
+        """Return a hash (blake2b, 32 hex digits) of `identity`, not of the code."""
+        text = json.dumps(self.identity(), sort_keys=True, default=str)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def all_packages(self) -> frozenset[str]:
+        """Return `packages` of this component and of all components in its parameters."""
+        values = [getattr(self, attribute) for attribute in self.attributes().values()]
+        inner = [value.all_packages() for value in values if isinstance(value, Component)]
+        return frozenset(self.packages).union(*inner)
+
+    def __str__(self) -> str:
+        return str(self.spec())
+
+    @classmethod
+    def attributes(cls) -> dict[str, str]:
+        """Return the attribute that each parameter is kept in, by the name it is written with."""
+        return {field.alias or key: key for key, field in cls.model_fields.items()}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Self:
+        """Validate `spec`'s parameters into a component.
+
+        Raises
+        ------
+        SpecError
+            An unknown parameter (with the nearest valid one), or a value that does not
+            fit; lists must have been expanded before.
+        """
+        unknown = [key for key in spec.params if key not in cls.parameters()]
+        if unknown:
+            raise SpecError(
+                f"{cls.kind} {cls.name!r} has no parameter {unknown[0]!r}{nearest(unknown[0], cls.parameters())}"
+            )
+        try:
+            return cls.model_validate(spec.params)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            reason = first["msg"].removeprefix("Value error, ")
+            at = f", parameter {where!r}" if where else ""
+            raise SpecError(f"{cls.kind} {cls.name!r}{at}: {reason}") from error
+
+
+def _settle_class_variables(cls: type[Component]) -> None:
+    """Say of a class variable's annotation only that it is one: pydantic reads it again for each class derived from it.
+
+    Of two hundred components a third of the time went into reading the same texts.
+    """
+    annotations = vars(cls).get("__annotations__", {})
+    annotations.update({name: ClassVar for name, text in annotations.items() if str(text).startswith("ClassVar[")})
+
+
+_settle_class_variables(Component)
+
+
+def _declared(cls: type, method: str) -> list[int]:
+    """Return the places in the method resolution order that have a method of their own."""
+    return [at for at, base in enumerate(cls.__mro__) if method in vars(base)] or [len(cls.__mro__)]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Component):
+        return value.config()
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if isinstance(value, float) and value == int(value):
+        return int(value)
+    return value
+
+
+def build(cls: type[C], spec: Spec) -> list[C]:
+    """Return the grid of components that `spec` describes, one for each point."""
+    return [cls.from_spec(point) for point in expand(spec)]

@@ -1,0 +1,358 @@
+"""Memory, disk, threads and Dask clusters there are; files that are whole or absent."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import logging
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, cast
+
+from rankbench.core.code_digest import code_digest, plugins_digest
+from rankbench.errors import ExecutorError, SpecError, StoreError
+
+GB = 1e9
+
+
+def free_memory() -> int | None:
+    """Return the bytes of memory that a process may still take; None where the system does not say.
+
+    The least of what the machine has, what the process's group is allowed (containers), and the process itself.
+    """
+    found = [limit for limit in (_machine(), _group(), _own()) if limit is not None]
+    return min(found, default=None)
+
+
+def _machine() -> int | None:
+    for line in _text("/proc/meminfo").splitlines():
+        name, _, value = line.partition(":")
+        if name == "MemAvailable":
+            return int(value.split()[0]) * 1024
+    return None
+
+
+def _group() -> int | None:
+    most, used = _text("/sys/fs/cgroup/memory.max").strip(), _text("/sys/fs/cgroup/memory.current").strip()
+    return max(0, int(most) - int(used)) if most.isdigit() and used.isdigit() else None
+
+
+def _own() -> int | None:
+    try:
+        import resource
+    except ImportError:
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return ""
+
+
+def free_disk(folder: Path) -> int | None:
+    """Return the bytes that can be written to a folder, which need not be there yet; None: unknown."""
+    for place in (folder, *folder.absolute().parents):
+        if place.exists():
+            try:
+                return shutil.disk_usage(place).free
+            except OSError:
+                return None
+    return None
+
+
+def check_memory(needed: float, what: str, less: str) -> None:
+    """Refuse what needs more memory than there is.
+
+    Parameters
+    ----------
+    needed : float
+        Bytes, at least.
+    what : str
+        What needs them, as the subject of a sentence.
+    less : str
+        What to take less of.
+
+    Raises
+    ------
+    SpecError
+        With both numbers.
+    """
+    free = free_memory()
+    if free is not None and needed > free:
+        raise SpecError(
+            f"{what} takes {needed / GB:,.1f} GB of memory or more, and {free / GB:,.1f} GB are free; take {less}"
+        )
+
+
+def check_disk(needed: float, folder: Path, what: str, less: str) -> None:
+    """Refuse what needs more space in a folder than there is; see `check_memory`."""
+    free = free_disk(folder)
+    if free is not None and needed > free:
+        raise SpecError(
+            f"{what} takes {needed / GB:,.1f} GB in {os.fspath(folder)} or more, and {free / GB:,.1f} GB are free there"
+            f"; take {less}"
+        )
+
+
+_DEATH_SIGNAL, _SUBREAPER = 1, 36
+
+_COLLECTED = 250_000
+"""Objects in containers that are made before Python looks for cycles; it does so after 700 by default."""
+
+
+def _prctl(option: int, value: int) -> bool:
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    try:
+        return ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0  # type: ignore[no-any-return, unused-ignore]
+    except (OSError, AttributeError):
+        return False
+
+
+def die_with(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
+    """Have this process sent a signal when `parent`, which started it, ends: at once where the system can do it."""
+    if _prctl(_DEATH_SIGNAL, by) and os.getppid() != parent:
+        os.kill(os.getpid(), by)
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of whatever descendants lose theirs, so that they can be found; return whether it works."""
+    return _prctl(_SUBREAPER, 1)
+
+
+def give_back() -> None:
+    """Give the system the memory that this process has freed and its C library keeps for later."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+    import gc
+
+    gc.collect()
+    # Another C library than GNU's has no such function.
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def collect_seldom() -> None:
+    """Have this process look for cycles seldom: what it imports when it starts is much, and stays.
+
+    An eighth of a small run's time went into looking through modules that are never collected.
+    """
+    gc.set_threshold(_COLLECTED, *gc.get_threshold()[1:])
+
+
+def in_halves(work: Callable[[slice], None], length: int) -> None:
+    """Have two threads do what compiled code without the interpreter's lock does with a range, a half each."""
+    if length < 2:
+        work(slice(0, length))
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(work, (slice(0, length // 2), slice(length // 2, length))))
+
+
+@contextmanager
+def replacement(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file beside `path`, which takes its place at the end: whole, or not at all.
+
+    Its name is one that nobody can guess, and is opened only if it does not exist. A process that is killed leaves it.
+
+    Parameters
+    ----------
+    path : Path
+        In a folder that is there.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; what was there before is untouched.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        stream = temporary.open("xb")
+        try:
+            with stream:
+                yield stream
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        if not error.strerror:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error  # by the name that was asked for
+
+
+FACTS = "run.json"
+
+_SEAL = "sha256"
+
+_DEVICES = (Path("/dev"), Path("/proc"))
+_FILES = (Path("/dev/shm"),)
+
+
+def replace_file(path: Path, data: bytes) -> Path:
+    """Write a new file beside `path` and put it in its place.
+
+    The new file has a name that nobody can guess and is opened only if it does not exist,
+    so that no link that somebody planted is followed; its permissions are those that the
+    process's umask leaves. A link to a file at `path` itself is replaced, not followed. What
+    is there and is no file (a device or a pipe, as ``/dev/stdout``, also by a link) is written to.
+
+    Parameters
+    ----------
+    path : Path
+        Folders on the way are made.
+    data : bytes
+
+    Returns
+    -------
+    Path
+        `path`.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; a file that was there before is untouched.
+    """
+    if _is_device(path):
+        with path.open("wb") as stream:
+            stream.write(data)
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacement(path) as stream:
+        stream.write(data)
+    return path
+
+
+def _is_device(path: Path) -> bool:
+    """Return whether `path` stands for no file of its own, so that nothing must take its place.
+
+    ``/dev/stdout`` may lead to a file, where the shell sent the output to one: to replace the
+    name would break it for every other program.
+    """
+    if path.exists() and not path.is_file():
+        return True
+    where = path.parent.resolve()
+    return any(map(where.is_relative_to, _DEVICES)) and not any(map(where.is_relative_to, _FILES))
+
+
+def write_facts(directory: Path, facts: dict[str, Any]) -> None:
+    """Write ``run.json``, last: the results are complete.
+
+    Raises
+    ------
+    StoreError
+        It cannot be written.
+    """
+    try:
+        replace_file(directory / FACTS, _sealed(facts))
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot write run.json ({error}); the results are complete") from error
+
+
+def damaged_facts(directory: Path) -> str:
+    """Say what is wrong with the ``run.json`` of a folder; empty where it is as it was written, or there is none."""
+    path = directory / FACTS
+    if not path.exists():
+        return ""
+    again = "; run again, which writes it anew and computes nothing twice"
+    try:
+        data = path.read_bytes()
+        facts: Any = json.loads(data)
+    except (OSError, ValueError, RecursionError):
+        return f"{path}: it cannot be read{again}"
+    if not isinstance(facts, dict) or facts.pop(_SEAL, None) is None:
+        return f"{path}: it has no {_SEAL}: it is damaged, or an older rankbench wrote it{again}"
+    return "" if _sealed(facts) == data else f"{path}: it is not what was written: its {_SEAL} is another one{again}"
+
+
+def _sealed(facts: dict[str, Any]) -> bytes:
+    """Return a file of JSON that says the sha256 of what else is in it."""
+    text = json.dumps(facts, indent=2, sort_keys=True)
+    sealed = facts | {_SEAL: hashlib.sha256(text.encode()).hexdigest()}
+    return (json.dumps(sealed, indent=2, sort_keys=True) + "\n").encode()
+
+
+PATIENCE = 30
+"""Seconds to wait for a scheduler, and for its first worker."""
+
+_DIGEST = (
+    "from rankbench.core.runtime import settle_runtime; settle_runtime(); "
+    "from rankbench.core.code_digest import code_digest, plugins_digest; print(code_digest() + plugins_digest())"
+)
+
+
+def connected_client(address: str) -> Any:
+    """Return a client of the scheduler at `address`, with at least one worker that has our code.
+
+    Raises
+    ------
+    ExecutorError
+        `distributed` is not installed, nobody answers at the address, there is no worker,
+        or a worker has other code: its numbers might be others.
+    """
+    watched = "distributed" in sys.modules
+    try:
+        import distributed
+    except ImportError as error:
+        raise ExecutorError("the executor dask needs the package distributed: pip install 'rankbench[dask]'") from error
+    if not watched:
+        _silence()
+    try:
+        client = cast(Any, distributed).Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ExecutorError(f"no Dask scheduler answers at {address!r} ({error})") from error
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+        digests = client.run(_digest)
+    except (OSError, TimeoutError) as error:
+        client.close()
+        raise ExecutorError(f"the Dask cluster at {address!r} has no worker that answers ({error})") from error
+    strangers = sorted(worker for worker, digest in digests.items() if digest != code_digest() + plugins_digest())
+    if strangers:
+        client.close()
+        raise ExecutorError(
+            f"{len(strangers)} of {len(digests)} Dask workers have other code, libraries or processors than this "
+            f"machine, the first at {strangers[0]}: install the same rankbench, plugins and pins there"
+        )
+    return client
+
+
+def _silence() -> None:
+    """Let Dask log nothing below a critical error: what becomes of the cluster, our own errors say.
+
+    Where a program has imported Dask before, its log is that program's, and stays. Dask writes tracebacks to standard
+    error when a scheduler dies.
+    """
+    names = ["distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))]
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _digest() -> str:
+    """Return the digests of rankbench's and all plugins' code as a block's process there would have them."""
+    done = subprocess.run(
+        [sys.executable, "-c", _DIGEST],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    return done.stdout.strip()

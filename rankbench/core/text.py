@@ -1,0 +1,334 @@
+"""Foreign words made safe, foreign numbers checked; fixed digits.
+
+Labels, reasons, data set names, cells of files and exceptions may come from a plugin or a log.
+None of them can move the terminal's cursor, start a formula in a spreadsheet, break a Markdown
+table or make an error message unreadable.
+
+NumPy turns much into floats without a word: of a complex number it drops a part, of a masked
+array the mask; a date becomes nanoseconds, True 1, and None nan.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any, Literal, TypeAlias
+
+from rankbench.errors import PluginError
+
+_LONGEST = 40
+_DEEPEST = 64
+_DEEP = re.compile(rf"""(?<![\w-])(?:(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{_DEEPEST}}}""")
+_MOST = 20
+_MARKUP = re.compile(r"([\\`*_\[\]|~$])")
+_NUMBER = re.compile(r"((?<![\w.])(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)(?!\w))")
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def short_repr(value: object) -> str:
+    """Return the `repr` of a value; of a text or a long value, the first 40 characters."""
+    return repr(cut(value)) if isinstance(value, str) else cut(repr(value))
+
+
+def cut(text: str) -> str:
+    """Return the first 40 characters of a text, with dots if there are more."""
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+def check_keys(toml: str) -> str:
+    """Return a TOML text, if no key in it has more than 64 parts: a parser takes the square of their number in memory.
+
+    Raises
+    ------
+    ValueError
+        Names the line.
+    """
+    found = _DEEP.search(toml)
+    if found is not None:
+        line = toml.count("\n", 0, found.start()) + 1
+        raise ValueError(f"a key has more than {_DEEPEST} parts with dots between them (at line {line})")
+    return toml
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return quoted names with commas, the first 20 and how many more there are."""
+    text = ", ".join(map(short_repr, names[:_MOST]))
+    return text if len(names) <= _MOST else f"{text} and {len(names) - _MOST} more"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration to two digits at most, as in ``40 s``, ``12 min`` or ``3.5 h``."""
+    for unit, length in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= length:
+            return f"{float(f'{seconds / length:.2g}'):g} {unit}"
+    return f"{max(seconds, 1):.2g} s"
+
+
+def exception_text(error: BaseException) -> str:
+    """Return an exception's type and message.
+
+    Its ``__str__`` is foreign code: whatever that raises, even `SystemExit`, is taken for
+    a message that cannot be had.
+    """
+    name = type.__getattribute__(type(error), "__name__")
+    try:
+        message = f"{error}"
+    except BaseException:
+        return f"{name} (its message cannot be shown)"
+    return f"{name}: {message}" if message else f"{name}"
+
+
+def natural(text: str) -> tuple[tuple[float, str], ...]:
+    """Return a key that sorts text by the numbers in it: k=3 before k=10 before k=inf."""
+    parts = _NUMBER.split(text)
+    return tuple((float(part), "") if index % 2 else (0.0, part) for index, part in enumerate(parts))
+
+
+def numbered(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names by the whole numbers in them, also within words: C2 before C10."""
+    parts = re.split(r"([0-9]+)", name)
+    # A number's length first: of two numbers the one with more digits is larger.
+    return [(len(p.lstrip("0")), p.lstrip("0")) if index % 2 else (0, p) for index, p in enumerate(parts)]
+
+
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
+
+
+def one_line(text: str) -> str:
+    """Return `text` on one line, without control and formatting characters."""
+    flat = " ".join(text.split())
+    return "".join(c for c in flat if unicodedata.category(c) not in _HIDDEN)
+
+
+def markdown(text: str) -> str:
+    """Return `text` so that Markdown shows it as it is, in a table too."""
+    safe = "".join(_HTML.get(c, c) for c in one_line(text))
+    # Of a list's number the mark is escaped: a backslash before a digit would be shown.
+    return re.sub(r"^([0-9]+(?=[.)])|(?=[#+\-]))([#+\-.)])", r"\1\\\2", _MARKUP.sub(r"\\\1", safe))
+
+
+def code(text: str) -> str:
+    """Return `text` as Markdown code that also stands in a table."""
+    return f"`{one_line(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+
+
+def literal(text: str) -> str:
+    """Return `text` as Markdown code to copy from, with nothing in it escaped; not for tables."""
+    safe = one_line(text)
+    # Code ends at the first run of as many backticks as it began with.
+    fence = "`" * (max((len(run) for run in re.findall("`+", safe)), default=0) + 1)
+    return f"{fence} {safe} {fence}" if safe[:1] == "`" or safe[-1:] == "`" else f"{fence}{safe}{fence}"
+
+
+def first_of(names: Sequence[str], limit: int) -> str:
+    """Return names with commas between them; of more than `limit` the first ones, and how many others there are."""
+    rest = len(names) - limit
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:limit])} and {grouped_digits(rest)} more"
+
+
+def csv_cell(text: str) -> str:
+    """Return `text` for a CSV cell; what a spreadsheet would take for a formula gets a quote."""
+    safe = one_line(text)
+    return f"'{safe}" if safe[:1] in ("=", "+", "-", "@") else safe
+
+
+def distinct(names: Iterable[str], safe: Callable[[str], str]) -> dict[str, str]:
+    r"""Return what to show for each name: its safe form, or one with escapes where two would be shown alike.
+
+    Parameters
+    ----------
+    names : iterable of str
+    safe : callable
+        `one_line` or `csv_cell`: what is hidden is left out, so that "a" and "a\u200b" become one.
+
+    Returns
+    -------
+    dict of str to str
+        Different texts for different names, none of them empty but for the empty name.
+    """
+    shown = {name: safe(name) for name in names}
+    for name, text in shown.items():
+        if name and not text:
+            shown[name] = _escaped(name)
+    # An escaped name may be another one, as it is; escaped ones differ from one another.
+    while True:
+        times = Counter(shown.values())
+        alike = [name for name, text in shown.items() if times[text] > 1 and text != _escaped(name)]
+        if not alike:
+            return shown
+        shown |= {name: _escaped(name) for name in alike}
+
+
+def _escaped(name: str) -> str:
+    """Return a text from which the name could be told, with nothing hidden and no formula."""
+    parts: list[str] = []
+    for at, c in enumerate(name):
+        space = c == " " and (at in (0, len(name) - 1) or name[at - 1] == " ")
+        other = c != " " and (c.isspace() or unicodedata.category(c) in _HIDDEN)
+        if c == "\\":
+            parts.append("\\\\")
+        elif space or other or (at == 0 and c in "=+-@'"):
+            code = ord(c)
+            parts.append(f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}")
+        else:
+            parts.append(c)
+    return "".join(parts)
+
+
+def sentence(text: str) -> str:
+    """Return `text` ended by a period."""
+    safe = one_line(text)
+    return safe if safe.endswith((".", "!", "?")) else f"{safe}."
+
+
+def number(value: float, digits: int = 4, *, sign: bool = False) -> str:
+    """Return `value` with fixed digits, from 1e15 with an exponent; a dash for nan, never a negative zero."""
+    if math.isnan(value):
+        return "—"
+    if abs(value) >= 1e15:
+        return f"{value:{'+' if sign else ''}.{digits}e}"
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
+    if float(text) == 0:
+        return f"{0:.{digits}f}"
+    return text
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return `value` with this many significant digits, so that nothing but 0 looks like 0; a dash for nan."""
+    if math.isnan(value):
+        return "—"
+    if value == 0:
+        return "0"
+    text = f"{value:#.{digits}g}"
+    whole = abs(float(text)) >= 10 ** (digits - 1)
+    return f"{float(text):.0f}" if whole else text
+
+
+def interval_text(lower: float, upper: float, digits: int = 4, *, sign: bool = False) -> str:
+    """Return ``[lower, upper]``, or a dash where there is none."""
+    if math.isnan(lower) or math.isnan(upper):
+        return "—"
+    return f"[{number(lower, digits, sign=sign)}, {number(upper, digits, sign=sign)}]"
+
+
+def grouped_digits(value: int) -> str:
+    """Return an integer with thousands separated."""
+    return f"{value:,}"
+
+
+def place_range_text(low: int, high: int) -> str:
+    """Return the places that something may hold, as everybody writes them: ``3``, ``1 to 6``."""
+    return grouped_digits(low) if low == high else f"{grouped_digits(low)} to {grouped_digits(high)}"
+
+
+def normalized(name: str) -> str:
+    """Return a distribution's name in the one spelling that stands for all that the package index takes for it."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+Promise: TypeAlias = Literal["array", "number", "number and array", "arrays"]
+"""What a method returns: an array of numbers, one number, both in a tuple, or a tuple of arrays."""
+
+_WHOLE = 2**53
+"""Up to here float64 has every integer."""
+
+_CALLED = {
+    "b": "booleans",
+    "c": "complex numbers",
+    "m": "durations",
+    "M": "dates",
+    "O": "Python objects",
+    "S": "bytes",
+    "U": "texts",
+    "T": "texts",
+    "V": "records",
+}
+
+
+def trouble_with(value: object, promise: Promise = "array") -> str:
+    """Say what makes `value` something else than the real numbers that were promised; empty if nothing."""
+    return _read(value, promise)[1]
+
+
+def _read(value: object, promise: Promise) -> tuple[Any, str]:
+    """Return the numbers in `value` and what is wrong with it: whoever uses these numbers uses those that were checked.
+
+    What converts itself is asked once; it may say something else the next time.
+    """
+    import numpy as np
+
+    if promise in ("number and array", "arrays"):
+        if not isinstance(value, tuple | list) or len(value) != 2:
+            return None, f"{_called(value)}, not a tuple of two"
+        one, trouble = _read(value[0], "number" if promise == "number and array" else "array")
+        two, more = _read(value[1], "array")
+        return (one, two), trouble or more
+    if type(value) is np.ndarray and value.dtype.kind in "fiu":
+        array = value
+    elif isinstance(value, np.ma.MaskedArray):
+        return None, "a masked array; fill it, or leave out what is masked"
+    else:
+        try:
+            array = np.asarray(value)
+        except Exception:  # it has other shapes within, or code of its own that fails
+            return None, f"{_called(value)}, not numbers"
+        if array.dtype.kind not in "fiu":
+            what = _CALLED.get(array.dtype.kind, str(array.dtype))
+            return None, f"{_called(value)}, not numbers" if array.shape == () else f"{what}, not real numbers"
+    if promise == "number":
+        if array.shape:
+            return None, f"an array of shape {array.shape}, not one number"
+        return value if type(value) in (int, float) else array[()], ""
+    if array.dtype.kind in "iu" and array.dtype.itemsize > 4 and array.size:
+        far = max(int(array.max()), -int(array.min()))
+        if far > _WHOLE:
+            return None, f"integers up to {far}, beyond 2^53, where float64 makes several of them one"
+    return array, ""
+
+
+def _called(value: object) -> str:
+    return f"a value of type {type(value).__name__}" if value is not None else "None"
+
+
+def returned_numbers(value: object, what: str, promise: Promise = "array") -> Any:
+    """Return the numbers in `value`: an array, one number, or a tuple.
+
+    Parameters
+    ----------
+    value : object
+        What was returned.
+    what : str
+        What it stands for: "scores".
+    promise : Promise
+
+    Raises
+    ------
+    PluginError
+        It is not what was promised.
+    """
+    found, trouble = _read(value, promise)
+    if trouble:
+        raise PluginError(f"{what}: returned {trouble}")
+    return found
+
+
+def checked_method(function: Callable[..., Any], promise: Promise) -> Callable[..., Any]:
+    """Return a component's method that keeps its promise, or raises `PluginError`."""
+
+    @wraps(function)
+    def keeping(self: Any, *arguments: Any, **named: Any) -> Any:
+        returned = function(self, *arguments, **named)
+        return returned_numbers(returned, f"{self.kind} {self.name!r}, {function.__name__}", promise)
+
+    keeping.__dict__["keeps"] = promise
+    return keeping
+
+
+def plain_name(name: str) -> str:
+    """Return a column's name in small letters with its words apart: ``player_1`` of ``Player1`` and of ``player 1``."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d+$)", "_", name.strip())
+    return re.sub(r"[\W_]+", "_", apart.lower())

@@ -1,5 +1,0 @@
-"""Compiled counting of judgments; importing a module here imports numba."""
-
-from rankbench.runtime import settle_runtime
-
-settle_runtime()

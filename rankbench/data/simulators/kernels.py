@@ -1,0 +1,223 @@
+"""Draws of all simulators, compiled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from rankbench.core.runtime import settle_runtime
+from rankbench.kernels.declared import declared
+from rankbench.kernels.random import STATE, below, uniform
+
+settle_runtime()
+
+
+_INDEX = types.int32[::1]
+_ROWS = types.int64[::1]
+_VECTOR = types.float64[::1]
+
+
+@declared(types.void(_ROWS, _VECTOR, STATE, _INDEX, _INDEX, _INDEX))
+def draw_judgments(
+    offsets: NDArray[np.int64],
+    labels: NDArray[np.float64],
+    state: NDArray[np.uint64],
+    query: NDArray[np.int32],
+    winner: NDArray[np.int32],
+    loser: NDArray[np.int32],
+) -> None:
+    """Fill `query`, `winner` and `loser`, shape (n,), with independent judgments, (26).
+
+    Each takes its random numbers in the same order: query, first item, second item, winner.
+    So the first n judgments of a longer draw are the draw of length n.
+    """
+    for t in range(len(query)):
+        q = below(state, len(offsets) - 1)
+        start = offsets[q]
+        m = offsets[q + 1] - start
+        i = below(state, m)
+        j = below(state, m - 1)
+        if j >= i:
+            j += 1
+        # exp may overflow to inf, which is the right probability 0.
+        p = 1.0 / (1.0 + math.exp(labels[start + j] - labels[start + i]))
+        if uniform(state) >= p:
+            i, j = j, i
+        query[t], winner[t], loser[t] = q, i, j
+
+
+@declared(types.void(_INDEX, _INDEX, _INDEX, _ROWS, _INDEX, _INDEX))
+def group_judgments(
+    query: NDArray[np.int32],
+    winner: NDArray[np.int32],
+    loser: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+) -> None:
+    """Sort judgments by query, keeping their order within a query: a counting sort.
+
+    Fills `offsets`, shape (Q + 1,) and zero on entry, and `winners` and `losers`, shape (n,).
+    """
+    for t in range(len(query)):
+        offsets[query[t] + 1] += 1
+    for q in range(1, len(offsets)):
+        offsets[q] += offsets[q - 1]
+    place = offsets[:-1].copy()
+    for t in range(len(query)):
+        q = query[t]
+        row = place[q]
+        winners[row], losers[row] = winner[t], loser[t]
+        place[q] = row + 1
+
+
+_LISTS = types.int32[:, ::1]
+_MATRIX = types.float64[:, ::1]
+
+
+@declared(types.void(_MATRIX, _VECTOR, _VECTOR, STATE, _INDEX, _LISTS, _INDEX))
+def draw_sessions(
+    weights: NDArray[np.float64],
+    satisfaction: NDArray[np.float64],
+    looks: NDArray[np.float64],
+    state: NDArray[np.uint64],
+    query: NDArray[np.int32],
+    lists: NDArray[np.int32],
+    click: NDArray[np.int32],
+) -> None:
+    """Fill `query`, `lists`, shape (n, L), and `click` (L: nothing) with independent sessions.
+
+    Lists are drawn item by item without replacement, with probabilities in proportion to
+    the `weights` of the query, shape (Q, m). Sessions take their random numbers one after
+    the other, so the first n of a longer draw are the draw of length n.
+    """
+    m, length = weights.shape[1], lists.shape[1]
+    left = np.empty(m)
+    for t in range(len(query)):
+        q = below(state, len(weights))
+        query[t] = q
+        for item in range(m):
+            left[item] = weights[q, item]
+        click[t] = length
+        for position in range(length):
+            # Summed anew each time: taking drawn weights off a sum would leave rounding errors.
+            total = 0.0
+            for item in range(m):
+                total += left[item]
+            at = uniform(state) * total
+            found = -1
+            for item in range(m):
+                if left[item] > 0.0:
+                    found = item
+                    at -= left[item]
+                    if at < 0.0:
+                        break
+            left[found] = 0.0
+            lists[t, position] = found
+        for position in range(length):
+            chance = looks[position] * satisfaction[q * m + lists[t, position]]
+            if uniform(state) < chance and click[t] == length:
+                click[t] = position
+
+
+@declared(types.void(_INDEX, _LISTS, _INDEX, types.int64[::1], _LISTS, types.boolean[:, ::1]))
+def group_sessions(
+    query: NDArray[np.int32],
+    lists: NDArray[np.int32],
+    click: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    items: NDArray[np.int32],
+    clicked: NDArray[np.bool_],
+) -> None:
+    """Sort sessions by query, keeping their order within a query: a counting sort.
+
+    Fills `offsets`, shape (Q + 1,) and zero on entry, `items` and `clicked`, shape (n, L), the
+    latter false on entry.
+    """
+    for t in range(len(query)):
+        offsets[query[t] + 1] += 1
+    for q in range(1, len(offsets)):
+        offsets[q] += offsets[q - 1]
+    place = offsets[:-1].copy()
+    for t in range(len(query)):
+        row = place[query[t]]
+        place[query[t]] += 1
+        for position in range(lists.shape[1]):
+            items[row, position] = lists[t, position]
+        if click[t] < lists.shape[1]:
+            clicked[row, click[t]] = True
+
+
+_SQUARE = types.float64[:, ::1]
+_FLAGS = types.boolean[::1]
+
+
+@declared(types.void(_VECTOR, _SQUARE, _VECTOR, types.float64, STATE, _INDEX, _INDEX, _FLAGS))
+def draw_votes_between(
+    upto: NDArray[np.float64],
+    wins: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    nu: float,
+    state: NDArray[np.uint64],
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    ties: NDArray[np.bool_],
+) -> None:
+    """Fill `winners`, `losers` and `ties`, shape (n,); the first n of a longer draw are a draw of n.
+
+    Parameters
+    ----------
+    upto : ndarray of float64, shape (m (m - 1) / 2,)
+        Cumulative probabilities of the pairs (0, 1), (0, 2), ..., (m - 2, m - 1).
+    wins : ndarray of float64, shape (m, m)
+        Probability that i is preferred to j, given that one is.
+    scores : ndarray of float64, shape (m,)
+    nu : float
+        Davidson's parameter of ties for these scores; 0: there are none.
+    state : ndarray of uint64, shape (4,)
+    winners, losers : ndarray of int32, shape (n,)
+    ties : ndarray of bool, shape (n,)
+    """
+    m = len(scores)
+    pairs = len(upto)
+    low, high = np.empty(pairs, dtype=np.int64), np.empty(pairs, dtype=np.int64)
+    pair = 0
+    for i in range(m):
+        for j in range(i + 1, m):
+            low[pair], high[pair] = i, j
+            pair += 1
+    for t in range(len(winners)):
+        pair = min(int(np.searchsorted(upto, uniform(state), side="right")), pairs - 1)
+        i, j = low[pair], high[pair]
+        tie = nu / (nu + 2.0 * math.cosh((scores[i] - scores[j]) / 2.0))
+        ties[t] = uniform(state) < tie
+        if uniform(state) >= wins[i, j]:
+            i, j = j, i
+        winners[t], losers[t] = i, j
+
+
+@declared(types.void(_VECTOR, types.int64, STATE, types.int32[:, ::1]))
+def draw_ballots(
+    scores: NDArray[np.float64], length: int, state: NDArray[np.uint64], ballots: NDArray[np.int32]
+) -> None:
+    """Fill `ballots`, shape (n, length), with Plackett-Luce orders of uniform sets of items.
+
+    The first rows of a longer draw are a shorter draw. Items in the order of their scores plus
+    independent Gumbel noise are a Plackett-Luce order.
+    """
+    m = len(scores)
+    deck = np.arange(m)
+    noisy = np.empty(length)
+    for b in range(len(ballots)):
+        for r in range(length):
+            at = r + below(state, m - r)
+            deck[r], deck[at] = deck[at], deck[r]
+            # A uniform in (0, 1]; the noise is finite unless it is 1.
+            u = 1.0 - uniform(state)
+            noisy[r] = scores[deck[r]] - math.log(max(-math.log(u), 1e-300))
+        order = np.argsort(-noisy)
+        for r in range(length):
+            ballots[b, r] = deck[order[r]]

@@ -1,0 +1,441 @@
+"""Which columns of votes mean what.
+
+Two shapes are known: a column of winners and one of losers; or two columns of items and
+what says which of the two won: one column (`rankbench.data.tables.outcomes`), a column for each of the two
+that is 1 where it won, a score of each, or how many games of a series each of them won.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import polars as pl
+
+from rankbench.core.text import listed, plain_name, short_repr
+from rankbench.data.tables.covariates import control_expressions
+from rankbench.data.tables.outcomes import (
+    LEFT_OUT,
+    MOST_WORDS,
+    WORD_ROLES,
+    dropped,
+    of_two_sides,
+    side_words,
+    tie_words,
+    word_readings,
+)
+from rankbench.data.tables.rank_columns import rank_columns
+from rankbench.data.tables.whole_names import with_whole_names
+from rankbench.errors import InputError, nearest
+from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, said_columns
+from rankbench.interfaces.table_check import BOOLEANS, WEIGHTLESS, RawTable
+
+ROLES: dict[str, tuple[str, ...]] = {
+    "winner": (
+        *("winner", "won", "chosen_model", "chosen", "preferred", "result", "outcome", "choice", "vote", "preference"),
+        *("label", "verdict", "ftr", "ft", "scoreline"),
+    ),
+    "loser": ("loser", "lost", "rejected_model", "rejected", "dispreferred"),
+    "left": (
+        *("left", "model_a", "item_a", "option_a", "player_a", "answer_a", "a", "model_1", "player_1", "item_1"),
+        *("team_a", "team_1", "system_a", "system_1", "option_1", "candidate_a", "candidate_1"),
+        "generator_1",
+        *("home_team", "home", "white"),
+    ),
+    "right": (
+        *("right", "model_b", "item_b", "option_b", "player_b", "answer_b", "b", "model_2", "player_2", "item_2"),
+        *("team_b", "team_2", "system_b", "system_2", "option_2", "candidate_b", "candidate_2"),
+        "generator_2",
+        *("away_team", "away", "black"),
+    ),
+    "left_won": ("winner_model_a", "winner_a", "left_won", "a_won"),
+    "right_won": ("winner_model_b", "winner_b", "right_won", "b_won"),
+    "left_wins": (
+        *("left_wins", "a_wins", "wins_a", "model_a_wins", "wins_1", "win_1", "home_wins", "wins_home"),
+        *("white_wins", "wins_left"),
+    ),
+    "right_wins": (
+        *("right_wins", "b_wins", "wins_b", "model_b_wins", "wins_2", "win_2", "away_wins", "wins_away"),
+        *("black_wins", "wins_right"),
+    ),
+    "left_score": (
+        *("left_score", "score_a", "a_score", "model_a_score", "score_1", "home_score", "home_goals", "home_points"),
+        *("fthg", "white_score"),
+    ),
+    "right_score": (
+        *("right_score", "score_b", "b_score", "model_b_score", "score_2", "away_score", "away_goals", "away_points"),
+        *("ftag", "black_score"),
+    ),
+    "query": ("query_id", "query", "prompt", "prompt_id", "question_id", "question", "topic", "task", "instruction"),
+    "judge": ("judge", "worker", "worker_id", "annotator", "annotator_id", "rater", "voter", "user", "user_id"),
+    "time": ("time", "timestamp", "tstamp", "created_at", "date"),
+    "weight": ("weight",),
+    "tie": ("tie", "tied", "winner_tie", "ties", "draws"),
+    "first": ("first",),
+    "rest_of_vote": ("rest_of_vote",),
+    "side": (),
+    "item": (),
+    "points": (),
+    "margin": (),
+    "preference": (),
+    "left_word": (),
+    "right_word": (),
+    "tie_word": (),
+    "drop": (),
+    "by": (),
+    "mirrored": (),
+    "self": (),
+    "control": (),
+}
+"""What a column may be, and the names that it usually has, the likeliest first: see `plain_name`."""
+
+OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "self", "control")
+"""What is said beside columns: words of the winner's column, those whose rows are left out, games that stand there from
+both sides, rows of one item, and covariates."""
+
+READINGS = {
+    "side": "sides",
+    "item": "names of items",
+    "points": "points of the left, from 0 to 1",
+    "margin": "by how much the left won",
+    "preference": "from 1, the left won, to 2, the right did",
+}
+"""What a winner's column may hold: given as a role, or found by `rankbench.data.tables.outcomes.decided`."""
+
+OUTCOMES = (("winner",), ("left_won", "right_won"), ("left_wins", "right_wins"), ("left_score", "right_score"))
+"""What may say which of two items won, the first of them that is there."""
+
+_SIDED = ("left", "right", *(role for roles in OUTCOMES[1:] for role in roles))
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """Return columns by role from ``left=model_x,right=model_y,winner=choice``.
+
+    A role without a name, ``time=``, is one that no column has, whatever columns are called.
+
+    Raises
+    ------
+    InputError
+        A role that does not exist, one given twice, or no equals sign.
+    """
+    found: dict[str, str] = {}
+    for role, name in said_columns(text):
+        if role not in ROLES:
+            raise InputError(f"there is no role {role!r} of columns{nearest(role, ROLES)}")
+        if role in found:
+            raise InputError(f"the {role}'s column is given twice")
+        found[role] = name
+    return found
+
+
+def named_roles(columns: Iterable[str], given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return columns by role, given or named as usual, and for each guessed role the columns that are named alike."""
+    by_name: dict[str, list[str]] = {}
+    for name in columns:
+        by_name.setdefault(plain_name(name), []).append(name)
+    found, alike = dict(given), dict[str, list[str]]()
+    taken = set(found.values())
+    for role, usual in ROLES.items():
+        if role not in found:
+            free = ([column for column in by_name.get(name, ()) if column not in taken] for name in usual)
+            match = next(filter(None, free), None)
+            if match is not None:
+                found[role], alike[role] = match[0], match
+    return {role: name for role, name in found.items() if name}, alike
+
+
+def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str] | None:
+    """Return the columns of a log of votes by role; None if these are not votes.
+
+    Parameters
+    ----------
+    names : iterable of str
+        All columns; capitals and surrounding spaces do not matter for guesses.
+    given : mapping of str to str, optional
+        Columns by role; they are not guessed. Of an empty name: no column has this role.
+
+    Raises
+    ------
+    InputError
+        A given column is not there, or something else is missing beside what was given; two columns whose names
+        differ in capitals alone; a loser beside two items and a winner.
+    """
+    columns = list(names)
+    said = dict(given or {})
+    for role, name in said.items():
+        if name and name not in columns:
+            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, columns)}", column=name)
+    readings = [role for role in READINGS if said.get(role)]
+    for role in readings:
+        if said.setdefault("winner", said[role]) != said[role] or len(readings) > 1:
+            raise InputError(
+                f"one column says who won: give it as winner, {', '.join(READINGS)}, not as two", column=said[role]
+            )
+        said["loser"] = ""
+    found, alike = named_roles(columns, said)
+    unused = _unused(found, given or {})
+    if unused is not None:
+        found = {role: name for role, name in found.items() if role not in unused}
+        for role in found:
+            if len(alike.get(role, ())) > 1:
+                raise InputError(
+                    f"columns differ in capitals or spaces alone: {listed(alike[role])}; say which one is the {role} "
+                    f"(--columns {role}=NAME), or that none is (--columns {role}=)"
+                )
+        return found
+    if given:
+        raise InputError(
+            "votes need a winner and a loser, or two items (left and right) and a winner; "
+            f"columns here: {listed(columns)}"
+        )
+    return None
+
+
+def unread_outcomes(names: Iterable[str], chosen: Mapping[str, str], given: Mapping[str, str]) -> str:
+    """Say which other columns say who won, where one was chosen of several that nobody gave; empty: none."""
+    found, _ = named_roles(names, given)
+    if not {"left", "right"} <= set(chosen) or any(given.get(role) for roles in OUTCOMES for role in roles):
+        return ""
+    outcome = next((roles for roles in OUTCOMES if set(roles) <= set(chosen)), ())
+    others = [found[role] for roles in OUTCOMES if roles != outcome and set(roles) <= set(found) for role in roles]
+    if not outcome or not others:
+        return ""
+    without = ",".join(f"{role}=" for role in outcome)
+    says = listed([chosen[role] for role in outcome])
+    return f"{says} says who won: {listed(others)} are not read, whatever they say (--columns {without} reads them)"
+
+
+def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the roles that a log of votes with these columns does without; None if these are not votes."""
+    there = [roles for roles in OUTCOMES if {"left", "right", *roles} <= set(found)]
+    pair, sides = {"winner", "loser"} <= set(found), bool(there)
+    if pair and sides:
+        # Each of the two shapes says who lost; what was given says which one is meant.
+        pair, sides = bool(given.get("loser")), any(given.get(role) for role in _SIDED)
+        if pair == sides:
+            raise InputError(
+                f"{short_repr(found['loser'])} says who lost, and {short_repr(found['left'])} and "
+                f"{short_repr(found['right'])} who were compared: read the log by its losers (--columns left=,right=), "
+                "or by its two items (--columns loser=)"
+            )
+    if sides:
+        if given.get("first"):
+            raise InputError("who stood first is known from left and right; leave first out", column=given["first"])
+        outcome = next((roles for roles in there if any(given.get(role) for role in roles)), there[0])
+        return ("loser", "first", "rest_of_vote", *(role for roles in OUTCOMES if roles != outcome for role in roles))
+    return _SIDED if pair else None
+
+
+def whole_ids(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Return a log of votes whose ids are no floats, as `with_whole_names` does; itself if none is.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    columns : mapping of str to str
+        Columns by role, as `guess` returns them.
+    """
+    sides = ("winner", "loser") if "loser" in columns else ("left", "right")
+    beside = ([columns[role]] for role in ("judge", "query") if role in columns)
+    winner = "" if "loser" in columns else columns.get("winner", "")
+    return with_whole_names(raw, [columns[side] for side in sides], *beside, winner=winner)
+
+
+def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Return a log of votes with the columns of the schema of comparisons, checked later.
+
+    A log without queries is one query, called ``all``. Where the log has sides there are, beside
+    the schema's columns, ``first``, whether the winner stood on the left, and what
+    `rankbench.data.tables.outcomes` wants refused, left out or divided.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    columns : mapping of str to str
+        Columns by role, as `rankbench.data.tables.outcomes.decided` returns them.
+    """
+    query = pl.col(columns["query"]) if "query" in columns else pl.lit("all")
+    chosen = [query.alias("query_id")]
+    if "loser" in columns:
+        chosen += [pl.col(columns["winner"]).alias("winner"), pl.col(columns["loser"]).alias("loser")]
+        kept = ["weight", "judge", "time", "tie", "first", "rest_of_vote"]
+    else:
+        chosen += of_two_sides(raw, columns)
+        kept = ["weight", "judge", "time"]
+    chosen += [pl.col(columns[role]).alias(role) for role in kept if role in columns]
+    chosen += control_expressions(columns)
+    if not {"drop", "by", "self", WEIGHTLESS} & columns.keys():
+        return raw.select(chosen)
+    votes = raw.select(*chosen, dropped(columns).alias("dropped"))
+    own = [LEFT_OUT] if LEFT_OUT in votes.collect_schema() else []
+    return votes.with_columns(pl.any_horizontal("dropped", *own).alias(LEFT_OUT)).drop("dropped")
+
+
+_MOST_COLUMNS = 12
+"""Columns beyond which pairs of them are no more tried."""
+
+CellsByColumn = Mapping[str, Sequence[str]]
+
+
+def vote_readings(raw: RawTable) -> list[ColumnReading]:
+    """Return how a table may be read as votes: each reading that its first rows allow.
+
+    Two items and who won are sought first, the latter by words that say so: sides, ties, names of the two. If there
+    are none, a column beside two that name the same items may say who won in words of its own, or in numbers; and the
+    two may be winner and loser, or loser and winner.
+
+    Parameters
+    ----------
+    raw : RawTable
+    """
+    cells = raw.first_cells()
+    usual, _ = named_roles(cells, {})
+    roles = {role: name for role, name in usual.items() if role in ("left", "right", *sum(OUTCOMES, ()))}
+    beside = set(usual.values()) - set(roles.values())
+    columns = [name for name in cells if name not in beside and any(cells[name])]
+    if rank_columns(cells)[1]:
+        return []  # ballots
+    if not cells or len(columns) > _MOST_COLUMNS or not any(cells.values()):
+        return []
+    found = [
+        ColumnReading(
+            {"left": left, "right": right, "winner": winner},
+            tuple(_shown(cells, left, right, winner)),
+            sure=share == 1,
+        )
+        for left, right in _pairs(cells, columns, roles, few=3 if {"left", "right"} <= set(roles) else 0)
+        for winner in columns
+        if winner not in (left, right)
+        and roles.get("winner", winner) == winner
+        and (share := _says_who_won(cells, left, right, winner, few=len(columns) <= 3)) > 0
+    ]
+    # Beside two items that one column says all of, another one that says less may be meant.
+    pairs = {(reading.roles["left"], reading.roles["right"]) for reading in found if reading.sure}
+    found = [one for one in found if not pairs or (one.roles["left"], one.roles["right"]) in pairs]
+    if found:
+        return [replace(one, rows=(*one.rows, *_unread(one, found))) for one in found]
+    sided = {"left", "right"} & set(roles)
+    for left, right in _pairs(cells, columns, roles, few=2):
+        if roles.get("winner") in (left, right):
+            continue
+        rest = [roles["winner"]] if "winner" in roles else [name for name in columns if name not in (left, right)]
+        found += _own_readings(cells, left, right, rest)
+    if sided or (found and "winner" in roles):
+        return found
+    says = {name for reading in found for name in reading.roles.values()}
+    for first, second in _pairs(cells, columns, {}, few=2):
+        for winner, loser in ((first, second), (second, first)):
+            rows = zip(cells[winner], cells[loser], strict=True)
+            shown = [f"{short_repr(x)} beats {short_repr(y)}" for x, y in list(rows)[:ROWS_SHOWN]]
+            if unread := [name for name in columns if name in says - {first, second}]:
+                shown.append(f"whatever {listed(unread)} may say")
+            found.append(ColumnReading({"winner": winner, "loser": loser}, tuple(shown)))
+    return found
+
+
+def _unread(reading: ColumnReading, found: Sequence[ColumnReading]) -> list[str]:
+    """Return what to say of the columns that say as well who of the same two items won."""
+    same = [one for one in found if all(one.roles[side] == reading.roles[side] for side in ("left", "right"))]
+    others = [one.roles["winner"] for one in same if one is not reading]
+    return [f"whatever {listed(others)} may say (to count both, write a row for each)"] if others else []
+
+
+def _own_readings(cells: CellsByColumn, left: str, right: str, rest: Sequence[str]) -> Iterator[ColumnReading]:
+    """Yield what other columns may say of two items: words of their own, points, margins, or scores of both."""
+    items, numbers = {*cells[left], *cells[right]}, []
+    for name in rest:
+        words = Counter(filter(None, cells[name]))
+        if words.keys() <= {"0", "1"} or all(word.lower() in BOOLEANS for word in words):
+            yield from (_counted(cells, x, y, {"points": name}) for x, y in ((left, right), (right, left)))
+        elif all(map(_is_number, words)):
+            numbers.append(name)
+        elif (
+            len(words) <= MOST_WORDS
+            and not words.keys() & items
+            and not any(char.isdigit() for word in words for char in word)
+        ):
+            rows = list(zip(cells[left], cells[right], cells[name], strict=True))
+            commonest = [word for word, _ in words.most_common()]
+            yield from word_readings({"left": left, "right": right, "winner": name}, rows, commonest)
+    if len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
+        yield _counted(cells, left, right, {"margin": numbers[0]})
+    if len(numbers) == 2:
+        yield _counted(cells, left, right, dict(zip(("left_score", "right_score"), numbers, strict=True)))
+
+
+def _counted(cells: CellsByColumn, left: str, right: str, says: Mapping[str, str]) -> ColumnReading:
+    """Return a reading of numbers: points or a margin of the left, or scores of both."""
+    shown = []
+    for at in range(min(ROWS_SHOWN, len(cells[left]))):
+        texts = [cells[name][at].lower() for name in says.values()]
+        x, y = short_repr(cells[left][at]), short_repr(cells[right][at])
+        if not all(texts):
+            shown.append(f"nothing of {x} and {y}")
+            continue
+        one, *other = [float(BOOLEANS.get(text, text)) for text in texts]
+        lead = one - (other[0] if other else 0.5 if "points" in says else 0.0)
+        shown.append(f"{x} {'beats' if lead > 0 else 'ties with'} {y}" if lead >= 0 else f"{y} beats {x}")
+    return ColumnReading({"left": left, "right": right, **says}, tuple(shown), sure=False)
+
+
+def _pairs(
+    cells: CellsByColumn, columns: Sequence[str], roles: Mapping[str, str], *, few: int
+) -> Iterator[tuple[str, str]]:
+    """Yield pairs of columns that may name the two items of a vote, in the table's order.
+
+    They name some items in common, unless there are `few` columns at most; and of unknown columns, those that have
+    numbers name no items: they may be anything.
+    """
+    known = [roles[role] for role in ("left", "right") if role in roles]
+    for left, right in combinations(columns, 2):
+        if not set(known) <= {left, right}:
+            continue
+        if roles.get("right") == left or roles.get("left") == right:
+            left, right = right, left
+        rows = list(zip(cells[left], cells[right], strict=True))
+        differ = all(x and y and x != y for x, y in rows)
+        names = len(known) == 2 or not any(map(_is_number, {*cells[left], *cells[right]}))
+        alike = names and (bool(set(cells[left]) & set(cells[right])) or len(columns) <= few)
+        fractions = any("." in x and _is_number(x) for row in rows for x in row)
+        if differ and alike and not fractions:
+            yield left, right
+
+
+def _says_who_won(cells: CellsByColumn, left: str, right: str, winner: str, *, few: bool) -> float:
+    """Return in what share of the rows a column says which item won, or that neither did; 0 unless in most."""
+    sides = {word for words in side_words(left, right) for word in words}
+    ties = set(tie_words(left, right))
+    rows = list(zip(cells[left], cells[right], cells[winner], strict=True))
+    says = [w in (x, y) or w.lower() in sides | ties for x, y, w in rows]
+    share = sum(says) / len(says)
+    if all(_is_number(w) for _, _, w in rows):
+        # A column of ones may say anything.
+        named = all(w in (x, y) for x, y, w in rows)
+        return share if share == 1 and (named or (few and len(set(cells[winner])) > 1)) else 0
+    decisive = any(told and w.lower() not in ties for told, (_, _, w) in zip(says, rows, strict=True))
+    return share if share > 0.5 and decisive else 0
+
+
+def _shown(cells: CellsByColumn, left: str, right: str, winner: str) -> Iterator[str]:
+    on_left, on_right = side_words(left, right)
+    ties = tie_words(left, right)
+    rows = list(zip(cells[left], cells[right], cells[winner], strict=True))
+    named = any(w in (x, y) and w.lower() not in {*on_left, *on_right} for x, y, w in rows)
+    for x, y, w in rows[:ROWS_SHOWN]:
+        won = w == x if named else w.lower() in on_left
+        lost = w == y if named else w.lower() in on_right
+        first, second = (y, x) if lost else (x, y)
+        if not (won or lost or w.lower() in ties):
+            yield f"{short_repr(w) if w else 'nothing'} of {short_repr(x)} and {short_repr(y)}"
+            continue
+        yield f"{short_repr(first)} {'beats' if won or lost else 'ties with'} {short_repr(second)}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,306 @@
+"""Votes: rows checked."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from rankbench.core.component import JudgmentKind
+from rankbench.core.text import short_repr
+from rankbench.data.tables.covariates import TRANSFORMS, ControlTerm, parse_control
+from rankbench.data.tables.outcomes import CONTRADICTED, LEFT_OUT, MARKED, MOST_GAMES, SAID, WORD_ROLES, as_number
+from rankbench.data.tables.schemas import (
+    COMPARISON_COLUMNS,
+    COMPARISON_OPTIONAL,
+    GAMES,
+    REST,
+    SHARE,
+    comparisons_schema,
+)
+from rankbench.data.tables.times import TimeReading
+from rankbench.errors import InputError
+from rankbench.interfaces.table import TableKind, columns_text
+from rankbench.interfaces.table_check import MISSING, RawTable, TableCheck
+
+if TYPE_CHECKING:
+    from rankbench.interfaces.table import ColumnReading
+
+
+class ComparisonTable(TableKind):
+    """Votes: one item won against another, or neither did."""
+
+    name: ClassVar[str] = "comparisons"
+    source: ClassVar[str] = "[DMJ13]_ section 2"
+    columns: ClassVar[tuple[str, ...]] = COMPARISON_COLUMNS
+    optional: ClassVar[tuple[str, ...]] = COMPARISON_OPTIONAL
+    marks: ClassVar[tuple[str, ...]] = ("winner", "loser")
+    judgments: ClassVar[tuple[JudgmentKind, ...]] = ("comparisons",)
+    words: ClassVar[str] = "votes"
+    method: ClassVar[str] = "bradley-terry:penalty=firth"
+    history: ClassVar[str] = "dynamic-bradley-terry:drift=[0.001,0.01,0.1],variance=[0.3,3]"
+    suite: ClassVar[str] = "own-log"
+    checked_by_counting: ClassVar[bool] = True
+
+    @classmethod
+    def example(cls) -> Mapping[str, list[Any]]:
+        """Return three votes, one of them a tie."""
+        return {
+            "query_id": ["a", "a", "b"],
+            "winner": ["x", "y", "u"],
+            "loser": ["y", "z", "v"],
+            "weight": [1.0, 2.5, 1.0],
+            "tie": [False, True, False],
+        }
+
+    def known(self, names: Collection[str]) -> bool:
+        """Return whether these are columns of votes, under the usual names; see `TableKind.known`."""
+        from rankbench.data.tables.column_roles import guess
+
+        return guess(names) is not None
+
+    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
+        """Return votes under the names of the schema; see `TableKind.renamed`."""
+        from rankbench.data.tables.column_roles import (
+            OPTIONS,
+            as_comparisons,
+            guess,
+            parse_columns,
+            unread_outcomes,
+            whole_ids,
+        )
+        from rankbench.data.tables.covariates import control_roles, parse_control
+        from rankbench.data.tables.outcomes import decided, halved
+        from rankbench.interfaces.dataset import remark
+        from rankbench.interfaces.table_check import WEIGHTLESS, with_counts
+
+        schema = raw.schema()
+        with raw.located():
+            said = parse_columns(columns) if columns else {}
+            options = {role: said.pop(role) for role in OPTIONS if role in said}
+            control = options.pop("control", "")
+            found = guess(schema, said)
+            if found is None:
+                return None
+            raw = replace(raw, frame=whole_ids(raw.frame, found))
+            if unread := unread_outcomes(schema, found, said):
+                remark(unread)
+            roles = with_counts(raw.frame, decided(raw.frame, found | options, said), said)
+            if control:
+                roles |= {"control": control, **control_roles(parse_control(control), schema.names(), roles)}
+            frame = as_comparisons(raw.frame, roles)
+            roles.pop(WEIGHTLESS, None)
+            if "mirrored" in roles:
+                frame = halved(frame, sides=bool(control))
+        return replace(raw, frame=frame, roles=roles)
+
+    def readings(self, raw: RawTable) -> list[ColumnReading]:
+        """Return how the first rows may be read as votes; see `TableKind.readings`."""
+        from rankbench.data.tables.column_roles import vote_readings
+
+        return vote_readings(raw)
+
+    def check(self, raw: RawTable) -> Callable[[], TableCheck]:
+        """Return what makes a check; what times are taken for is decided here, see `TableKind.check`."""
+        from rankbench.data.tables.times import time_reading
+
+        schema = comparisons_schema(raw.schema(), raw.roles.get("control", ""))
+        if "time" not in schema:
+            return partial(ComparisonsCheck, raw, schema, None)
+        with raw.located(raw.roles.get("time", "time")):
+            times = time_reading(raw.frame, "time")
+        schema["time"] = times.dtype
+        return partial(ComparisonsCheck, raw, schema, times)
+
+
+_SHEET_DATE = r"^\s*(\d{1,2}[-. ][A-Za-z]{3}|[A-Za-z]{3}[-. ]\d{1,2})\s*$"
+
+_WORDS = 6
+"""Words that say nothing of who won, of those that an error proposes to leave out."""
+
+
+class ComparisonsCheck(TableCheck):
+    """Comparisons: two different items, a positive weight, times of one reading."""
+
+    def __init__(self, raw: RawTable, schema: pl.Schema, times: TimeReading | None) -> None:
+        super().__init__(raw, schema)
+        self.times = times
+        self.kept: pl.Series | None = None
+        roles = dict(raw.roles)
+        self.controls = parse_control(roles["control"]) if "control" in roles else ()
+        winner = next((roles[role] for role in ("winner", "left_won", "left_wins", "left_score") if role in roles), "")
+        tie = roles.get("tie", "")
+        self.before: pl.DataFrame | None = None
+        self.names = {"query_id": roles.get("query", ""), SAID: winner, CONTRADICTED: winner, MARKED: tie} | roles
+
+    def error(self, message: str, row: int, column: str) -> InputError:
+        """Return an error that names the column as the log does."""
+        if self.kept is not None and row < len(self.kept):
+            row = int(self.kept[row])
+        if message == MISSING and column in ("winner", "loser"):
+            message += "; --columns drop= leaves such rows out"
+        return super().error(message, row, self.names.get(column) or column)
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch; see `TableCheck.convert`."""
+        self.kept = None
+        if LEFT_OUT in frame.columns:
+            self.kept, frame = (~frame[LEFT_OUT]).arg_true(), frame.filter(~frame[LEFT_OUT])
+        if MARKED in frame.columns:
+            self.cast(frame[MARKED], pl.Boolean(), nulls=True)
+            marked = short_repr(self.names[MARKED])
+            against = f"the winner is {{}}, but the column {marked} says otherwise; mend one of the two"
+            self.refuse(frame[CONTRADICTED].is_not_null(), frame[CONTRADICTED], against)
+        if SAID in frame.columns and frame[SAID].is_not_null().any():
+            self.refuse(frame[SAID].is_not_null(), frame[SAID], self.unread(frame[SAID]))
+        columns = [self.cast(frame[name], pl.String()) for name in COMPARISON_COLUMNS]
+        winner, loser = columns[1], columns[2]
+        self.refuse(winner == loser, winner, f"item {{}} is compared with itself; {self.leaving_out({'self': 'drop'})}")
+        if "weight" in self.schema:
+            columns.append(self.weight(frame) if "weight" in frame.columns else _ones(frame.height))
+        if "judge" in self.schema:
+            columns.append(self.judge(frame))
+        if self.times is not None:
+            columns.append(self.time(frame, self.times))
+        if "tie" in self.schema:
+            columns.append(self.cast(frame["tie"], pl.Boolean()))
+        if "first" in self.schema:
+            columns.append(self.cast(frame["first"], pl.Boolean()))
+        if REST in self.schema:
+            columns.append(self.rest(frame, winner, loser))
+        columns += [self.control(frame, number, term) for number, term in enumerate(self.controls)]
+        result = pl.DataFrame(columns, schema=self.schema)
+        if SHARE in frame.columns:
+            result = _divided(result, frame[SHARE])
+        return _each_game(result, frame) if GAMES[0] in frame.columns else result
+
+    def rest(self, frame: pl.DataFrame, winner: pl.Series, loser: pl.Series) -> pl.Series:
+        """Return which rows are the rest of the vote of the row before, which must be of the same two items."""
+        if REST not in frame.columns:
+            return pl.Series(REST, [False], pl.Boolean()).new_from_index(0, frame.height)
+        rest, pair = self.cast(frame[REST], pl.Boolean()), pl.DataFrame([winner.alias("0"), loser.alias("1")])
+        last = pl.DataFrame({"0": [None], "1": [None]}, schema=pair.schema) if self.before is None else self.before
+        before, self.before = pl.concat([last, pair]).head(-1), pair.tail(1)
+        other = (winner.ne_missing(before["1"])) | (loser.ne_missing(before["0"]))
+        self.refuse(rest & other, rest, "the row before is no vote of the other item against this one")
+        return rest
+
+    def control(self, frame: pl.DataFrame, number: int, term: ControlTerm) -> pl.Series:
+        """Return a covariate of the left less the right, null where something is missing."""
+        parts = [name for name in frame.columns if name.startswith(f"control.{number}.")]
+        if not parts:
+            return pl.Series([1.0], dtype=pl.Float64).new_from_index(0, frame.height)
+        if term.unless:
+            return 1.0 - self.cast(frame[parts[0]], pl.Boolean(), nulls=True).cast(pl.Float64)
+        values = [self._transformed(frame[name], term) for name in parts]
+        return values[0] - values[1] if len(values) == 2 else values[0]
+
+    def _transformed(self, column: pl.Series, term: ControlTerm) -> pl.Series:
+        value = self.cast(column, pl.Float64(), nulls=True)
+        self.refuse(~value.is_finite().fill_null(True), column, "{} is not a finite number")
+        for name in term.transforms:
+            transform = TRANSFORMS[name]
+            allowed = transform.defined(value).fill_null(True)
+            self.refuse(~allowed, column, f"{term}: {{}} has no {name}, which takes {transform.needs}")
+            value = transform.value(value)
+        return value
+
+    def unread(self, unknown: pl.Series) -> str:
+        """Return what is wrong with a row of which it cannot be read who won; ``{}`` is what it says.
+
+        `unknown` is what all such rows say; others are null.
+        """
+        names = self.names
+        if unknown.drop_nulls().str.contains(_SHEET_DATE).any():
+            return "{}, or a row below, is a score that a spreadsheet took for a date: export the scores as text"
+        sides = f"{short_repr(names['left'])} and {short_repr(names['right'])}"
+        if "left_score" in names:
+            roles = {role: names[role] for role in ("left", "right", "left_score", "right_score")}
+            cells = self.words()
+            if names["left_score"] != names["right_score"]:
+                cells = cells.str.split(" : ").explode()
+                cells = cells.filter(pl.select(as_number(pl.lit(cells)).is_null()).to_series())
+            roles["drop"] = self.dropping(cells)
+            return f"{{}} are not the scores, two numbers, of {sides}; {self.leaving_out(roles)}"
+        if "left_wins" in names:
+            return f"{{}} do not say how many games {sides} won: whole numbers from 0 to {MOST_GAMES:,}"
+        if "left_won" in names:
+            return f"{{}} does not say which of {sides} won: one of these columns must be 1, the others 0"
+        more = self.leaving_out({"drop": self.dropping(self.words())})
+        if "points" in names:
+            return f"{{}} is none of the left's points, numbers from 0 to 1; {more}"
+        if "preference" in names:
+            return f"{{}} is no preference from 1 to 2, or 0; {more}"
+        if "margin" in names:
+            return f"{{}} is no number that says by how much the left won; {more}"
+        said = "--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean"
+        more = f"{said}, {more}"
+        if "left_word" in names:
+            return f"{{}} is none of the words that were said; {more}"
+        what = "sides" if "side" in names else "items"
+        return f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here; {more}"
+
+    def words(self) -> pl.Series:
+        """Return the first words of the whole log that say nothing of who won: a proposal leaves out all of them."""
+        rows = self.raw.frame.filter(~pl.col(LEFT_OUT)) if LEFT_OUT in self.raw.schema() else self.raw.frame
+        return rows.select(pl.col(SAID).drop_nulls().unique(maintain_order=True).head(_WORDS)).collect()[SAID]
+
+    def leaving_out(self, roles: Mapping[str, str]) -> str:
+        """Return what leaves rows out, beside what was said already."""
+        again = ["drop", "self", "mirrored"]
+        if any(role in self.names for role in WORD_ROLES):
+            again += ["left", "right", "winner", *WORD_ROLES]
+        columns = {role: self.names[role] for role in again if role in self.names} | dict(roles)
+        return f"--columns {shlex.quote(columns_text(columns))} leaves such rows out"
+
+    def dropping(self, cells: pl.Series) -> str:
+        """Return the ``drop=`` of some cells, beside those that are left out already."""
+        before = [self.names["drop"]] if "drop" in self.names else []
+        return "|".join([*before, *cells.str.strip_chars().unique(maintain_order=True)])
+
+    def time(self, frame: pl.DataFrame, times: TimeReading) -> pl.Series:
+        """Return the column ``time``, in its type; times may be missing."""
+        read = frame.select(times.expression("time").alias("time"))["time"]
+        given = frame["time"]
+        missing = given.is_null()
+        if given.dtype == pl.String:
+            missing |= given.str.strip_chars() == ""
+        wrong = read.is_null() & ~missing
+        if wrong.any():
+            row = int(wrong.arg_true()[0])
+            raise self.error(times.refusal(given[row]), row, "time")
+        return read
+
+
+def _ones(rows: int) -> pl.Series:
+    return pl.Series("weight", [1.0], pl.Float64()).new_from_index(0, rows)
+
+
+def _each_game(votes: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
+    """Return the games of series, whose left is the winner so far: those that the left won, the right won, and ties."""
+    rows = votes.with_row_index("row")
+    turned = _turned(rows)
+    won, lost, level = (
+        part.select(pl.all().repeat_by(series[name]).explode(empty_as_null=False))
+        for part, name in zip((rows, turned, rows.with_columns(tie=pl.lit(value=True))), GAMES, strict=True)
+    )
+    return pl.concat([won, lost, level]).sort("row", maintain_order=True).drop("row")
+
+
+def _turned(votes: pl.DataFrame) -> pl.DataFrame:
+    first = {"first": ~pl.col("first")} if "first" in votes.columns else {}
+    return votes.with_columns(winner="loser", loser="winner", **first)
+
+
+def _divided(votes: pl.DataFrame, share: pl.Series) -> pl.DataFrame:
+    """Return votes of which some have a share for the one that stands first: each of these is two, one each way."""
+    rows = votes.with_columns(share=share).with_row_index("row")
+    some = rows.filter(pl.col("share").is_not_null())
+    other = pl.col("weight") * (1 - pl.col("share"))
+    turned = _turned(some).with_columns(pl.lit(value=True).alias(REST), weight=other)
+    kept = rows.with_columns(weight=pl.col("weight") * pl.col("share").fill_null(1.0))
+    return pl.concat([kept, turned]).sort("row", maintain_order=True).drop("row", "share")

@@ -1,1 +1,0 @@
-"""Comparisons (votes): two items, and who won."""

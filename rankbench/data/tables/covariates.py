@@ -1,0 +1,266 @@
+"""What votes were cast under, as a user writes it: ``side:unless=neutral, log(length), bold``.
+
+A bare word is a column. Where the file has one for each of the two items (``length_a, length_b``), they are
+differenced, left minus right; ``side`` is 1 for the left, and 0 where what is said by ``unless`` holds. Transforms are
+calls, made of each of the two before the difference. All are divided by their root mean square over the votes, but
+for ``side`` and what is within ``raw(...)``: see `rankbench.interfaces.covariate_aggregator`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from rankbench.core.text import plain_name, short_repr
+from rankbench.errors import InputError, nearest
+
+CONTROL = "control: "
+"""What names of columns with covariates begin with, in the schema of comparisons; the rest is the term."""
+
+_SIDES = (("a", "b"), ("left", "right"), ("1", "2"), ("home", "away"), ("white", "black"))
+_OUTCOMES = (("winner", "loser"), ("chosen", "rejected"), ("won", "lost"))
+_CALL = re.compile(r"([A-Za-z]\w*)\s*\((.*)\)", re.DOTALL)
+_SIDE = re.compile(r"side\s*(?::\s*unless\s*=\s*(.+))?", re.DOTALL)
+_PART = re.compile(r'"(?:[^"]|"")*"|[^",()]+|[,()]')
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A function of a column.
+
+    Attributes
+    ----------
+    value : callable
+    defined : callable
+        Where it is a number.
+    needs : str
+        What its argument must be, in words.
+    """
+
+    value: Callable[[pl.Series], pl.Series]
+    defined: Callable[[pl.Series], pl.Series]
+    needs: str
+
+
+TRANSFORMS: dict[str, Transform] = {
+    "log": Transform(lambda x: x.log(), lambda x: x > 0, "a number above 0"),
+    "log1p": Transform(lambda x: x.log1p(), lambda x: x > -1, "a number above -1"),
+    "sqrt": Transform(lambda x: x.sqrt(), lambda x: x >= 0, "a number that is not negative"),
+    "abs": Transform(lambda x: x.abs(), lambda x: x == x, "a number"),
+    "square": Transform(lambda x: x * x, lambda x: x.abs() < 1e150, "a number below 1e150"),
+}
+"""Functions by name."""
+
+
+@dataclass(frozen=True)
+class ControlTerm:
+    """One covariate as it was written.
+
+    Attributes
+    ----------
+    column : str
+        Its column, or what the columns of the two sides have in common; empty: the side itself.
+    unless : str
+        Of ``side``: the column that says where there is none; or empty.
+    transforms : tuple of str
+        The innermost first.
+    raw : bool
+        Whether it is left in its own units.
+    """
+
+    column: str
+    unless: str = ""
+    transforms: tuple[str, ...] = ()
+    raw: bool = False
+
+    def __str__(self) -> str:
+        if not self.column:
+            return f"side:unless={_quoted(self.unless)}" if self.unless else "side"
+        text = _quoted(self.column)
+        for name in self.transforms:
+            text = f"{name}({text})"
+        return f"raw({text})" if self.raw else text
+
+    @property
+    def scaled(self) -> bool:
+        """Whether it is divided by its root mean square."""
+        return bool(self.column) and not self.raw
+
+
+def parse_control(text: str) -> tuple[ControlTerm, ...]:
+    """Return the covariates that a text names.
+
+    Parameters
+    ----------
+    text : str
+        Terms with commas between them; a column whose name has a comma, a parenthesis or is ``side`` stands between
+        double quotes.
+
+    Raises
+    ------
+    InputError
+        There are none, one comes twice, a transform is unknown, or a parenthesis or quote is not closed.
+    """
+    terms = tuple(map(_term, _parts(text)))
+    for at, term in enumerate(terms):
+        if term in terms[:at] or (not term.column and any(not other.column for other in terms[:at])):
+            raise InputError(f"control {text!r}: {str(term)!r} is said twice")
+    return terms
+
+
+def control_roles(terms: Iterable[ControlTerm], columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of a file that covariates are made of, by role: ``control.0.left``, ``.right``, ``.vote``.
+
+    Parameters
+    ----------
+    terms : iterable of ControlTerm
+    columns : sequence of str
+        All of the file.
+    roles : mapping of str to str
+        Columns of the votes by role, see `rankbench.data.tables.column_roles.guess`.
+
+    Raises
+    ------
+    InputError
+        An unknown column, or a side of a log that has none.
+    """
+    found = {}
+    for number, term in enumerate(terms):
+        if not term.column or term.unless:
+            _need_sides(str(term), roles)
+        if term.unless:
+            found[f"control.{number}.unless"] = _known(term.unless, columns, roles)[0]
+        elif term.column:
+            names = _known(term.column, columns, roles)
+            if len(names) == 1:
+                _need_sides(str(term), roles)
+            parts = ("left", "right") if len(names) == 2 else ("vote",)
+            found |= {f"control.{number}.{part}": name for part, name in zip(parts, names, strict=True)}
+    return found
+
+
+def control_expressions(roles: Mapping[str, str]) -> list[pl.Expr]:
+    """Return the columns of a file that covariates are made of, called by their roles."""
+    return [pl.col(name).alias(role) for role, name in roles.items() if role.startswith("control.")]
+
+
+def _need_sides(term: str, roles: Mapping[str, str]) -> None:
+    if "left" not in roles and "first" not in roles:
+        raise InputError(
+            f"control {term!r}: the log does not say who stood on the left (columns left and right, or first), so that "
+            "there is nothing that it could be an advantage of"
+        )
+
+
+def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the column of a name, or its columns of the two sides."""
+    if name in columns:
+        return (name,)
+    bases = sided_columns(columns, roles)
+    pair = bases.get(plain_name(name))
+    if pair is None:
+        raise InputError(f"there is no column {name!r} to control for{nearest(name, {*columns, *bases})}", column=name)
+    return pair
+
+
+def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the pairs of columns, of the left and of the right, by what they have in common: ``length`` of two.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        All that are looked at.
+    roles : mapping of str to str
+        Columns of the votes by role, which say what the sides are called.
+    """
+    by_plain: dict[str, list[str]] = {}
+    for column in columns:
+        by_plain.setdefault(plain_name(column), []).append(column)
+    bases = dict[str, tuple[str, str]]()
+    for left, right in _words(roles):
+        for plain in by_plain:
+            for base, other in _stripped(plain, left, right):
+                if other in by_plain:
+                    bases.setdefault(base, (by_plain[plain][0], by_plain[other][0]))
+    return bases
+
+
+def _words(roles: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return what tells columns of the two sides apart: the usual words, and those of the items' own columns."""
+    sided = "left" in roles
+    two = ("left", "right") if sided else ("winner", "loser")
+    left, right = (plain_name(roles.get(role, role)) for role in two)
+    parts, others = left.split("_"), right.split("_")
+    different = [(one, other) for one, other in zip(parts, others, strict=False) if one != other]
+    own = different if len(parts) == len(others) and len(different) == 1 else []
+    return [*dict.fromkeys([(left, right), *own, *(_SIDES if sided else _OUTCOMES)])]
+
+
+def _stripped(plain: str, left: str, right: str) -> list[tuple[str, str]]:
+    """Return what a left column's name is of, and what the right one would be called."""
+    found = []
+    if plain.endswith(f"_{left}"):
+        base = plain.removesuffix(f"_{left}")
+        found.append((base, f"{base}_{right}"))
+    if plain.startswith(f"{left}_"):
+        base = plain.removeprefix(f"{left}_")
+        found.append((base, f"{right}_{base}"))
+    return found
+
+
+def _parts(text: str) -> list[str]:
+    parts, depth, part = [], 0, ""
+    for token in _PART.findall(text):
+        depth += (token == "(") - (token == ")")
+        if depth < 0:
+            break
+        if token == "," and depth == 0:
+            parts.append(part.strip())
+            part = ""
+        else:
+            part += token
+    parts.append(part.strip())
+    if depth or sum(map(len, _PART.findall(text))) < len(text):
+        raise InputError(f"control {text!r}: a parenthesis or a quote is not closed")
+    if not all(parts):
+        raise InputError(
+            f"control {text!r}: a term is empty; write side, a column, or log(column), with commas between"
+        )
+    return parts
+
+
+def _term(text: str) -> ControlTerm:
+    side = _SIDE.fullmatch(text)
+    if side:
+        return ControlTerm("", unless=_column(side[1], text) if side[1] else "")
+    raw, transforms, inner = False, list[str](), text
+    while call := _CALL.fullmatch(inner):
+        name, inner = call[1].lower(), call[2].strip()
+        if name == "raw" and not transforms and not raw:
+            raw = True
+        elif name in TRANSFORMS:
+            transforms.insert(0, name)
+        else:
+            raise InputError(f"control {text!r}: there is no transform {name!r}{nearest(name, [*TRANSFORMS, 'raw'])}")
+    return ControlTerm(_column(inner, text), transforms=tuple(transforms), raw=raw)
+
+
+def _column(text: str, term: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text.startswith('"') and text.endswith('"'):
+        text = text[1:-1].replace('""', '"')
+    elif re.search(r'["(),:=]', text):
+        raise InputError(
+            f"control {term!r}: {short_repr(text)} is no column; put a name with such signs in double quotes"
+        )
+    if not text:
+        raise InputError(f"control {term!r}: it names no column")
+    return text
+
+
+def _quoted(name: str) -> str:
+    plain = not re.search(r'["(),:=]', name) and name == name.strip() and name != "side"
+    return name if plain else '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,268 @@
+"""A row an impression; several clicks.
+
+A selection of the papers is one position, or nothing ([DMJ13]_ section 5.2); real sessions
+have several clicks, and clicks on items that were not in the list. What is done about them
+changes the judgments, so it is declared, never silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from rankbench.core.text import listed, short_repr
+from rankbench.data.tables.whole_names import with_whole_names
+from rankbench.errors import InputError, nearest
+from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.table import said_columns
+from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable
+
+IMPRESSIONS: dict[str, tuple[str, ...]] = {
+    "session": (
+        *("session_id", "session", "sessionid", "impression_id", "search_id", "request_id", "serp_id", "list_id"),
+    ),
+    "query": ("query_id", "query", "qid", "keyword", "search_term"),
+    "position": ("position", "pos", "rank", "slot", "shown_position"),
+    "doc": ("doc", "doc_id", "document", "document_id", "item", "item_id", "product", "product_id", "url", "url_id"),
+    "clicked": ("clicked", "click", "is_click", "is_clicked", "clicks"),
+}
+"""What a column of impressions may be, and the names that it usually has, the likeliest first."""
+
+_NEEDED = ("session", "position", "doc", "clicked")
+
+
+def roles_of_impressions(text: str) -> dict[str, str] | None:
+    """Return columns by role from ``session=visit,doc=product``; None if no role is one of impressions.
+
+    Raises
+    ------
+    InputError
+        A role that does not exist beside one that does, or one given twice.
+    """
+    pairs = said_columns(text)
+    if not any(role in IMPRESSIONS for role, _ in pairs):
+        return None
+    for role, _ in pairs:
+        if role not in IMPRESSIONS:
+            raise InputError(f"there is no role {role!r} of columns of clicks{nearest(role, IMPRESSIONS)}")
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InputError("a column of clicks is given twice")
+    return found
+
+
+def impression_roles(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str] | None:
+    """Return columns by role, given or named as usual; None if these are no impressions.
+
+    Raises
+    ------
+    InputError
+        A given column is not there, or something is missing beside it.
+    """
+    columns = list(names)
+    found = {role: name for role, name in (given or {}).items() if name}
+    for role, name in found.items():
+        if name not in columns:
+            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, columns)}", column=name)
+    by_name = {name.strip().lower().replace(" ", "_"): name for name in reversed(columns)}
+    for role, usual in IMPRESSIONS.items():
+        if role not in (given or {}):
+            free = (by_name[name] for name in usual if name in by_name and by_name[name] not in found.values())
+            match = next(free, None)
+            if match is not None:
+                found[role] = match
+    missing = [role for role in _NEEDED if role not in found]
+    if missing and given:
+        raise InputError(
+            f"clicks need a session, a position, a doc and whether it was clicked; say --columns {missing[0]}=NAME "
+            f"(columns here: {listed(columns)})"
+        )
+    return None if missing else found
+
+
+def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
+    """Return impressions as the lists that were shown, by query and session; their rows may come in any order.
+
+    One pass looks for what is wrong with single rows; a second one groups them. Where the first position of all is 0
+    positions count from 0.
+
+    Raises
+    ------
+    InputError
+        With its row: a value that is missing or is not what it must be.
+    """
+    with raw.located():
+        named = ([roles[role]] for role in ("session", "query", "doc") if role in roles)
+        raw = replace(raw, frame=with_whole_names(raw.frame, *named))
+    schema = raw.schema()
+    texts = {role: _text(roles[role], schema[roles[role]]) for role in ("session", "query", "doc") if role in roles}
+    position = pl.col(roles["position"]).cast(pl.Float64, strict=False)
+    clicked = _flag(roles["clicked"], schema[roles["clicked"]])
+    wrong = {role: text.is_null() | (text == "") for role, text in texts.items()}
+    # Bytes are at least as many as characters, and of those alone a name is refused where it is too long.
+    wrong |= {"long": pl.any_horizontal(text.str.len_chars() > LONGEST_NAME for text in texts.values())}
+    wrong |= {"position": ~((position >= 0) & (position < 2**31) & (position == position.floor())).fill_null(False)}
+    wrong |= {"clicked": clicked.is_null()}
+    several = pl.col(roles["clicked"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) > 1
+    facts = raw.frame.with_row_index("row").select(
+        *[pl.col("row").filter(case).min().alias(role) for role, case in wrong.items()],
+        position.min().alias("lowest"),
+        several.sum().alias("several"),
+    )
+    with raw.reading():
+        found = facts.collect(engine="streaming").row(0, named=True)
+    bad = min((role for role in wrong if found[role] is not None), key=found.__getitem__, default=None)
+    if bad is not None:
+        raise _refusal(raw, roles, bad, found[bad])
+    if found["several"]:
+        remark(f"{found['several']:,} items shown once with several clicks count as clicked once")
+    first = 1 if found["lowest"] else 0
+    if not first:
+        remark("positions are read as counted from 0, the top of the list")
+    place = (position - first + 1).cast(pl.UInt32)
+    rows = raw.frame.select(
+        (texts["query"] if "query" in texts else pl.lit("all")).alias("query_id"),
+        texts["session"].alias("session_id"),
+        texts["doc"].alias("doc"),
+        place.alias("place"),
+        clicked.alias("clicked"),
+    )
+    lists = rows.group_by("query_id", "session_id").agg(
+        pl.col("doc").sort_by("place").alias("shown"),
+        pl.col("place").filter(pl.col("clicked")).sort().alias("clicked"),
+        pl.col("place").sort().alias("places"),
+    )
+    # Whatever the order of the rows, and of the groups.
+    return replace(raw, frame=lists.sort("query_id", "session_id"), roles=roles, locate=lambda row: (raw.path, None))
+
+
+def _text(name: str, dtype: pl.DataType) -> pl.Expr:
+    if dtype.is_nested():
+        raise InputError(f"the column holds {dtype}; names must be texts or whole numbers", column=name)
+    return pl.col(name).cast(pl.String)
+
+
+def _flag(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return whether there was a click; a number of clicks is one."""
+    if dtype.is_nested():
+        raise InputError(f"the column holds {dtype}, not whether there was a click", column=name)
+    if dtype == pl.Boolean:
+        return pl.col(name)
+    text = pl.col(name).cast(pl.String).str.strip_chars().str.to_lowercase()
+    number = text.cast(pl.Float64, strict=False)
+    return pl.when(number >= 0).then(number > 0).otherwise(text.replace_strict(BOOLEANS, default=None))
+
+
+def _refusal(raw: RawTable, roles: Mapping[str, str], bad: str, row: int) -> InputError:
+    """Return the error of a row, from 0, whose value is none of its role."""
+    path, number = raw.place(row + 1)
+    if bad == "long":
+        return InputError(TOO_LONG.format("of a query, session or doc"), path=path, row=number)
+    with raw.reading():
+        value = raw.frame.slice(row, 1).select(pl.col(roles[bad])).collect().item()
+    what = {
+        "position": "is no position: a whole number, 1 (or 0) at the top",
+        "clicked": "does not say whether there was a click: 1 or 0, true or false",
+    }
+    message = f"{short_repr(value)} {what[bad]}" if bad in what and value is not None else "the value is missing"
+    return InputError(message, path=path, row=number, column=roles[bad])
+
+
+Several: TypeAlias = Literal["all", "first", "last", "each", "drop"]
+"""Policies for sessions with clicks on several positions.
+
+``all`` keeps them; ``first`` and ``last`` keep the earliest or the latest; ``each`` makes a
+selection of its own of each; ``drop`` leaves such sessions out. A position clicked again is
+the same click.
+"""
+
+OffList: TypeAlias = Literal["drop", "no-click", "error"]
+"""Policies for clicks outside of the shown list.
+
+``drop`` forgets them, before `Several` is looked at; ``no-click`` takes one as the choice of
+nothing on the list: where it is the click that `Several` keeps, nothing was selected;
+``error`` refuses them.
+"""
+
+
+def reduce_clicks(frame: pl.DataFrame, several: Several = "all", off_list: OffList = "drop") -> pl.DataFrame:
+    """Return selections with the clicks that the policies leave.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Selections in the schema of `rankbench.data.tables`.
+    several : Several
+    off_list : OffList
+
+    Returns
+    -------
+    DataFrame
+        In the schema, rows in the same order. Positions are those of items shown, each at
+        most once in a row; except with ``several="all"``, a row has at most one. ``each``
+        adds ``#1``, ``#2``, ... to the session ids of the rows that it splits.
+
+    Raises
+    ------
+    InputError
+        ``off_list="error"`` and there is such a click: its session is named.
+    """
+    import polars as pl
+
+    size = pl.col("shown").list.len()
+    rows = frame.with_row_index("_row").with_columns(_size=size)
+    clicks = (
+        rows.select("_row", "_size", "clicked")
+        .explode("clicked", empty_as_null=False)
+        .unique(["_row", "clicked"], keep="first", maintain_order=True)
+        .with_columns(_off=pl.col("clicked") > pl.col("_size"))
+    )
+    if off_list == "error" and clicks["_off"].any():
+        row = clicks.filter("_off")["_row"][0]
+        raise InputError(
+            f"session {frame['session_id'][row]!r} of query {frame['query_id'][row]!r} has a click outside of the "
+            "list; choose to drop such clicks, or to take them as no click"
+        )
+    if off_list == "drop" or several == "all":
+        clicks = clicks.filter(~pl.col("_off"))
+    if several == "drop":
+        busy = clicks.group_by("_row").len().filter(pl.col("len") > 1)
+        rows = rows.join(busy, on="_row", how="anti", maintain_order="left")
+        clicks = clicks.join(busy, on="_row", how="anti", maintain_order="left")
+    elif several in ("first", "last"):
+        clicks = clicks.unique("_row", keep="first" if several == "first" else "last", maintain_order=True)
+    if several == "each":
+        made = clicks.with_columns(
+            _number=pl.int_range(1, pl.len() + 1).over("_row"), _of=pl.len().over("_row")
+        ).select("_row", "_number", "_of", _click=pl.when(~pl.col("_off")).then("clicked"))
+    else:
+        kept = clicks.filter(~pl.col("_off")).group_by("_row", maintain_order=True).agg(_click="clicked")
+        made = kept.with_columns(_number=pl.lit(1), _of=pl.lit(1))
+    joined = rows.drop("clicked").join(made, on="_row", how="left", maintain_order="left_right")
+    click = pl.col("_click")
+    split = pl.concat_str("session_id", pl.lit("#"), "_number")
+    lists = pl.when(click.is_null()).then(pl.lit([], pl.List(pl.UInt32)))
+    return joined.with_columns(
+        clicked=lists.otherwise(click if several != "each" else click.reshape((-1, 1)).arr.to_list()),
+        session_id=pl.when((pl.col("_of") > 1).fill_null(False)).then(split).otherwise("session_id"),
+    ).select(frame.columns)
+
+
+def count_clicks(frame: pl.DataFrame) -> tuple[int, int, int]:
+    """Return the numbers of clicks on items shown, outside of the list, and on what a session had clicked before.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Selections in the schema of `rankbench.data.tables`.
+    """
+    import polars as pl
+
+    rows = frame.select("clicked", _size=pl.col("shown").list.len()).with_row_index("_row")
+    clicks = rows.explode("clicked", empty_as_null=False)
+    shown = clicks.filter(pl.col("clicked") <= pl.col("_size"))
+    distinct = shown.select("_row", "clicked").n_unique()
+    return distinct, clicks.height - shown.height, shown.height - distinct

@@ -1,0 +1,331 @@
+"""Items with features and labels; feature transforms.
+
+``signed-log1p``         x -> sign(x) log(1 + abs(x)): tames heavy tails, keeps signs and zeros
+``zscore-within-query``  each feature to mean 0 and standard deviation 1 (divisor m_q) among
+                         the items of its query; a feature that is constant there becomes 0
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.core.text import short_repr
+from rankbench.data.tables.schemas import ITEM_COLUMNS, ITEM_OPTIONAL, items_schema
+from rankbench.errors import InputError, SpecError, nearest
+from rankbench.interfaces.queries import Queries
+from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import QUOTED, RawTable, TableCheck
+
+if TYPE_CHECKING:
+    from rankbench.interfaces.dataset import Dataset
+
+
+class ItemTable(TableKind):
+    """What is ranked: items with features and graded labels, the rows of a query together.
+
+    ``item`` may be missing; features stand in a column ``x`` of lists, or in columns ``x_0, x_1, ...`` (or from
+    ``x_1``).
+    """
+
+    name: ClassVar[str] = "items"
+    source: ClassVar[str] = "[DMJ13]_ section 1"
+    columns: ClassVar[tuple[str, ...]] = ITEM_COLUMNS
+    optional: ClassVar[tuple[str, ...]] = ITEM_OPTIONAL
+    marks: ClassVar[tuple[str, ...]] = ("label",)
+    words: ClassVar[str] = "items"
+    together: ClassVar[bool] = True
+    features: ClassVar[bool] = True
+
+    @classmethod
+    def example(cls) -> Mapping[str, list[Any]]:
+        """Return two queries, of two items and of three."""
+        return {
+            "query_id": ["a", "a", "b", "b", "b"],
+            "label": [1.0, 0.0, None, 2.0, 0.0],
+            "x": [[0.5, 2.0], [1.5, -1.0], [0.0, 1.0], [3.0, 0.25], [1.0, 1.0]],
+        }
+
+    def check(self, raw: RawTable) -> Callable[[], TableCheck]:
+        """Return what makes a check; features are looked for here, see `TableKind.check`."""
+        from functools import partial
+
+        return partial(ItemsCheck, raw, ItemShape(raw))
+
+
+_FEATURE = re.compile(r"x_?([0-9]{1,9})\Z")
+
+
+class ItemShape:
+    """Where the features of an items table are, and how many.
+
+    Parameters
+    ----------
+    raw : RawTable
+        Where features are lists, the first row says how many there are.
+
+    Attributes
+    ----------
+    spread : list of str
+        The columns ``x_0, x_1, ...`` in order; empty if there is a column ``x``.
+    d : int
+    named : bool
+        Whether there is a column ``name``.
+    """
+
+    def __init__(self, raw: RawTable) -> None:
+        schema, path = raw.schema(), raw.path
+        self.spread: list[str] = []
+        self.named = "name" in schema
+        if "x" in schema:
+            dtype = schema["x"]
+            if isinstance(dtype, pl.Array):
+                self.d = dtype.size
+            elif isinstance(dtype, pl.List):
+                self.d = _first_length(raw)
+            else:
+                raise InputError(f"features must be a list of numbers a row, not {dtype}", path=path, column="x")
+        else:
+            numbered: dict[int, str] = {}
+            for name in schema.names():
+                if match := _FEATURE.match(name):
+                    other = numbered.setdefault(int(match[1]), name)
+                    if other != name:
+                        raise InputError(
+                            f"columns {other!r} and {name!r} are the same feature; remove or rename one", path=path
+                        )
+            self.spread = [numbered[index] for index in sorted(numbered)]
+            self.d = len(self.spread)
+            if numbered:
+                begin = min(numbered)
+                absent = set(range(begin, begin + self.d)) - set(numbered)
+                if begin > 1 or absent:
+                    missing = "x_1" if begin > 1 else f"x_{min(absent)}"
+                    raise InputError(f"column {missing!r} is missing among the features", path=path)
+        if self.d == 0:
+            raise InputError("column 'x' is missing: a list of numbers, or columns x_0, x_1, ...", path=path)
+
+    @property
+    def result(self) -> pl.Schema:
+        """The schema of what the table becomes."""
+        return items_schema(self.d, named=self.named)
+
+
+class ItemsCheck(TableCheck):
+    """Items: queries stand together, positions count up, everything is finite."""
+
+    def __init__(self, raw: RawTable, shape: ItemShape) -> None:
+        super().__init__(raw, shape.result)
+        self.shape, self.allow_single = shape, raw.allow_single
+        self.seen: set[str] = set()
+        self.current: str | None = None
+        self.single: tuple[str, int] | None = None
+        self.count = 0
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch; see `TableCheck.convert`."""
+        ids = self.cast(frame["query_id"], pl.String())
+        items = self.positions(ids)
+        if "item" in frame.columns:
+            given = self.cast(frame["item"], pl.UInt32())
+            self.refuse(given != items, frame["item"], "{} is not the item's position in its query, counted from 0")
+        label = self.cast(frame["label"], pl.Float32(), nulls=True)
+        self.refuse((~label.is_finite()).fill_null(False), frame["label"], "{} is not a finite number")
+        columns = [ids, items, label, self.features(frame)]
+        if self.shape.named:
+            columns.append(self.cast(frame["name"], pl.String()))
+        return pl.DataFrame(columns, schema=self.schema)
+
+    def positions(self, ids: pl.Series) -> pl.Series:
+        """Return each row's position in its query, following on from the last batch."""
+        runs = ids.rle().struct.unnest()
+        positions = []
+        row = 0
+        for query, length in zip(runs["value"].to_list(), runs["len"].to_list(), strict=True):
+            if query != self.current:
+                self.close(row)
+                if query in self.seen:
+                    raise self.error(
+                        f"query {short_repr(query)} comes back after another one; "
+                        "the rows of a query must stand together",
+                        row,
+                        "query_id",
+                    )
+                self.seen.add(query)
+                self.current, self.count = query, 0
+            positions.append(np.arange(self.count, self.count + length, dtype=np.uint32))
+            self.count += length
+            row += length
+        return pl.Series("item", np.concatenate(positions))
+
+    def close(self, row: int) -> None:
+        """End the current query, whose last row is the one before `row` of this batch."""
+        if self.count == 1 and self.single is None:
+            self.single = str(self.current), self.rows + row - 1
+
+    def features(self, frame: pl.DataFrame) -> pl.Series:
+        """Return the features as one finite column of arrays."""
+        if self.shape.spread:
+            columns = [self.cast(frame[name], pl.Float32()) for name in self.shape.spread]
+            for name, column in zip(self.shape.spread, columns, strict=True):
+                self.refuse(~column.is_finite(), frame[name], "{} is not a finite 32-bit number")
+            return pl.Series("x", np.column_stack([column.to_numpy() for column in columns]))
+        x = frame["x"]
+        self.refuse(x.is_null(), x, "the features are missing")
+        if isinstance(x.dtype, pl.List):
+            lengths = x.list.len()
+            self.refuse(lengths != self.shape.d, x, f"the row has not {self.shape.d} features as the first one has")
+            x = x.list.to_array(self.shape.d)
+        inner = x.explode(empty_as_null=False, keep_nulls=True)
+        if inner.dtype.is_nested():
+            raise self.error(f"features must be numbers, not {str(inner.dtype)[:QUOTED]}", 0, "x")
+        try:
+            numbers = inner.cast(pl.Float32, strict=False)
+        except pl.exceptions.PolarsError as error:
+            raise self.error(f"features must be numbers, not {inner.dtype}", 0, "x") from error
+        flat = numbers.fill_null(float("nan")).to_numpy()
+        bad = np.flatnonzero(~np.isfinite(flat))
+        if len(bad):
+            row, feature = divmod(int(bad[0]), self.shape.d)
+            value = inner[int(bad[0])]
+            raise self.error(
+                f"feature {feature} (from 0) is {short_repr(value)}, not a finite 32-bit number"
+                if value is not None
+                else f"feature {feature} (from 0) is missing",
+                row,
+                "x",
+            )
+        return pl.Series("x", flat.reshape(-1, self.shape.d))
+
+    def end(self) -> None:
+        """Check the last query too; see `TableCheck.end`."""
+        super().end()
+        self.close(0)
+        # Raised last, as the query might have come back.
+        if self.single is not None and not self.allow_single:
+            query, row = self.single
+            message = f"query {short_repr(query)} has one item, which cannot be ranked"
+            raise self.error(message, row - self.rows, "query_id")
+
+
+def _first_length(raw: RawTable) -> int:
+    """Return the length of the first row's list of features."""
+    with raw.reading():
+        lengths = raw.frame.select(pl.col("x").list.len()).head(1).collect()
+    if not lengths.height:
+        raise InputError("the table has no rows", path=raw.path)
+    if not lengths.item():
+        raise InputError("the row has no features", path=raw.path, row=raw.header + 1, column="x")
+    return int(lengths.item())
+
+
+def load_queries(items: pl.LazyFrame) -> Queries:
+    """Collect items into a `Queries`; features are shared with the frame where types allow.
+
+    Nothing is left out: see `usable`.
+
+    Parameters
+    ----------
+    items : LazyFrame
+        In the schema of `rankbench.data.tables`, the rows of a query together.
+
+    Raises
+    ------
+    InputError
+        There are no rows, or a query's rows do not stand together.
+    """
+    import polars as pl
+
+    frame = items.select("query_id", "label", "x").collect(engine="streaming")
+    if not frame.height:
+        raise InputError("the data has no rows")
+    runs = frame["query_id"].rle().struct.unnest()
+    ids = [str(query) for query in runs["value"].to_list()]
+    if len(set(ids)) != len(ids):
+        seen: set[str] = set()
+        again = next(query for query in ids if query in seen or seen.add(query))  # type: ignore[func-returns-value]
+        raise InputError(f"the rows of query {again!r} do not stand together", column="query_id")
+    offsets = np.concatenate([[0], np.cumsum(runs["len"].to_numpy().astype(np.int64))])
+    labels = frame["label"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    x = frame.drop_in_place("x").to_numpy()
+    return Queries(ids, offsets, np.ascontiguousarray(x, np.float32), labels)
+
+
+def usable(queries: Queries) -> NDArray[np.int64]:
+    """Return the indices of the queries that a ranking can be judged on.
+
+    Left out are queries with fewer than two items, with a single label value, or with an
+    item that nobody labelled; callers say how many.
+    """
+    first = queries.offsets[:-1]
+    low = np.minimum.reduceat(queries.labels, first) if len(queries) else np.zeros(0)
+    high = np.maximum.reduceat(queries.labels, first) if len(queries) else np.zeros(0)
+    # NaN (unlabelled) spreads through minimum and maximum and compares false.
+    return np.flatnonzero((queries.sizes > 1) & (low < high)).astype(np.int64)
+
+
+def load_dataset(dataset: Dataset) -> Queries:
+    """Return a data set's queries.
+
+    Raises
+    ------
+    InputError
+        The data is not there (says how to get it) or cannot be read.
+    """
+    return load_queries(dataset.scan())
+
+
+def _signed_log1p(queries: Queries) -> NDArray[np.float32]:
+    x = np.log1p(np.abs(queries.x, dtype=np.float32))
+    np.copysign(x, queries.x, out=x)
+    return x
+
+
+def _zscore_within_query(queries: Queries) -> NDArray[np.float32]:
+    out = np.empty_like(queries.x, order="C")
+    for q in range(len(queries)):
+        rows = slice(queries.offsets[q], queries.offsets[q + 1])
+        x = queries.x[rows].astype(np.float64)
+        constant = (x == x[0]).all(axis=0)
+        centred = x - x.mean(axis=0)
+        deviation = np.sqrt(np.mean(centred * centred, axis=0))
+        # Constancy is read off the values: the computed deviation of equal numbers need not be 0.
+        scale = np.where(constant | (deviation == 0), 1.0, deviation)
+        out[rows] = np.where(constant, 0.0, centred / scale)
+    return out
+
+
+TRANSFORMS: dict[str, Callable[[Queries], NDArray[np.float32]]] = {
+    "signed-log1p": _signed_log1p,
+    "zscore-within-query": _zscore_within_query,
+}
+"""Transforms by name: `Queries` to new features of shape (N, d)."""
+
+
+def apply(names: Sequence[str], queries: Queries) -> Queries:
+    """Return `queries` with its features transformed; labels and ids are shared.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Applied in order.
+    queries : Queries
+        Not changed.
+
+    Raises
+    ------
+    SpecError
+        An unknown transform, with the nearest valid name.
+    """
+    for name in names:
+        if name not in TRANSFORMS:
+            raise SpecError(f"there is no feature transform {name!r}{nearest(name, TRANSFORMS)}")
+    for name in names:
+        queries = replace(queries, x=TRANSFORMS[name](queries))
+    return queries

@@ -1,1 +1,0 @@
-"""Items: what is ranked, with features and graded labels."""

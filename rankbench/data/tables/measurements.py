@@ -1,0 +1,238 @@
+"""Score tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.core.component import JudgmentKind
+from rankbench.core.text import short_repr
+from rankbench.data.tables.schemas import MEASUREMENT_COLUMNS, MEASUREMENT_OPTIONAL, measurements_schema
+from rankbench.data.tables.score_layout import MISSING, without_errors
+from rankbench.errors import InputError
+from rankbench.interfaces.sequential_aggregator import TaskScores
+from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import RawTable, TableCheck
+
+
+class MeasurementTable(TableKind):
+    """Score tables: what each system reached on each task, with each seed.
+
+    A row a cell, or a row a system with its tasks side by side, or a row a task with its systems side by side.
+    """
+
+    name: ClassVar[str] = "measurements"
+    source: ClassVar[str] = "mteb, SWE-bench, EuroEval; docs/scores.md"
+    columns: ClassVar[tuple[str, ...]] = MEASUREMENT_COLUMNS
+    optional: ClassVar[tuple[str, ...]] = MEASUREMENT_OPTIONAL
+    marks: ClassVar[tuple[str, ...]] = ("system", "score")
+    roles: ClassVar[tuple[str, ...]] = ("system", "task", "score", "seed")
+    judgments: ClassVar[tuple[JudgmentKind, ...]] = ("measurements",)
+    words: ClassVar[str] = "score tables"
+    method: ClassVar[str] = "mean-score"
+
+    @classmethod
+    def example(cls) -> Mapping[str, list[Any]]:
+        """Return two systems on two tasks, one cell of them missing."""
+        return {
+            "query_id": ["t", "t", "u", "u"],
+            "system": ["a", "b", "a", "b"],
+            "score": [0.5, 0.25, None, 80.0],
+            "seed": ["1", "1", "1", "1"],
+        }
+
+    def claims(self, names: Collection[str]) -> bool:
+        """Return whether there is a system and a score: a log of votes may have a column of either name."""
+        return all(mark in names for mark in self.marks)
+
+    def known(self, names: Collection[str]) -> bool:
+        """Return whether system, task and score are named as usual; see `TableKind.known`."""
+        from rankbench.data.tables.score_layout import usual_roles
+
+        return {"system", "task", "score"} <= set(usual_roles(names))
+
+    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
+        """Return measurements under the names of the schema, a row of several cells as one; see `TableKind.renamed`."""
+        from rankbench.data.tables.score_layout import laid_out, roles_said, unwanted
+
+        schema = raw.schema()
+        if not columns and not self.known(schema):
+            return None
+        with raw.located():
+            if {"query-id", "corpus-id"} <= set(schema):
+                raise InputError(f"these are judgments (qrels), not scores: rankbench rank --qrels {raw.path} RUN...")
+            given = roles_said(columns) if columns else {}
+            return None if given is None else laid_out(replace(raw, unwanted=unwanted(columns)), given)
+
+    def check(self, raw: RawTable) -> Callable[[], TableCheck]:
+        """Return what makes a check; see `TableKind.check`."""
+        return partial(MeasurementsCheck, raw, measurements_schema(raw.schema()))
+
+    def facts(self, table: pl.LazyFrame) -> dict[str, int | float | str]:
+        """Return the numbers of systems and of missing cells."""
+        import polars as pl
+
+        row = table.select(pl.col("system").n_unique().alias("systems"), pl.col("score").null_count().alias("empty"))
+        return dict(row.collect(engine="streaming").row(0, named=True))
+
+
+_TRUTH = {"true": "1", "false": "0"}
+
+
+class MeasurementsCheck(TableCheck):
+    """Measurements: a row is a cell, or has several side by side, as a struct."""
+
+    def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
+        super().__init__(raw, schema)
+        self.roles = dict(raw.roles)
+        self.keys: list[pl.DataFrame] = []
+        self.filled: dict[str, bool] = {}
+        self.percent: dict[str, bool] = {}
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch; see `TableCheck.convert`."""
+        several = isinstance(frame["score"].dtype, pl.Struct)
+        named = [name for name in self.schema if name != "score"]
+        if several:
+            named.remove("query_id" if "system" in self.roles else "system")
+        columns = {name: self.cast(self._own(frame, name), pl.String()).alias(name) for name in named}
+        self.keys.append(pl.DataFrame(columns))
+        if not several:
+            score = self._numbers(self._own(frame, "score")).alias("score")
+            return pl.DataFrame([*columns.values(), score]).select(list(self.schema))
+        cells = frame["score"].struct.unnest()
+        side = pl.Series("query_id" if "system" in self.roles else "system", cells.columns, pl.String)
+        at = np.repeat(np.arange(cells.width), frame.height)
+        repeated = [column.gather(np.tile(np.arange(frame.height), cells.width)) for column in columns.values()]
+        together = self._together(cells)
+        if together is None:
+            together = pl.concat([self._numbers(cells[name]) for name in cells.columns])
+        score = together.alias("score")
+        return pl.DataFrame([*repeated, side.gather(at), score]).select(list(self.schema))
+
+    def end(self) -> None:
+        """Refuse a cell that was given twice, and a column without any score."""
+        super().end()
+        empty = [name for name, some in self.filled.items() if not some and name not in self.raw.unwanted]
+        if empty:
+            raise InputError("the column has no score at all; remove it, or fill it", path=self.path, column=empty[0])
+        keys = pl.concat(self.keys)
+        again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+        if again.any():
+            row = int(again.arg_true()[0])
+            path, number = self.raw.place(row + 1)
+            what = ", ".join(f"{_WORD[name]} {short_repr(keys[name][row])}" for name in keys.columns)
+            raise InputError(
+                f"{what}: another row has the same; remove one, or say which column tells them apart "
+                "(--columns seed=NAME)",
+                path=path,
+                row=number,
+            )
+
+    def _own(self, frame: pl.DataFrame, name: str) -> pl.Series:
+        """Return a column under its name in the file, for errors."""
+        return frame[name].alias(self.roles.get("task" if name == "query_id" else name, name))
+
+    def _together(self, cells: pl.DataFrame) -> pl.Series | None:
+        """Return the scores of all columns, one after the other; None if each must be looked at by itself.
+
+        A thousand columns are a thousand times as many calls. Signs, types that differ, and whatever is wrong are
+        things of one column, and are found there.
+        """
+        texts = all(dtype == pl.String for dtype in cells.dtypes)
+        if any(self.percent.values()) or not (texts or all(dtype.is_numeric() for dtype in cells.dtypes)):
+            return None
+        column = cells.unpivot(variable_name="name", value_name="score")["score"]
+        if texts:
+            column = _plain(column)
+            if column.str.ends_with("%").any():
+                return None
+        try:
+            scores = self._finite(column)
+        except InputError:
+            return None
+        some = scores.is_not_null().to_numpy().reshape(cells.width, cells.height)
+        for name, filled in zip(cells.columns, some, strict=True):
+            self.filled[name] = self.filled.get(name, False) or bool(filled.any())
+            if texts:
+                self.percent.setdefault(name, False)
+        return scores
+
+    def _numbers(self, column: pl.Series) -> pl.Series:
+        """Return scores, null where one is missing."""
+        if column.dtype == pl.String:
+            column = self._without_signs(_plain(column))
+        scores = self._finite(column)
+        self.filled[column.name] = self.filled.get(column.name, False) or scores.null_count() < len(scores)
+        return scores
+
+    def _finite(self, column: pl.Series) -> pl.Series:
+        if column.dtype == pl.String:
+            scores = column.cast(pl.Float64, strict=False)
+            self.refuse(scores.is_null() & column.is_not_null(), column, _NO_NUMBER)
+        else:
+            scores = self.cast(column, pl.Float64(), nulls=True)
+        scores = scores.fill_nan(None)
+        self.refuse(~scores.is_finite().fill_null(True), column, "the score {} is not finite")
+        return scores
+
+    def _without_signs(self, column: pl.Series) -> pl.Series:
+        """Return scores that have all a percent sign without it, ``60.25%`` as 60.25; or the column as it is."""
+        signed = column.str.ends_with("%")
+        with_sign = self.percent.setdefault(column.name, bool(signed.any()))
+        self.refuse((signed != with_sign) & column.is_not_null(), column, _SIGNS)
+        return column.str.strip_suffix("%").str.strip_chars_end() if with_sign else column
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Return texts without errors, null where one says that the score is missing, truth values as numbers."""
+    column = column.to_frame().select(without_errors(pl.col(column.name))).to_series()
+    text = column.str.to_lowercase()
+    known = column.set(text.is_in(list(MISSING)).fill_null(False), None)
+    return known.zip_with(~text.is_in(list(_TRUTH)).fill_null(False), text.replace(_TRUTH)).alias(column.name)
+
+
+_NO_NUMBER = "{} is not a number; write one, or leave the cell empty (--without NAME leaves a column out)"
+
+_SIGNS = "the score {} is written otherwise than others of its column: some have a percent sign, some have none"
+
+_WORD = {"query_id": "task", "system": "system", "seed": "seed"}
+
+
+MOST_CELLS = 50_000_000
+"""Most cells, systems by tasks by seeds: 400 MB."""
+
+
+def load_scores(table: pl.LazyFrame) -> TaskScores:
+    """Return measurements in the schema as an array.
+
+    Raises
+    ------
+    InputError
+        A row is wrong; or systems, tasks and seeds are too many to stand side by side.
+    """
+    frame = table.collect(engine="streaming")
+    tasks, of_task = _numbered(frame["query_id"])
+    systems, of_system = _numbered(frame["system"])
+    seeds, of_seed = _numbered(frame["seed"]) if "seed" in frame.columns else ([""], np.zeros(frame.height, np.int64))
+    shape = len(seeds), len(tasks), len(systems)
+    cells = len(seeds) * len(tasks) * len(systems)
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"{len(systems):,} systems on {len(tasks):,} tasks with {len(seeds):,} seeds are {cells:,} cells, "
+            f"{MOST_CELLS:,} at most: is each of them the column that was meant?"
+        )
+    values = np.full(shape, np.nan)
+    values[of_seed, of_task, of_system] = frame["score"].to_numpy()
+    return TaskScores(systems, tasks, seeds, values)
+
+
+def _numbered(column: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
+    names = column.unique(maintain_order=True)
+    return names.to_list(), column.replace_strict(names, pl.int_range(len(names), eager=True)).to_numpy()

@@ -1,1 +1,0 @@
-"""Measurements: score tables, systems by tasks."""

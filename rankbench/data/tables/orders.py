@@ -1,0 +1,421 @@
+"""Ballots."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.core.component import JudgmentKind
+from rankbench.core.text import short_repr
+from rankbench.data.tables.schemas import ORDER_COLUMNS, ORDER_OPTIONAL, RANKS, SAYS_NOTHING, orders_schema
+from rankbench.errors import InputError, nearest
+from rankbench.interfaces.queries import Orders, Unranked
+from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, TableKind, said_columns
+from rankbench.interfaces.table_check import EXACT_BELOW, TOO_LONG, RawTable, TableCheck, check_weights, too_long
+
+
+class OrderTable(TableKind):
+    """Ballots: rankings of some of a query's items, with or without ties.
+
+    A ranking without ties may be a list of names; in texts, rankings and candidates are JSON: ``["b", ["a", "c"]]``.
+    Or a row is an item's place, as of races (``query=race,item=driver,place=rank``): equal places are ties, and items
+    without a number as place stand behind those of their query that have one.
+    """
+
+    name: ClassVar[str] = "orders"
+    source: ClassVar[str] = "[DMJ13]_ section 2; preflib.org"
+    columns: ClassVar[tuple[str, ...]] = ORDER_COLUMNS
+    optional: ClassVar[tuple[str, ...]] = ORDER_OPTIONAL
+    marks: ClassVar[tuple[str, ...]] = ("ranking",)
+    roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates", "place", *RANKS)
+    # A ballot implies the comparisons of the items that it ranks.
+    judgments: ClassVar[tuple[JudgmentKind, ...]] = ("orders", "comparisons")
+    words: ClassVar[str] = "ballots"
+    method: ClassVar[str] = "bradley-terry:penalty=firth"
+    suite: ClassVar[str] = "own-log"
+
+    @classmethod
+    def example(cls) -> Mapping[str, list[Any]]:
+        """Return three ballots, one with a tie."""
+        return {
+            "query_id": ["a", "a", "b"],
+            "ranking": [[["x"], ["y", "z"]], [["z"], ["x"], ["y"]], [["u"], ["v"]]],
+            "weight": [1.0, 3.0, 1.0],
+        }
+
+    def known(self, names: Collection[str]) -> bool:
+        """Return whether there is a column of rankings; see `TableKind.known`."""
+        return "ranking" in _roles(names, {})
+
+    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
+        """Return ballots under the names of the schema, of one query where they have none; see `TableKind.renamed`."""
+        import polars as pl
+
+        from rankbench.data.tables.rank_columns import of_places, of_ranks
+        from rankbench.data.tables.whole_names import with_whole_names
+        from rankbench.interfaces.table_check import WEIGHTLESS, weightless, with_counts
+
+        schema = raw.schema()
+        with raw.located():
+            said = dict(said_columns(columns)) if columns else {}
+            if "place" in said:
+                return of_places(raw, said)
+            strange = [role for role in said if role not in _usual()]
+            if strange and set(self.roles) & set(said):
+                near = nearest(strange[0], _usual())
+                raise InputError(f"there is no role {strange[0]!r} of columns of ballots{near}")
+            found = _roles(schema, said)
+            for role, name in found.items():
+                if name not in schema:
+                    raise InputError(f"there is no column {name!r} for the {role}{nearest(name, schema)}", column=name)
+            ranked = bool({*RANKS} & set(found))
+            if strange or ("ranking" in found) == ranked:
+                return None
+            if not ranked and not isinstance(schema[found["ranking"]], pl.String | pl.List):
+                return None
+            roles = with_counts(raw.frame, found, said)
+            ids = [[roles[role]] for role in ("query", "judge") if role in roles]
+            frame = with_whole_names(raw.frame, [roles[role] for role in RANKS if role in roles], *ids)
+            weighs = roles.pop(WEIGHTLESS, "")
+            ranking = of_ranks(frame, roles) if ranked else [_empty(frame, found["ranking"])]
+            if weighs:
+                ranking[-1] = (ranking[-1] | weightless(weighs)).alias(SAYS_NOTHING)
+        query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
+        rest = [pl.col(name).alias(role) for role, name in roles.items() if role != "query" and role not in RANKS]
+        rest += ranking
+        return replace(raw, frame=frame.select(query.alias("query_id"), *rest), roles=roles)
+
+    def readings(self, raw: RawTable) -> list[ColumnReading]:
+        """Return the reading of a table with a column for each rank; see `TableKind.readings`."""
+        from rankbench.data.tables.rank_columns import rank_columns
+
+        cells = raw.first_cells()
+        found, sure = rank_columns(cells)
+        rows = zip(*(cells[name][:ROWS_SHOWN] for name in found.values()), strict=True)
+        shown = tuple(" > ".join(short_repr(name) for name in row if name) for row in rows)
+        return [ColumnReading(found, shown, sure=sure)] if found else []
+
+    def check(self, raw: RawTable) -> Callable[[], TableCheck]:
+        """Return what makes a check; see `TableKind.check`."""
+        return partial(OrdersCheck, raw, orders_schema(raw.schema()))
+
+
+def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
+    """Return which ballots rank nobody; remarks count them, and rankings that are no lists."""
+    import polars as pl
+
+    from rankbench.interfaces.dataset import remark
+
+    ranking, signs = pl.col(name), pl.lit(value=False)
+    if isinstance(frame.collect_schema()[name], pl.String):
+        empty = ranking.str.contains(r"^\s*\[\s*\]\s*$")
+        signs = ranking.str.contains(r'^\s*[^\s\["].*>')
+    else:
+        empty = ranking.list.len() == 0
+    empty = empty.fill_null(False).alias(SAYS_NOTHING)
+    facts = frame.select(empty.sum(), signs.sum().alias("signs")).collect(engine="streaming").row(0, named=True)
+    if facts[SAYS_NOTHING]:
+        remark(f"{facts[SAYS_NOTHING]:,} ballots that rank nobody are left out")
+    if facts["signs"]:
+        remark(f"{short_repr(name)} is read as {SIGNS}")
+    return empty
+
+
+def _usual() -> dict[str, tuple[str, ...]]:
+    """Return what a column of ballots may be, and the names that it usually has."""
+    from rankbench.data.tables.column_roles import ROLES
+
+    as_of_votes = {role: ROLES[role] for role in ("query", "judge", "weight")}
+    ranks = dict.fromkeys(RANKS, ())
+    return {"ranking": ("ranking",), "candidates": ("candidates",)} | as_of_votes | ranks
+
+
+def _roles(names: Collection[str], said: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of ballots by role, given or named as usual."""
+    from rankbench.core.text import plain_name
+
+    by_name = {plain_name(name): name for name in reversed(list(names)) if name not in said.values()}
+    usual = {role: next((by_name[n] for n in known if n in by_name), "") for role, known in _usual().items()}
+    return {role: name for role, name in (usual | dict(said)).items() if name}
+
+
+_NAMES = pl.List(pl.String())
+_FORM = '["best", ["tied", "tied"], "last"]'
+
+NO_CHOICES = ("skipped", "undervote", "overvote", "overvoted")
+"""Words of ballots, in small letters, for a rank that names nobody."""
+
+_NO_CHOICE = f"one of {', '.join(NO_CHOICES)} is ranked, which name no item: leave such a word out of the ranking"
+
+SIGNS = "best>tied=tied>last"
+"""Form of rankings that are no JSON."""
+
+
+class OrdersCheck(TableCheck):
+    """Orders: every place has items, no item stands twice, and the candidates are known.
+
+    Rankings and candidates may be JSON texts, as CSV must; in a ranking without ties names may
+    stand by themselves. Rankings may be texts such as `SIGNS`.
+    """
+
+    def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
+        super().__init__(raw, schema)
+        self.candidates: dict[str, tuple[str, ...]] = {}
+        self.kept: pl.Series | None = None
+
+    def error(self, message: str, row: int, column: str) -> InputError:
+        """Return an error that names the column as the file does."""
+        names = self.raw.roles
+        row = row if self.kept is None else int(self.kept[row])
+        return super().error(message, row, names.get({"query_id": "query"}.get(column, column), column))
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch; see `TableCheck.convert`."""
+        if SAYS_NOTHING in frame.columns:
+            self.kept, frame = (~frame[SAYS_NOTHING]).arg_true(), frame.filter(~frame[SAYS_NOTHING])
+        ids = self.cast(frame["query_id"], pl.String())
+        ranking = self.ranking(frame["ranking"])
+        columns = [ids, ranking]
+        if "weight" in self.schema:
+            columns.append(self.weight(frame))
+        if "judge" in self.schema:
+            columns.append(self.judge(frame))
+        if "candidates" in self.schema:
+            columns.append(self.known(ids, ranking, frame["candidates"]))
+        return pl.DataFrame(columns, schema=self.schema)
+
+    def ranking(self, column: pl.Series) -> pl.Series:
+        """Return the rankings as lists of places of items."""
+        places = self.parsed(column, ties=True) if column.dtype == pl.String else self.nested(column)
+        places = places.alias(column.name)
+        self.refuse(places.is_null(), column, "the ranking is missing")
+        self.refuse(places.list.len() == 0, column, "the ranking has no items")
+        rows = places.to_frame().with_row_index("row").explode(column.name, empty_as_null=False)
+        sizes = rows[column.name].list.len().fill_null(0)
+        self.at(rows, sizes == 0, column, "a place of the ranking has no items")
+        items = rows.explode(column.name, empty_as_null=False)
+        self.names(items, column, "is ranked twice")
+        return places
+
+    def nested(self, column: pl.Series) -> pl.Series:
+        """Return a column of lists of names, or of lists of lists of them, as the latter."""
+        dtype = column.dtype
+        if not isinstance(dtype, pl.List):
+            raise self.error(f"the column holds {dtype}, not rankings such as {_FORM}", 0, column.name)
+        tied = isinstance(dtype.inner, pl.List)
+        name = dtype.inner.inner if isinstance(dtype.inner, pl.List) else dtype.inner
+        if name.is_float():
+            column = self.whole_lists(column)
+        elif not (name in (pl.String, pl.Null) or name.is_integer()):
+            raise self.error(f"the rankings hold {name}; names must be texts or whole numbers", 0, column.name)
+        if tied:
+            return column.cast(pl.List(_NAMES))
+        # Every item on a place of its own; rankings without items must not get lost.
+        alone = column.cast(_NAMES).to_frame().with_row_index("row")
+        apart = (
+            alone.explode(column.name, empty_as_null=False)
+            .with_columns(pl.concat_list(column.name))
+            .group_by("row", maintain_order=True)
+            .agg(column.name)
+        )
+        whole = alone.select("row").join(apart, on="row", how="left", maintain_order="left")[column.name]
+        return whole.zip_with(column.is_null() | (column.list.len() > 0), pl.Series([[]], dtype=pl.List(_NAMES)))
+
+    def parsed(self, column: pl.Series, *, ties: bool) -> pl.Series:
+        """Return JSON texts as lists of names, or of places where there may be ties."""
+        found: list[Any] = []
+        for row, text in enumerate(column.to_list()):
+            try:
+                value = None if text is None else _places(text, signs=ties)
+            except (ValueError, RecursionError):
+                raise self.error(
+                    f"{short_repr(text)} is not JSON such as {_FORM}, nor {SIGNS}", row, column.name
+                ) from None
+            if value is None:
+                found.append(None)
+                continue
+            places = value if isinstance(value, list) else [value]
+            for place in places:
+                for name in place if ties and isinstance(place, list) else [place]:
+                    if not isinstance(name, str) and (isinstance(name, bool) or not isinstance(name, int)):
+                        raise self.error(
+                            f"{short_repr(name)} is not a name: a text or a whole number", row, column.name
+                        )
+            if ties:
+                found.append([[str(name) for name in (p if isinstance(p, list) else [p])] for p in places])
+            else:
+                found.append([str(name) for name in places])
+        return pl.Series(column.name, found, dtype=pl.List(_NAMES) if ties else _NAMES)
+
+    def known(self, ids: pl.Series, ranking: pl.Series, column: pl.Series) -> pl.Series:
+        """Return the candidates: the same throughout a query, with all items that it ranks."""
+        if column.dtype == pl.String:
+            lists = self.parsed(column, ties=False)
+        elif isinstance(column.dtype, pl.List) and not column.dtype.inner.is_nested():
+            lists = (self.whole_lists(column) if column.dtype.inner.is_float() else column).cast(_NAMES)
+        else:
+            raise self.error(f"the column holds {column.dtype}, not lists of names", 0, column.name)
+        self.refuse(lists.is_null(), column, "the candidates are missing")
+        rows = lists.alias(column.name).to_frame().with_row_index("row")
+        self.names(rows.explode(column.name, empty_as_null=False), column, "is a candidate twice")
+        changes = (ids != ids.shift(1)) | (lists != lists.shift(1))
+        for row in changes.fill_null(True).arg_true():
+            query, names = ids[row], tuple(lists[row])
+            if self.candidates.setdefault(query, names) != names:
+                raise self.error(
+                    f"the candidates of query {short_repr(query)} are not those of its other rows", row, "candidates"
+                )
+        ranked = ranking.to_frame().with_row_index("row").explode("ranking", empty_as_null=False)
+        items = ranked.explode("ranking", empty_as_null=False).rename({"ranking": "item"})
+        among = rows.explode(column.name, empty_as_null=False).rename({column.name: "item"})
+        unknown = items.join(among, on=["row", "item"], how="anti", maintain_order="left")
+        if unknown.height:
+            row, item = unknown.row(0)
+            hint = nearest(item, list(lists[row]))
+            raise self.error(
+                f"item {short_repr(item)} is not among the candidates of its query{hint}", row, ranking.name
+            )
+        return lists
+
+    def names(self, items: pl.DataFrame, column: pl.Series, twice: str) -> None:
+        """Refuse items without a name, and items that stand twice in a row."""
+        name = items[column.name]
+        self.at(items, name.is_null() | (name == ""), column, "an item has no name")
+        self.at(items, name.str.to_lowercase().is_in(NO_CHOICES), column, _NO_CHOICE)
+        long = too_long(name)
+        if long.any():
+            row, item = items.filter(long).row(0)
+            raise self.error(TOO_LONG.format(short_repr(item)), row, column.name)
+        again = items.is_duplicated()
+        if again.any():
+            row, item = items.filter(again).row(0)
+            raise self.error(f"item {short_repr(item)} {twice}", row, column.name)
+
+    def at(self, rows: pl.DataFrame, bad: pl.Series, column: pl.Series, message: str) -> None:
+        """Raise for the row of the batch that the first true entry of `bad` belongs to."""
+        if bad.fill_null(True).any():
+            raise self.error(message, int(rows["row"][int(bad.fill_null(True).arg_true()[0])]), column.name)
+
+
+def _whole(text: str) -> int | float:
+    """Return a number of a ranking: 1 for 1.0."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < EXACT_BELOW else number
+
+
+def _places(text: str, *, signs: bool) -> Any:
+    """Return what JSON says; of a ranking also the places of ``best>tied=tied>last``."""
+    if signs and ">" in text and not text.lstrip().startswith(("[", '"')):
+        return [[name.strip() for name in place.split("=")] for place in text.split(">")]
+    return json.loads(text, parse_float=_whole)
+
+
+@dataclass(frozen=True, eq=False)
+class OrderLog:
+    """Ballots with the names of queries and items.
+
+    Attributes
+    ----------
+    ids : list of str, length Q
+        Queries, sorted.
+    items : list of str, length N
+        Names of the items, query after query: the candidates in their own order, or else
+        every item that a ballot of the query ranks, sorted.
+    item_offsets : ndarray of int64, shape (Q + 1,)
+        Items of query q are ``items[item_offsets[q]:item_offsets[q + 1]]``.
+    orders : Orders
+        Within a query in the order of the table.
+    """
+
+    ids: list[str]
+    items: list[str]
+    item_offsets: NDArray[np.int64]
+    orders: Orders
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of items m_q of each query, shape (Q,)."""
+        return np.diff(self.item_offsets)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def load_orders(table: pl.LazyFrame, *, unranked: Unranked = "absent") -> OrderLog:
+    """Collect a table of orders into an `OrderLog`.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        In the schema of `rankbench.data.tables`, as readers return it.
+    unranked : {"absent", "last"}
+        What it means that a ballot leaves an item out: see `rankbench.interfaces.queries.Orders`.
+        ``last`` suits voters who were asked for their first few of all candidates.
+
+    Raises
+    ------
+    InputError
+        There are no rows; or weights are too large or different.
+    """
+    import polars as pl
+
+    frame = table.collect(engine="streaming")
+    if not frame.height:
+        raise InputError("the data has no rows")
+    frame = frame.sort("query_id", maintain_order=True).with_row_index("ballot")
+    runs = frame["query_id"].rle().struct.unnest()
+    rows = (
+        frame.select("ballot", "query_id", "ranking")
+        .explode("ranking", empty_as_null=False)
+        .with_columns(place=pl.int_range(pl.len(), dtype=pl.Int32).over("ballot"))
+        .explode("ranking", empty_as_null=False)
+        .rename({"ranking": "item"})
+    )
+    if "candidates" in frame.columns:
+        first = frame.group_by("query_id", maintain_order=True).agg(pl.col("candidates").first())
+        names = first.explode("candidates", empty_as_null=False).rename({"candidates": "item"})
+    else:
+        names = rows.select("query_id", "item").unique().sort("query_id", "item")
+    names = names.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int32).over("query_id"))
+    numbered = rows.join(names, on=["query_id", "item"], how="left", maintain_order="left")
+    if numbered["number"].null_count():
+        row = numbered.filter(pl.col("number").is_null()).row(0, named=True)
+        raise InputError(f"item {row['item']!r} of query {row['query_id']!r} is not among its candidates")
+    lengths = rows["ballot"].rle().struct.field("len").to_numpy()
+    orders = Orders(
+        _offsets(runs["len"].to_numpy()),
+        _offsets(lengths),
+        np.ascontiguousarray(numbered["number"].to_numpy()),
+        np.ascontiguousarray(numbered["place"].to_numpy()),
+        np.array(frame["weight"].to_numpy()) if "weight" in frame.columns else np.ones(frame.height),
+        unranked,
+    )
+    check_weights(orders.weights)
+    sizes = names["query_id"].rle().struct.field("len").to_numpy()
+    ids = [str(query) for query in runs["value"].to_list()]
+    return OrderLog(ids, names["item"].to_list(), _offsets(sizes), orders)
+
+
+def take_orders(orders: Orders, q: int) -> Orders:
+    """Return the ballots of query number `q` alone, as aggregators want them."""
+    first, last = int(orders.offsets[q]), int(orders.offsets[q + 1])
+    begin, end = int(orders.starts[first]), int(orders.starts[last])
+    return Orders(
+        np.array([0, last - first], dtype=np.int64),
+        orders.starts[first : last + 1] - begin,
+        orders.items[begin:end],
+        orders.places[begin:end],
+        orders.weights[first:last],
+        orders.unranked,
+    )
+
+
+def _offsets(lengths: NDArray[np.generic]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths.astype(np.int64))]).astype(np.int64)

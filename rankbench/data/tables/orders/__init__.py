@@ -1,1 +1,0 @@
-"""Orders (ballots): rankings of some of the items."""

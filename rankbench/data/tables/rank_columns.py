@@ -1,0 +1,97 @@
+"""Ballots with a column for each rank, as ranked-choice elections have them, or a row for each place, as races have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from rankbench.core.text import plain_name
+from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING
+from rankbench.data.tables.whole_names import with_whole_names
+from rankbench.errors import InputError, nearest
+from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.table_check import RawTable
+
+_WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_SKIPPED = ("", "skipped", "undervote", "blank", "none", "na", "n/a", "nan", "null", "-")
+_OVERVOTES = ("overvote", "overvoted")
+
+
+def rank_columns(cells: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], bool]:
+    """Return the columns of ranks by role, two at least, and whether their names leave no doubt.
+
+    Two columns called choice 1 and choice 2 may be what a question offered; numbers are no names of items.
+
+    Parameters
+    ----------
+    cells : mapping of str to sequence of str
+        The first rows by column.
+    """
+    named = [
+        name for name, texts in cells.items() if any(not text.replace(".", "").isdigit() for text in texts if text)
+    ]
+    by_name = {plain_name(name): name for name in reversed(named)}
+    found = dict[str, str]()
+    for k, role in enumerate(RANKS, 1):
+        ending = "th" if 10 <= k % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
+        ordinals = [f"{k}{ending}", *_WORDS[k - 1 : k]]
+        usual = [f"{n}_{what}" for n in ordinals for what in ("choice", "preference", "rank")]
+        usual += [f"{what}_{k}" for what in ("rank", "choice", "preference", "pref")]
+        name = next((by_name[one] for one in usual if one in by_name), None)
+        if name is None:
+            break
+        found[role] = name
+    sure = len(found) > 2 or not any(plain_name(name).startswith("choice") for name in found.values())
+    return (found, sure) if len(found) > 1 else ({}, False)
+
+
+def of_ranks(raw: pl.LazyFrame, roles: Mapping[str, str]) -> list[pl.Expr]:
+    """Return the rankings of columns of ranks, and which ballots say nothing; a remark counts what was not read.
+
+    Skipped ranks close up, overvotes and items that were ranked before are left out.
+    """
+    cells = [pl.col(roles[role]).cast(pl.String).fill_null("").str.strip_chars() for role in RANKS if role in roles]
+    words = [cell.str.to_lowercase() for cell in cells]
+    named = [pl.when(~word.is_in([*_SKIPPED, *_OVERVOTES])).then(cell) for cell, word in zip(cells, words, strict=True)]
+    whole = pl.concat_list(named).list.drop_nulls()
+    ranking = whole.list.unique(maintain_order=True)
+    blank = [word.is_in(list(_SKIPPED)) for word in words]
+    # Ranks behind the last that is filled in are no skipped ones.
+    gaps = [
+        pl.all_horizontal(gap, pl.any_horizontal(~one for one in blank[k + 1 :])) for k, gap in enumerate(blank[:-1])
+    ]
+    facts = raw.select(
+        pl.sum_horizontal(gaps).sum().alias("skipped ranks close up"),
+        pl.sum_horizontal(word.is_in(list(_OVERVOTES)) for word in words).sum().alias("overvotes are left out"),
+        (whole.list.len() - ranking.list.len()).sum().alias("items ranked again are left out"),
+        (ranking.list.len() == 0).sum().alias("ballots that rank nobody are left out"),
+    )
+    counts = facts.collect(engine="streaming").row(0, named=True)
+    if said := [f"{count:,} {what}" for what, count in counts.items() if count]:
+        remark("; ".join(said))
+    return [ranking.alias("ranking"), (ranking.list.len() == 0).alias(SAYS_NOTHING)]
+
+
+def of_places(raw: RawTable, given: Mapping[str, str]) -> RawTable:
+    """Return the ballots of a table whose rows are an item's place each."""
+    schema = raw.schema()
+    if set(given) != {"query", "item", "place"}:
+        raise InputError("places are ballots by three columns: --columns query=NAME,item=NAME,place=NAME")
+    for role, name in given.items():
+        if name not in schema:
+            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, schema)}", column=name)
+    with raw.located():
+        frame = with_whole_names(raw.frame, [given["item"]], [given["query"]])
+    place = pl.col(given["place"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    item = pl.col(given["item"]).cast(pl.String).alias("item")
+    rows = frame.select(pl.col(given["query"]).alias("query_id"), item, place.alias("place"))
+    behind = rows.select(pl.col("place").is_null().sum()).collect(engine="streaming").item()
+    if behind:
+        remark(f"{behind:,} rows without a number as place stand behind the others of their query, tied")
+    tied = rows.group_by("query_id", "place", maintain_order=True).agg("item")
+    tied = tied.sort("place", nulls_last=True, maintain_order=True)
+    ballots = tied.group_by("query_id", maintain_order=True).agg(pl.col("item").alias("ranking"))
+    # A row of the table is one of several of the file.
+    return replace(raw, frame=ballots, roles=given, locate=lambda row: (raw.path, None))

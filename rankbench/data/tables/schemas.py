@@ -1,0 +1,222 @@
+"""Columns of the five built-in tables.
+
+================  ===================  ====================================================
+``query_id``      String
+``winner``        String               name of an item
+``loser``         String               name of another item
+``weight``        Float64, optional    positive and finite
+``judge``         String, optional
+``time``          optional             a number, Date, Datetime or Duration: `rankbench.data.tables.times`
+``tie``           Boolean, optional    true: neither won
+``first``         Boolean, optional    whether the winner was shown first (on the left)
+``rest_of_vote``  Boolean, optional    true: the points that the other item has of the vote in the row before
+================  ===================  ====================================================
+
+A vote whose points are split has two rows, each item the winner of one; their weights are its points, times its weight.
+
+Files may call the columns otherwise: `rankbench.data.tables.column_roles`.
+
+============  ===================  ====================================================
+``query_id``  String
+``item``      UInt32               position in the query, from 0
+``label``     Float32              graded relevance; null where nobody judged
+``x``         Array(Float32, d)    features
+``name``      String, optional     what the item is, where several queries share items
+============  ===================  ====================================================
+
+==============  ======================  ===============================================
+``query_id``    String
+``ranking``     List(List(String))      places, the best first: the names of the items on
+                                        each, several if they are tied
+``weight``      Float64, optional       how many voters cast it; positive and finite
+``judge``       String, optional
+``candidates``  List(String), optional  all items of the query, the same in all its rows;
+                                        without it, those that its ballots name
+==============  ======================  ===============================================
+
+==============  ================  =====================================================
+``query_id``    String
+``session_id``  String
+``shown``       List(String)      names of different items, the top of the list first
+``clicked``     List(UInt32)      positions, in the order of the clicks; empty: none. The
+                                  position after the last is a click outside of the list
+``part``        String, optional  the part that the session was published in
+==============  ================  =====================================================
+
+============  ===================  =====================================================
+``query_id``  String               the task
+``system``    String
+``score``     Float64              null where the cell is missing; else finite
+``seed``      String, optional     which run, draw or bootstrap iteration it is of
+============  ===================  =====================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rankbench.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "COMPARISON_COLUMNS",
+    "COMPARISON_OPTIONAL",
+    "GAMES",
+    "ITEM_COLUMNS",
+    "ITEM_OPTIONAL",
+    "MEASUREMENT_COLUMNS",
+    "MEASUREMENT_OPTIONAL",
+    "ORDER_COLUMNS",
+    "ORDER_OPTIONAL",
+    "RANKS",
+    "REST",
+    "SAYS_NOTHING",
+    "SELECTION_COLUMNS",
+    "SELECTION_OPTIONAL",
+    "SHARE",
+    "comparisons_schema",
+    "features",
+    "items_schema",
+    "measurements_schema",
+    "orders_schema",
+    "selections_schema",
+]
+
+
+COMPARISON_COLUMNS: tuple[str, ...] = ("query_id", "winner", "loser")
+"""Columns that comparisons must have, in order."""
+
+COMPARISON_OPTIONAL: tuple[str, ...] = ("weight", "judge", "time", "tie", "first", "rest_of_vote")
+"""Columns that comparisons may have besides."""
+
+SHARE = "share"
+"""Column of a raw table: the share of a vote that the first of two items has, where it is divided."""
+
+REST = "rest_of_vote"
+"""Column of comparisons that is true in the second row of a vote whose points are split; rows of one vote adjoin."""
+
+GAMES = ("left_games", "right_games", "level_games")
+"""Columns of a raw table of series: how many games of a row the left won, the right won, and neither did."""
+
+
+def comparisons_schema(columns: pl.Schema, control: str = "") -> pl.Schema:
+    """Return the schema of comparisons with those of the optional columns that are among `columns`.
+
+    ``time`` has the type that it has there; texts get that of their reading
+    (`rankbench.data.tables.times.TimeReading`). Behind them stand the covariates that `control` names, of
+    the left one less the right one: see `rankbench.data.tables.covariates`.
+    """
+    import polars as pl
+
+    from rankbench.data.tables.covariates import CONTROL, parse_control
+
+    types = {
+        "weight": pl.Float64(),
+        "judge": pl.String(),
+        "tie": pl.Boolean(),
+        "first": pl.Boolean(),
+        REST: pl.Boolean(),
+    }
+    result: dict[str, pl.DataType] = {name: pl.String() for name in COMPARISON_COLUMNS}
+    for name in COMPARISON_OPTIONAL:
+        if name in columns or (name in ("weight", REST) and SHARE in columns):
+            result[name] = types[name] if name in types else columns[name]
+    for term in parse_control(control) if control else ():
+        result[f"{CONTROL}{term}"] = pl.Float64()
+    return pl.Schema(result)
+
+
+ITEM_COLUMNS: tuple[str, ...] = ("query_id", "label")
+"""Columns that items must have, in order."""
+
+ITEM_OPTIONAL: tuple[str, ...] = ("item", "x", "name")
+"""Columns that items may have besides."""
+
+
+def items_schema(d: int, *, named: bool = False) -> pl.Schema:
+    """Return the schema of items with d features, with or without the column ``name``."""
+    import polars as pl
+
+    schema = pl.Schema(
+        {"query_id": pl.String(), "item": pl.UInt32(), "label": pl.Float32(), "x": pl.Array(pl.Float32, d)}
+    )
+    if named:
+        schema["name"] = pl.String()
+    return schema
+
+
+def features(schema: pl.Schema) -> int:
+    """Return the number of features d of an items schema."""
+    import polars as pl
+
+    dtype = schema["x"]
+    if not isinstance(dtype, pl.Array):
+        raise InputError(f"features must be Array(Float32, d), not {dtype}", column="x")
+    return dtype.size
+
+
+ORDER_COLUMNS: tuple[str, ...] = ("query_id", "ranking")
+"""Columns that orders must have, in order."""
+
+ORDER_OPTIONAL: tuple[str, ...] = ("weight", "judge", "candidates")
+"""Columns that orders may have besides."""
+
+RANKS: tuple[str, ...] = tuple(f"rank{k}" for k in range(1, 31))
+"""Roles of the columns of ballots that have one for each rank, the best first."""
+
+SAYS_NOTHING = "says_nothing"
+"""Column of a raw table of whether a ballot ranks nobody."""
+
+
+def orders_schema(columns: Iterable[str]) -> pl.Schema:
+    """Return the schema of orders with those of the optional columns that are among `columns`."""
+    import polars as pl
+
+    found = set(columns)
+    types = {"weight": pl.Float64(), "judge": pl.String(), "candidates": pl.List(pl.String())}
+    optional = {name: types[name] for name in ORDER_OPTIONAL if name in found}
+    return pl.Schema({"query_id": pl.String(), "ranking": pl.List(pl.List(pl.String()))} | optional)
+
+
+SELECTION_COLUMNS: tuple[str, ...] = ("query_id", "session_id", "shown", "clicked")
+"""Columns that selections must have, in order."""
+
+SELECTION_OPTIONAL: tuple[str, ...] = ("part",)
+"""Columns that selections may have besides."""
+
+
+def selections_schema(*, part: bool) -> pl.Schema:
+    """Return the schema of selections, with or without the column ``part``."""
+    import polars as pl
+
+    schema = pl.Schema(
+        {
+            "query_id": pl.String(),
+            "session_id": pl.String(),
+            "shown": pl.List(pl.String()),
+            "clicked": pl.List(pl.UInt32()),
+        }
+    )
+    if part:
+        schema["part"] = pl.String()
+    return schema
+
+
+MEASUREMENT_COLUMNS: tuple[str, ...] = ("query_id", "system", "score")
+"""Columns that measurements must have, in order."""
+
+MEASUREMENT_OPTIONAL: tuple[str, ...] = ("seed",)
+"""Columns that measurements may have besides."""
+
+
+def measurements_schema(columns: Iterable[str]) -> pl.Schema:
+    """Return the schema of measurements with those of the optional columns that are among `columns`."""
+    import polars as pl
+
+    schema = pl.Schema({"query_id": pl.String(), "system": pl.String(), "score": pl.Float64()})
+    if "seed" in set(columns):
+        schema["seed"] = pl.String()
+    return schema

@@ -1,0 +1,327 @@
+"""Clicks on shown lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.core.component import JudgmentKind
+from rankbench.core.text import short_repr
+from rankbench.data.tables.impressions import OffList, Several, reduce_clicks
+from rankbench.data.tables.schemas import SELECTION_COLUMNS, SELECTION_OPTIONAL, selections_schema
+from rankbench.errors import InputError
+from rankbench.interfaces.queries import Selections
+from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import TOO_LONG, TableCheck, too_long
+
+if TYPE_CHECKING:
+    from rankbench.interfaces.table_check import RawTable
+
+
+class SelectionTable(TableKind):
+    """Clicks: a list was shown, and positions of it were clicked.
+
+    Lists may be texts with spaces between their entries. A file may have a row for each item that was shown, too.
+    """
+
+    name: ClassVar[str] = "selections"
+    source: ClassVar[str] = "[DMJ13]_ section 5.2"
+    columns: ClassVar[tuple[str, ...]] = SELECTION_COLUMNS
+    optional: ClassVar[tuple[str, ...]] = SELECTION_OPTIONAL
+    marks: ClassVar[tuple[str, ...]] = ("shown", "clicked")
+    roles: ClassVar[tuple[str, ...]] = ("session", "position", "doc", "clicked")
+    judgments: ClassVar[tuple[JudgmentKind, ...]] = ("selections",)
+    words: ClassVar[str] = "clicks"
+    # Where an item stood is taken into account, and one that was seen once is not certain.
+    method: ClassVar[str] = "coec:smoothing=1"
+    suite: ClassVar[str] = "own-clicks"
+
+    @classmethod
+    def example(cls) -> Mapping[str, list[Any]]:
+        """Return three sessions, one without a click."""
+        return {
+            "query_id": ["a", "a", "b"],
+            "session_id": ["1", "2", "3"],
+            "shown": [["x", "y", "z"], ["y", "x"], ["u", "v"]],
+            "clicked": [[1], [2, 1], []],
+        }
+
+    def known(self, names: Collection[str]) -> bool:
+        """Return whether a row is one item that was shown, by the names of its columns; see `TableKind.known`."""
+        from rankbench.data.tables.impressions import impression_roles
+
+        return "shown" not in names and impression_roles(names) is not None
+
+    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
+        """Return impressions, a row an item that was shown, as lists; see `TableKind.renamed`."""
+        from rankbench.data.tables.impressions import as_lists, impression_roles, roles_of_impressions
+
+        with raw.located():
+            given = roles_of_impressions(columns) if columns else {}
+            if given is None or (not given and not self.known(raw.schema())):
+                return None
+            roles = impression_roles(raw.schema(), given)
+        return None if roles is None else as_lists(raw, roles)
+
+    def check(self, raw: RawTable) -> Callable[[], TableCheck]:
+        """Return what makes a check; see `TableKind.check`."""
+        return partial(SelectionsCheck, raw, selections_schema(part="part" in raw.schema()))
+
+    def part(self, table: pl.LazyFrame, name: str) -> pl.LazyFrame:
+        """Return one part of the same queries' log: sessions are told apart, and the column ``part`` has its name."""
+        import polars as pl
+
+        told = pl.concat_str(pl.lit(f"{name}/"), "session_id").alias("session_id")
+        return table.with_columns(told).with_columns(part=pl.lit(name))
+
+
+_NAMES = ("query_id", "session_id")
+
+
+class SelectionsCheck(TableCheck):
+    """Selections: something was shown, no item twice, and clicks are on positions that there are.
+
+    Lists may be written as texts with spaces between their entries, as CSV must.
+    """
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch; see `TableCheck.convert`."""
+        self.sessions = frame["session_id"]
+        columns = [self.cast(self.sessions if name == "session_id" else frame[name], pl.String()) for name in _NAMES]
+        if "places" in frame.columns:
+            self.one_list(frame["places"])
+        items = self.items(frame["shown"])
+        columns += [items, self.positions(frame["clicked"], items)]
+        if "part" in self.schema:
+            columns.append(self.cast(frame["part"], pl.String()))
+        return pl.DataFrame(columns, schema=self.schema)
+
+    def error(self, message: str, row: int, column: str) -> InputError:
+        """Return an error; of impressions it names the session, as that has many rows."""
+        if self.raw.roles:
+            message = f"session {short_repr(self.sessions[row])}: {message}"
+        return super().error(message, row, {"shown": self.raw.roles.get("doc", "")}.get(column) or column)
+
+    def one_list(self, places: pl.Series) -> None:
+        """Refuse a session whose impressions are not at the positions 1, 2, ... of one list."""
+        position = self.raw.roles["position"]
+        twice = places.list.n_unique() != places.list.len()
+        if twice.any():
+            row = int(twice.arg_true()[0])
+            raise self.error(
+                "two items were shown at one position; a session is one list, say which column tells lists apart "
+                "(--columns session=NAME)",
+                row,
+                position,
+            )
+        gap = places.list.max() != places.list.len()
+        if gap.any():
+            row = int(gap.arg_true()[0])
+            lacking = next(place for place, found in enumerate(places[row], 1) if place != found)
+            raise self.error(
+                f"nothing is said of position {lacking}, though lower ones were shown: add a row for what stood "
+                "there, or number the positions of each session from 1",
+                row,
+                position,
+            )
+
+    def items(self, column: pl.Series) -> pl.Series:
+        """Return the lists of items shown."""
+        lists = self.lists(column, pl.String(), "texts or whole numbers")
+        self.refuse(lists.list.len() == 0, column, "no item was shown")
+        twice = lists.list.n_unique() != lists.list.len()
+        if twice.any():
+            row = int(twice.arg_true()[0])
+            names = lists[row].to_list()
+            again = next(name for i, name in enumerate(names) if name in names[:i])
+            raise self.error(f"item {short_repr(again)} is shown twice in one list", row, column.name)
+        return lists
+
+    def positions(self, column: pl.Series, items: pl.Series) -> pl.Series:
+        """Return the lists of clicked positions, from 1 to one more than the list is long."""
+        lists = self.lists(column, pl.UInt32(), "positions (whole numbers from 1)")
+        lowest, highest = lists.list.min(), lists.list.max()
+        self.refuse((lowest == 0).fill_null(False), column, "there is no position 0 in {}: positions count from 1")
+        beyond = (highest > items.list.len() + 1).fill_null(False)
+        if beyond.any():
+            row = int(beyond.arg_true()[0])
+            raise self.error(
+                f"position {highest[row]} was clicked, but {len(items[row])} items were shown "
+                f"({len(items[row]) + 1} stands for a click outside of the list)",
+                row,
+                column.name,
+            )
+        return lists
+
+    def lists(self, column: pl.Series, inner: pl.DataType, wanted: str) -> pl.Series:
+        """Return a column of lists or of texts as lists of `inner` without nulls."""
+        if column.dtype == pl.Null or (isinstance(column.dtype, pl.List) and column.dtype.inner == pl.Null):
+            # Nothing but nulls or empty lists: their type is unknown to the format.
+            column = column.cast(pl.List(inner))
+        # CSV cannot tell an empty text from a missing value: nothing was clicked.
+        if column.dtype == pl.String:
+            words = column.fill_null("").str.extract_all(r"\S+")
+        elif isinstance(column.dtype, pl.List | pl.Array):
+            self.refuse(column.is_null(), column, "the list is missing")
+            words = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
+        elif column.dtype.is_integer():
+            # CSV and NDJSON may hold single numbers only.
+            words = column.cast(pl.String).fill_null("").str.extract_all(r"\S+")
+        else:
+            raise self.error(f"the column holds {column.dtype}, not lists of {wanted}", 0, column.name)
+        entries = words.list.explode(empty_as_null=False, keep_nulls=True)
+        fits = entries.dtype.is_numeric() or entries.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+        if inner == pl.String and entries.dtype.is_float():
+            words = self.whole_lists(words)
+            entries = words.list.explode(empty_as_null=False, keep_nulls=True)
+        if not fits:
+            raise self.error(f"the lists hold {entries.dtype}, not {wanted}", 0, column.name)
+        cast = entries.cast(inner, strict=False)
+        if inner == pl.String:
+            empty = (cast == "").fill_null(False)
+            if empty.any():
+                raise self.error("an item has no name", _row_of(words, int(empty.arg_true()[0])), column.name)
+            long = too_long(cast)
+            if long.any():
+                place = int(long.arg_true()[0])
+                raise self.error(TOO_LONG.format(short_repr(cast[place])), _row_of(words, place), column.name)
+        whole = cast.is_not_null()
+        if entries.dtype.is_float():
+            whole &= cast.cast(entries.dtype) == entries
+        if not whole.all():
+            place = int((~whole).arg_true()[0])
+            row = _row_of(words, place)
+            value = entries[place]
+            found = "an entry that is missing" if value is None else short_repr(value)
+            raise self.error(f"the list must hold {wanted}, not {found}", row, column.name)
+        return words.cast(pl.List(inner)).alias(column.name)
+
+
+def _row_of(lists: pl.Series, place: int) -> int:
+    """Return the row whose list holds an entry, counted over all lists."""
+    rows = pl.int_range(lists.len(), eager=True).repeat_by(lists.list.len())
+    return int(rows.list.explode(empty_as_null=False, keep_nulls=True)[place])
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionLog:
+    """Selections with the names of queries and items.
+
+    Attributes
+    ----------
+    ids : list of str, length Q
+        Queries, sorted.
+    items : list of str, length N
+        Names of the items, sorted within each query: every item that was ever shown for it.
+    item_offsets : ndarray of int64, shape (Q + 1,)
+        Items of query q are ``items[item_offsets[q]:item_offsets[q + 1]]``.
+    selections : Selections
+        Within a query in the order of the table.
+    parts : tuple of str
+        Names of the parts in which the sessions were published, sorted; empty if the table
+        does not say.
+    part : ndarray of int32, shape (n,)
+        Part of each selection, as an index of `parts`; all 0 if there are none.
+    rows : ndarray of int64, shape (n,)
+        Row of the table that each selection comes from, counted from 0.
+    """
+
+    ids: list[str]
+    items: list[str]
+    item_offsets: NDArray[np.int64]
+    selections: Selections
+    parts: tuple[str, ...]
+    part: NDArray[np.int32]
+    rows: NDArray[np.int64]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of items m_q of each query, shape (Q,)."""
+        return np.diff(self.item_offsets)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def load_selections(table: pl.LazyFrame, *, several: Several = "all", off_list: OffList = "drop") -> SelectionLog:
+    """Collect a table of selections into a `SelectionLog`.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        In the schema of `rankbench.data.tables`, as readers return it.
+    several, off_list : Several, OffList
+        What becomes of several clicks, and of clicks outside of the list: see
+        `rankbench.data.tables.impressions`. The container holds clicks on items shown only.
+
+    Raises
+    ------
+    InputError
+        There are no rows, or the policies refuse or leave none.
+    """
+    frame = table.collect(engine="streaming")
+    if not frame.height:
+        raise InputError("the data has no rows")
+    frame = reduce_clicks(frame.with_row_index("_source"), several, off_list)
+    frame = frame.sort("query_id", maintain_order=True)
+    if not frame.height:
+        raise InputError(f"no session is left after those with several clicks were dropped (several={several!r})")
+    runs = frame["query_id"].rle().struct.unnest()
+    lengths = frame["shown"].list.len().to_numpy().astype(np.int64)
+    shown = frame.select("query_id", item="shown").explode("item", empty_as_null=False)
+    names = shown.unique().sort("query_id", "item").with_row_index("place", 0)
+    sizes = names["query_id"].rle().struct.unnest()["len"].to_numpy().astype(np.int64)
+    item_offsets = np.concatenate([[0], np.cumsum(sizes)])
+    places = shown.join(names, on=["query_id", "item"], how="left", maintain_order="left")["place"].to_numpy()
+    counts = runs["len"].to_numpy().astype(np.int64)
+    first = np.repeat(np.repeat(item_offsets[:-1], counts), lengths)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    clicked = np.zeros(int(starts[-1]), np.bool_)
+    clicks = frame["clicked"].list.len().to_numpy()
+    positions = frame["clicked"].list.explode(empty_as_null=False).to_numpy().astype(np.int64)
+    clicked[np.repeat(starts[:-1], clicks) + positions - 1] = True
+    parts: list[str] = frame["part"].unique().sort().to_list() if "part" in frame.columns else []
+    index = {name: number for number, name in enumerate(parts)}
+    part = [index[name] for name in frame["part"].to_list()] if parts else [0] * frame.height
+    return SelectionLog(
+        ids=runs["value"].to_list(),
+        items=names["item"].to_list(),
+        item_offsets=item_offsets,
+        selections=Selections(
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+            starts=starts,
+            items=(places.astype(np.int64) - first).astype(np.int32),
+            clicked=clicked,
+        ),
+        parts=tuple(parts),
+        part=np.array(part, np.int32),
+        rows=frame["_source"].to_numpy().astype(np.int64),
+    )
+
+
+def take_selections(selections: Selections, chosen: NDArray[np.int64]) -> Selections:
+    """Return some of the selections, of the same queries.
+
+    Parameters
+    ----------
+    selections : Selections
+    chosen : ndarray of int64
+        Indices of selections; they are returned in the order of the log, whatever theirs.
+
+    Returns
+    -------
+    Selections
+        A query of which none was chosen is there with none.
+    """
+    chosen = np.sort(chosen)
+    lengths = np.diff(selections.starts)[chosen]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    rows = np.repeat(selections.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
+    offsets = np.searchsorted(chosen, selections.offsets).astype(np.int64)
+    return Selections(offsets, starts, selections.items[rows], selections.clicked[rows])

@@ -1,1 +1,0 @@
-"""Selections (clicks): what was shown, and which positions were clicked."""

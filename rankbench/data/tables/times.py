@@ -1,0 +1,333 @@
+"""When votes were cast; calendar units.
+
+Texts sort otherwise than what they say ("10" before "9"), so a column of texts is read as what all
+of it is; a value that is something else is an error with its row. A reading is decided before
+the rows pass by, because a lazy frame must know its types.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from rankbench.core.text import short_repr
+from rankbench.errors import InputError, SpecError
+
+_QUOTED = 100
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
+
+_DAY = r"^(\d{4})[-/.](\d{2})[-/.](\d{2})"
+_COMPACT = r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$"
+_CLOCK = r"[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})0*)?)?"
+_ZONE = r" ?(?:([Zz]|UTC|GMT)|([+-])(0\d|1[0-5]):?([0-5]\d)?)"
+_DATE = f"{_DAY}$"
+_LOCAL = f"{_DAY}{_CLOCK}$"
+_ZONED = f"{_DAY}{_CLOCK}{_ZONE}$"
+_WHOLE = r"^[+-]?\d+$"
+_PLAIN = r"^[+-]?\d+\.?0*$"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+_HOW = (
+    "write all of them as numbers, as dates (2024-01-31), as date-times without a zone (2024-01-31 12:00:00) or as "
+    "date-times with one (2024-01-31T12:00:00Z), or read the log without its times (--columns time=)"
+)
+
+
+_EXACT = 2**53
+"""From here on not every whole number is a float."""
+
+_DIGITS = 17
+"""As many as tell every two floats apart."""
+
+_LONG = re.compile(rf"{_DAY}.*[.,]\d{{7,}}|[+-]?[\d.]{{16,}}([eE][+-]?\d+)?$")
+
+
+@dataclass(frozen=True)
+class TimeReading:
+    """What the times of a column are taken for.
+
+    Attributes
+    ----------
+    words : str
+        For people, ``dates``; empty where no time of the column is known to be one.
+    dtype : DataType
+        What they become.
+    pattern : str
+        Which texts are such times; empty where the column holds no texts.
+    """
+
+    words: str
+    dtype: pl.DataType
+    pattern: str = ""
+
+    def expression(self, name: str) -> pl.Expr:
+        """Return the times of a column; what is no such time is null."""
+        if not self.pattern:
+            column = pl.col(name)
+            # NaN has no place in the order.
+            return pl.when(column.is_finite()).then(column) if self.dtype.is_float() else column
+        text = _text(name)
+        fits = text.str.contains(self.pattern)
+        if self.dtype.is_numeric():
+            number = pl.when(fits).then(text).cast(self.dtype, strict=False)
+            return pl.when(number.is_finite() & _held(text, number)).then(number) if self.dtype.is_float() else number
+        if self.dtype == pl.Date:
+            day = pl.when(fits).then(text).str.replace_all(r"[-/.]", "")
+            return day.str.to_date("%Y%m%d", strict=False)
+        return pl.when(fits).then(_moment(text, zoned=self.pattern == _ZONED)).cast(self.dtype)
+
+    def refusal(self, given: object) -> str:
+        """Return what is wrong with a time that is not one of these; `given` is what stands there."""
+        value = short_repr(given)
+        if _LONG.match(str(given).strip()):
+            return (
+                f"time {value} is none, or has more digits than are kept: date-times have microseconds, whole numbers "
+                f"are below 2**63 (2**53 beside fractions), other numbers have {_DIGITS} digits; {_HOW}"
+            )
+        if not self.words:
+            return f"time {value} is neither a number nor an ISO date or date-time; {_HOW}"
+        return f"time {value} is not one of {self.words}, which is what the first time of the column is; {_HOW}"
+
+
+_WHOLE_NUMBERS = TimeReading("whole numbers", pl.Int64(), _WHOLE)
+_NUMBERS = TimeReading("numbers", pl.Float64(), _NUMBER)
+_DATES = TimeReading("dates", pl.Date(), _DATE)
+_COMPACTS = TimeReading("dates such as 20240131", pl.Date(), _COMPACT)
+_LOCALS = TimeReading("date-times without a zone", pl.Datetime("us"), _LOCAL)
+_ZONEDS = TimeReading("date-times with a zone", pl.Datetime("us", "UTC"), _ZONED)
+_READINGS = (_WHOLE_NUMBERS, _NUMBERS, _DATES, _LOCALS, _ZONEDS)
+_NONE = TimeReading("", pl.Float64(), _NUMBER)
+
+
+def _text(name: str) -> pl.Expr:
+    """Return the column's texts; blank ones are missing, as CSV cannot always tell the two apart."""
+    text = pl.col(name).cast(pl.String).str.strip_chars()
+    return pl.when(text != "").then(text)
+
+
+def _held(text: pl.Expr, number: pl.Expr) -> pl.Expr:
+    """Return whether a float says what the text does: others next to it would become the same time."""
+    digits = (
+        text.str.replace(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0").str.strip_chars_end("0")
+    )
+    return (digits.str.len_bytes() <= _DIGITS) & ~(text.str.contains(_PLAIN) & (number.abs() >= _EXACT))
+
+
+def _moment(text: pl.Expr, *, zoned: bool) -> pl.Expr:
+    """Return ISO date-times to the microsecond, in UTC if they have a zone; null where there is no such day or hour."""
+    whole = text.str.extract_groups(_ZONED if zoned else _LOCAL).struct
+    day = pl.concat_str([whole.field(str(i)) for i in (1, 2, 3)], separator="-")
+    clock = pl.concat_str([whole.field("4"), whole.field("5"), whole.field("6").fill_null("00")], separator=":")
+    moment = pl.concat_str([day, clock], separator=" ").str.to_datetime(
+        "%Y-%m-%d %H:%M:%S", strict=False, time_unit="us"
+    )
+    fraction = whole.field("7").fill_null("0").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
+    moment += pl.duration(microseconds=fraction, time_unit="us")
+    if not zoned:
+        return moment
+    hours, minutes = (whole.field(field).cast(pl.Int64).fill_null(0) for field in ("10", "11"))
+    ahead = pl.duration(hours=hours, minutes=minutes, time_unit="us")
+    return pl.when(whole.field("9") == "-").then(moment + ahead).otherwise(moment - ahead).dt.replace_time_zone("UTC")
+
+
+def time_reading(raw: pl.LazyFrame, name: str) -> TimeReading:
+    """Return what the times of a column are taken for: of texts, what the first one can be read as.
+
+    The check of the rows raises for the first one that is something else. Only where the first is a whole
+    number is the column read for it, to see whether all of them are, or dates such as 20240131.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    name : str
+        The column.
+
+    Raises
+    ------
+    InputError
+        The column's type is not one of times.
+    """
+    dtype = raw.collect_schema()[name]
+    if dtype not in _TEXTS and not dtype.is_integer():
+        return _native(dtype, name)
+    texts = raw.select(_text(name).alias(name)).drop_nulls()
+    first = texts.head(1).collect(engine="streaming").lazy()
+    # No text at all can be read as anything.
+    if len(first.collect()) and _taken(first, _COMPACTS, name) and _taken(texts, _COMPACTS, name):
+        return _COMPACTS
+    if dtype not in _TEXTS:
+        return _native(dtype, name)
+    reading = next((known for known in _READINGS if _taken(first, known, name)), _NONE)
+    return _NUMBERS if reading is _WHOLE_NUMBERS and not _taken(texts, reading, name) else reading
+
+
+def _taken(texts: pl.LazyFrame, reading: TimeReading, name: str) -> bool:
+    """Return whether all of some texts can be read so."""
+    return texts.select(reading.expression(name).is_not_null().all()).collect(engine="streaming").item() is True
+
+
+def _native(dtype: pl.DataType, name: str) -> TimeReading:
+    if dtype.is_numeric():
+        return TimeReading("numbers", dtype)
+    if dtype == pl.Null:
+        return TimeReading("times", dtype)
+    if dtype == pl.Date:
+        return TimeReading("dates", dtype)
+    if isinstance(dtype, pl.Datetime):
+        return TimeReading("date-times", dtype)
+    if dtype == pl.Duration:
+        return TimeReading("durations", dtype)
+    raise InputError(f"the column holds {str(dtype)[:_QUOTED]}, which does not order votes; {_HOW}", column=name)
+
+
+TimeUnit: TypeAlias = Literal["time", "minute", "hour", "day", "week", "month", "quarter", "year"]
+"""What votes are taken to be of one time; ``time``: of the same one in the log."""
+
+CALENDAR_UNITS: dict[TimeUnit, str] = {
+    "minute": "1m",
+    "hour": "1h",
+    "day": "1d",
+    "week": "1w",
+    "month": "1mo",
+    "quarter": "1q",
+    "year": "1y",
+}
+"""The units that only dates and date-times have, the finest first, as Polars writes them."""
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_MINUTES = {"minute": 1, "hour": 60, "day": 1440, "week": 10080}
+
+
+_EPOCHS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
+_BEGIN, _END = 631_152_000, 4_102_444_800
+"""Seconds since 1970 at the beginnings of 1990 and of 2100."""
+
+
+def moments_of_numbers(times: pl.Series, unit: TimeUnit | None, since: str = "") -> tuple[pl.Series, list[str]]:
+    """Return numbers as moments, and a note, where a calendar's unit or a date is asked of them; others as they are.
+
+    Numbers are moments if all of them are seconds since 1970, or thousandths of them and so on, from 1990 to 2100.
+    """
+    import polars as pl
+
+    asked = unit in CALENDAR_UNITS or (since.strip() and not _later(since))
+    if not asked or not times.dtype.is_numeric() or not len(times):
+        return times, []
+    for name, parts in _EPOCHS.items():
+        if times.is_between(_BEGIN * parts, _END * parts).all():
+            micros = (times * (10**6 / parts)).round() if parts <= 10**6 else times // 10**3
+            moments = micros.cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
+            return moments, [f"times are read as {name} since 1970, in UTC"]
+    return times, []
+
+
+def _later(since: str) -> bool:
+    """Return whether a text is a number beyond years."""
+    try:
+        return abs(float(since)) > 9999
+    except ValueError:
+        return False
+
+
+def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
+    """Return times as the beginnings of their hours, days, ..
+
+    Raises
+    ------
+    SpecError
+        They are numbers, of which nobody knows what a day is.
+    """
+    import polars as pl
+
+    if unit == "time" or (times.dtype == pl.Date and unit in ("minute", "hour")):
+        return times
+    if not isinstance(times.dtype, pl.Datetime) and times.dtype != pl.Date:
+        raise SpecError(
+            f"the log's times are numbers, of which nobody knows what a {unit} is; leave --time-unit out, or write "
+            "dates or date-times"
+        )
+    return times.dt.truncate(CALENDAR_UNITS[unit])
+
+
+def units_since(times: pl.Series, unit: TimeUnit) -> pl.Series:
+    """Return how many units have passed since the first of some times, floats.
+
+    Parameters
+    ----------
+    times : Series
+        Not decreasing, as `in_units` returns them; not numbers.
+    unit : TimeUnit
+        Not ``time``.
+    """
+    import polars as pl
+
+    if unit in _MONTHS:
+        months = (times.dt.year().cast(pl.Int64) * 12 + times.dt.month()) // _MONTHS[unit]
+        return pl.Series((months - months[0]).cast(pl.Float64))
+    moments = times.cast(pl.Datetime("us")).cast(pl.Int64)
+    return pl.Series((moments - moments[0]).cast(pl.Float64) / (_MINUTES[unit] * 60e6))
+
+
+def written_time(time: object, unit: TimeUnit) -> str:
+    """Return a time for people: of a year the year, of a month the month, else as ISO 8601 has it."""
+    if not isinstance(time, date):
+        return str(time)
+    if unit == "quarter":
+        return f"{time.year:04d}-Q{(time.month + 2) // 3}"
+    text = time.isoformat()
+    return {"year": text[:4], "month": text[:7], "week": text[:10], "day": text[:10]}.get(unit, text)
+
+
+_BEGINS = re.compile(r"(\d{4})(?:-(?:(\d{2})|Q([1-4])))?")
+
+
+def comparable_time(time: float | date) -> float | datetime:
+    """Return a time as `read_time` returns it."""
+    if isinstance(time, date) and not isinstance(time, datetime):
+        return datetime(time.year, time.month, time.day)
+    return time
+
+
+def read_time(text: str, like: float | date) -> float | datetime:
+    """Return the time that a text says, to compare with those of a log: of a year, quarter, month or day its beginning.
+
+    Parameters
+    ----------
+    text : str
+        A number; or ``2024``, ``2024-Q2``, ``2024-03`` or what ISO 8601 has for days and moments.
+    like : float, date or datetime
+        A time of the log. One with a zone is in UTC, and so is a text without.
+
+    Raises
+    ------
+    SpecError
+        It is no such time.
+    """
+    text = text.strip()
+    if not isinstance(like, date):
+        try:
+            number = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+        except ValueError:
+            number = math.nan
+        if math.isnan(number):
+            raise SpecError("the log's times are numbers, and this is none")
+        return number
+    zone = like.tzinfo if isinstance(like, datetime) else None
+    try:
+        if begins := _BEGINS.fullmatch(text):
+            year, month, quarter = begins.groups()
+            moment = datetime(int(year), int(month or 3 * int(quarter or 1) - 2), 1)
+        else:
+            moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise SpecError("write a time as 2024, 2024-Q2, 2024-03, 2024-03-31 or 2024-03-31T12:00") from None
+    if zone is None and moment.tzinfo is not None:
+        raise SpecError("the log's times have no zone: write one without")
+    if zone is not None:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment

@@ -1,1 +1,0 @@
-"""Compiled loops over votes that are described."""

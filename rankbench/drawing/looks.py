@@ -1,0 +1,288 @@
+"""Colors, markers, dashes; one look a contender; missing letters."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import re
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from rankbench.core.text import distinct, one_line
+from rankbench.interfaces.figure import Cast
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.figure import SubFigure
+
+
+_MATPLOTLIBS = re.compile(r"Glyph (\d+) \(.*\) missing from font\(s\) (.+)\.", re.DOTALL)
+
+_SHOWN = 8
+"""Letters that are named."""
+
+
+class MissingLettersWarning(UserWarning):
+    """A picture has boxes in place of letters."""
+
+
+@contextmanager
+def missing_letters_told() -> Iterator[None]:
+    """Say once, at the end, which letters were drawn as boxes; all other warnings are given as they came."""
+    letters: dict[str, None] = {}
+    fonts = ""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", "Glyph ", UserWarning)
+        yield
+    for one in caught:
+        found = _MATPLOTLIBS.fullmatch(str(one.message))
+        if found is None:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno, source=one.source)
+        else:
+            letters[chr(int(found[1]))] = None
+            fonts = found[2]
+    if letters:
+        more = f" and {len(letters) - _SHOWN} more" if len(letters) > _SHOWN else ""
+        words = f"letters that {fonts} has not are boxes in the picture: {' '.join([*letters][:_SHOWN])}{more}"
+        warnings.warn(words, MissingLettersWarning, stacklevel=3)
+
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255")
+"""Okabe and Ito's, but a wine red of Tol's for their yellow, which is too pale for lines on white."""
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+
+GRAYS = len(_DASHES) * (len(_MARKERS) + 1)
+"""Gray lines that differ."""
+
+RC: dict[Any, Any] = {
+    "svg.hashsalt": "rankbench",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.linewidth": 0.7,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    # Long enough for the longest dashes to show beside a marker.
+    "legend.handlelength": 4.2,
+    "legend.columnspacing": 1.2,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "figure.dpi": 100,
+    "savefig.dpi": 160,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Color, marker and dashes of one line."""
+
+    color: str
+    marker: str
+    dashes: Any
+
+
+def look(index: int) -> Look:
+    """Return the look of the series number `index`, 0 to 255: no two are alike.
+
+    The first eight have colors and markers of their own. Any two of the first sixteen differ in two of color,
+    marker and dashes, also in gray print; the first 64 also without dashes, as dots.
+    """
+    color, turn = index % len(COLORS), index // len(COLORS)
+    dashes = _DASHES[(color + turn + turn // len(_MARKERS)) % len(_DASHES)]
+    return Look(COLORS[color], _MARKERS[(color + 3 * turn) % len(_MARKERS)], dashes)
+
+
+def gray(index: int) -> Look:
+    """Return the look of a line that others are held against, 0 to `GRAYS` - 1, no two alike."""
+    turn = index // len(_DASHES)
+    return Look("#777777", _MARKERS[turn - 1] if turn else "", _DASHES[(index + 1) % len(_DASHES)])
+
+
+def safe(text: str) -> str:
+    """Return text from outside as matplotlib shows it: no mathematics, and in the legend."""
+    words = one_line(text).replace("$", r"\$")
+    return f" {words}" if words.startswith("_") else words
+
+
+def titles(names: Iterable[str]) -> dict[str, str]:
+    """Return what a figure calls each name: different names differently."""
+    return {name: safe(shown) for name, shown in distinct(names, one_line).items()}
+
+
+def pages(canvas: Canvas, count: int) -> list[Canvas | SubFigure]:
+    """Return the parts of a figure of small multiples, one under the other; all of it, if there is one part."""
+    if count <= 1:
+        return [canvas]
+    parts = np.atleast_1d(np.asarray(canvas.subfigures(count, 1)))
+    return list(parts)
+
+
+def legend(page: Canvas | SubFigure, panels: Iterable[Axes], last: str = "") -> None:
+    """Put one legend under all panels, with the entry `last` at its end."""
+    handles, names, columns = legend_entries(panels, page.bbox.width / page.dpi, last)
+    if handles:
+        page.legend(handles, names, loc="outside lower center", ncols=columns)
+
+
+def legend_entries(panels: Iterable[Axes], width: float, last: str = "") -> tuple[list[Artist], list[str], int]:
+    """Return handles and names for a legend of some inches, each name once, and how many columns fit."""
+    found: dict[str, Artist] = {}
+    for axes in panels:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(name, handle)
+    names = sorted(found, key=lambda name: name == last)
+    folded = [_folded(name) for name in names]
+    widest = max((len(line) for name in folded for line in name.split("\n")), default=0)
+    # In points a letter is about 4.7 wide, and a handle with its spaces 50.
+    columns = math.floor(72 * width / (4.7 * widest + 50))
+    return [found[name] for name in names], folded, max(1, min(len(names), columns))
+
+
+def _folded(name: str, width: int = 48) -> str:
+    """Break a long name into lines, after commas and spaces where it has some."""
+    lines = [""]
+    for part in re.findall(rf"[^, ]{{1,{width}}}[, ]*|[, ]+", name):
+        if len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def equal_limits(panels: Sequence[Axes]) -> None:
+    """Give panels that stand for each other the same limits."""
+    for axis in ("x", "y"):
+        limits = [getattr(axes, f"get_{axis}lim")() for axes in panels]
+        for axes in panels:
+            getattr(axes, f"set_{axis}lim")(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw with our settings, whatever the user's are; theirs are put back."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        yield
+
+
+def render(figure: Canvas) -> dict[str, bytes]:
+    """Return a figure's bytes by file suffix; the same figure gives the same bytes.
+
+    It is laid out once, for SVG, where letters have the widths of their font, not of pixels; matplotlib would do so
+    for each file, and draw all of it once more for that.
+    """
+    metadata: dict[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+    found = {}
+    with missing_letters_told(), _laid_out(figure):
+        for suffix, unset in metadata.items():
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=suffix, metadata=unset)
+            found[suffix] = buffer.getvalue()
+    return found
+
+
+@contextmanager
+def _laid_out(figure: Canvas) -> Iterator[None]:
+    """Put everything in its place, where it stays; later the figure may be laid out again."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    engine, canvas = figure.get_layout_engine(), figure.canvas
+    if engine is not None:
+        FigureCanvasSVG(figure)  # whose letters the engine measures
+        engine.execute(figure)
+    figure.set_layout_engine(None)
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
+        figure.set_canvas(canvas)
+
+
+T = TypeVar("T")
+
+TOGETHER = 16
+"""Series of one panel: more of them cannot be told apart, and become small multiples."""
+
+_GROUP = 8
+"""Series of a panel among small multiples: each has a color of its own there."""
+
+
+def groups(series: Sequence[T]) -> list[tuple[T, ...]]:
+    """Return which series share a panel: all of up to sixteen, else groups of up to eight, alike in size."""
+    if len(series) <= TOGETHER:
+        return [tuple(series)]
+    count = -(-len(series) // _GROUP)
+    edges = [round(i * len(series) / count) for i in range(count + 1)]
+    return [tuple(series[start:end]) for start, end in itertools.pairwise(edges)]
+
+
+def assign_looks(casts: Sequence[Cast]) -> dict[str, Look]:
+    """Return a look for every name in the figures of a suite, the same one in all of them.
+
+    Names that share a figure never look alike, and as few of them as possible share a color. A name that says
+    more than that of another figure, as "regression k=100" does than "regression", has its color. Names
+    that were added to the run come last, so that the others look as they do without them.
+    """
+    quiet = _always_quiet(casts)
+    bases = _special_cases(casts) | {name: base for cast in casts for name, base in cast.variants.items()}
+    beside: dict[str, set[str]] = defaultdict(set)
+    for cast in casts:
+        for name in cast.names:
+            beside[name].update(cast.names)
+    ordered = [(name in bases, name in cast.added, name) for cast in casts for name in cast.names]
+    # Sorting is stable: within each of the four classes the order is that of the suite.
+    late = sorted(ordered, key=lambda entry: entry[:2])
+    places: dict[str, int] = {}
+    for name in dict.fromkeys(name for _, _, name in late if name not in quiet):
+        taken = {places[other] for other in beside[name] if other in places}
+        color = places[bases[name]] % len(COLORS) if bases.get(name) in places else None
+        places[name] = _free(taken, color)
+    return {name: look(place) for name, place in places.items()} | {name: gray(i) for i, name in enumerate(quiet)}
+
+
+def _special_cases(casts: Sequence[Cast]) -> dict[str, str]:
+    """Return by name the one of another figure that it begins with, the longest, if no figure shows both."""
+    names = list(dict.fromkeys(name for cast in casts for name in cast.names))
+    together = {frozenset((a, b)) for cast in casts for a, b in itertools.combinations(cast.names, 2)}
+    found = {}
+    for name in names:
+        heads = [head for head in names if name.startswith(f"{head} ") and frozenset((head, name)) not in together]
+        if heads:
+            found[name] = max(heads, key=len)
+    return found
+
+
+def _always_quiet(casts: Sequence[Cast]) -> list[str]:
+    loud = {name for cast in casts for name in cast.names if name not in cast.quiet}
+    return [name for name in dict.fromkeys(name for cast in casts for name in cast.names) if name not in loud][:GRAYS]
+
+
+def _free(taken: set[int], color: int | None) -> int:
+    """Return the place whose color is the least used, of these the first."""
+    many = len(COLORS)
+    beyond = many * (max(taken, default=0) // many + 2)
+    free = [i for i in range(beyond) if i not in taken and (color is None or i % many == color)]
+    return min(free, key=lambda i: (sum(other % many == i % many for other in taken), i))

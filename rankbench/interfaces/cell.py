@@ -1,0 +1,427 @@
+"""What a run produces and may be stored; foreign calls guarded.
+
+A *cell* is one contender on one block. Its id is a hash of everything that determines
+its value (contender with all parameters, block, data sha256, code digest), so a cell is
+computed once however many experiments show it.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from types import TracebackType
+from typing import Literal, TypeAlias, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.component import Component
+from rankbench.core.text import exception_text, trouble_with
+from rankbench.errors import ContenderDiverged, RankbenchError, SpecError
+
+__all__ = [
+    "ANSWERS",
+    "FAILURES",
+    "RANKING",
+    "SPLITS",
+    "VOTES",
+    "BlockKey",
+    "BlockResult",
+    "CellResult",
+    "ContenderFailed",
+    "Curve",
+    "Direction",
+    "Layout",
+    "Split",
+    "Status",
+    "cell_problem",
+    "failed",
+    "guarded",
+    "is_text",
+    "leave_interrupts_to_parent",
+    "own_frame",
+    "printable",
+    "reason",
+    "trace_of",
+]
+
+
+Split: TypeAlias = Literal["design", "heldout"]
+Direction: TypeAlias = Literal["minimize", "maximize"]
+Layout: TypeAlias = Literal["race", "exact", "ranking", "series"]
+Status: TypeAlias = Literal["done", "diverged", "skipped", "error", "timeout"]
+
+SPLITS: tuple[Split, ...] = ("design", "heldout")
+"""Every split, in the order in which they are shown."""
+
+RANKING: tuple[str, ...] = ("score", "lower", "upper", "rank-low", "rank-high")
+"""Metrics of a protocol whose contenders rank named items: score, its interval, places that it may hold."""
+
+VOTES = "votes"
+"""Metric of such a protocol that a suite may ask for beside them: how many judgments each item has."""
+
+_UNKNOWN = frozenset({"lower", "upper"})
+"""Metrics of `RANKING` that may be nan: bounds of an interval that cannot be had."""
+
+ANSWERS: frozenset[Status] = frozenset({"done", "diverged", "skipped"})
+"""Statuses that are kept; a run that has only these exits with 0."""
+
+FAILURES: frozenset[Status] = frozenset({"error", "timeout"})
+"""Statuses that the next run tries again; a run that has one exits with 1."""
+
+
+@dataclass(frozen=True, order=True)
+class BlockKey:
+    """Which matched draw: protocol and data set (canonical specs), n, repetition and the suite's seed."""
+
+    protocol: str
+    dataset: str
+    n: int
+    repetition: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric along the steps of an optimizer.
+
+    Attributes
+    ----------
+    steps : ndarray of int64, shape (P,)
+    values : ndarray of float64, shape (P,)
+    """
+
+    steps: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What one contender did on one block.
+
+    Attributes
+    ----------
+    cell : str
+        The cell's id.
+    status : Status
+    reason : str
+        Empty when done; else what happened, in words.
+    optimality : float
+        How far from optimal the fit stopped; nan where nothing was optimized.
+    losses : dict of (metric, split) to ndarray of float64, shape (U_split,)
+        Loss of every unit (of every query, as a rule), in the order of the split's units.
+        Empty unless done.
+    curves : dict of str to Curve
+        Curves by metric name; empty for most contenders.
+    info : dict of str to float
+        Named facts: ``iterations``, ``converged`` (0 or 1), ``share_complete`` (share of
+        judgments' queries with n_q <= k; 1 means that the cell equals k = inf),
+        ``mc_error`` (relative Monte Carlo error of the solution), ...
+    trace : str
+        The traceback of what the contender raised; empty otherwise.
+    """
+
+    cell: str
+    status: Status
+    reason: str = ""
+    optimality: float = float("nan")
+    losses: dict[tuple[str, Split], NDArray[np.float64]] = field(default_factory=dict)
+    curves: dict[str, Curve] = field(default_factory=dict)
+    info: dict[str, float] = field(default_factory=dict)
+    trace: str = ""
+
+
+MOST_NAMED = 100
+"""Facts, and curves, that a cell may have."""
+
+LONGEST_NAME = 1000
+"""Characters of the name of a metric, fact or curve."""
+
+WHOLE = 2**53
+"""Steps of curves are below it: floats tell these whole numbers apart."""
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def cell_problem(
+    cell: CellResult, units: Mapping[Split, int] | None = None, metrics: Collection[str] = ()
+) -> str | None:
+    """Return why a cell cannot be stored and read back, in words; None if it can.
+
+    Parameters
+    ----------
+    cell : CellResult
+    units : mapping of Split to int, optional
+        Number of units of each split; without it, only what the cell says by itself is
+        looked at.
+    metrics : collection of str, optional
+        What a done cell must have losses of, on every split that has units.
+
+    Returns
+    -------
+    str or None
+        A status that there is not; a reason or names that are not text; a done cell without
+        losses, or with losses that are not finite numbers, one for each unit (bounds of
+        intervals in a ranking may be nan); a curve whose steps are not whole numbers that
+        increase, or that has not one value for each step (values may be nan); facts that
+        are not numbers, or more than 100.
+    """
+    if not isinstance(cell.status, str) or cell.status not in get_args(Status):
+        return f"its status is none of {', '.join(get_args(Status))}"
+    if not is_text(cell.reason):
+        return f"its reason is not text but a {type(cell.reason).__name__}, or has lone surrogates"
+    if not is_text(cell.trace):
+        return f"its trace is not text but a {type(cell.trace).__name__}, or has lone surrogates"
+    for what, named in (("losses", cell.losses), ("curves", cell.curves), ("info", cell.info)):
+        if not isinstance(named, dict):
+            return f"{what} is not a dict but a {type(named).__name__}"
+    return _problem_with_losses(cell, units, metrics) or _problem_with_curves(cell) or _problem_with_facts(cell)
+
+
+def _problem_with_losses(cell: CellResult, units: Mapping[Split, int] | None, metrics: Collection[str]) -> str | None:
+    if cell.status == "done" and not cell.losses:
+        return "it is done but has no losses; give it another status with a reason"
+    for place in cell.losses:
+        if not isinstance(place, tuple) or len(place) != 2 or not _is_name(place[0]):
+            return "its losses are not named by a metric and a split"
+        if place[1] not in SPLITS:
+            return f"{place[0]} is on a split that is none of {', '.join(SPLITS)}"
+    if cell.status == "done":
+        for split in (split for split in SPLITS if units is not None and units.get(split)):
+            for metric in metrics:
+                if (metric, split) not in cell.losses:
+                    return f"it is done but has no {metric} on the {split} units"
+    for (metric, split), losses in cell.losses.items():
+        shape = np.shape(losses) if isinstance(losses, np.ndarray) else ()
+        if not _numbers(losses):
+            return f"{metric} on the {split} units is not a one-dimensional array of numbers but has shape {shape}"
+        if units is not None and shape != (units.get(split, 0),):
+            return f"{metric} has shape {shape} on the {split} units, of which the plan has {units.get(split, 0)}"
+        known = losses[~np.isnan(losses)] if metric in _UNKNOWN else losses
+        if not np.isfinite(known).all():
+            return f"{metric} is not finite on some {split} unit; call it diverged"
+    return None
+
+
+def _problem_with_curves(cell: CellResult) -> str | None:
+    if len(cell.curves) > MOST_NAMED or not all(_is_name(name) for name in cell.curves):
+        return f"its curves are more than {MOST_NAMED}, or have names that are not text"
+    for metric, curve in cell.curves.items():
+        if not isinstance(curve, Curve):
+            return f"the curve {metric} is not a Curve but a {type(curve).__name__}"
+        if not _numbers(curve.steps) or not _numbers(curve.values):
+            return f"the steps and values of the curve {metric} are not one-dimensional arrays of numbers"
+        if curve.steps.shape != curve.values.shape:
+            return f"the curve {metric} has {curve.steps.size} steps and {curve.values.size} values"
+        if not np.isfinite(curve.steps).all() or (curve.steps != np.floor(curve.steps)).any():
+            return f"the curve {metric} has steps that are not whole numbers"
+        if (curve.steps[1:] <= curve.steps[:-1]).any():
+            return f"the steps of the curve {metric} do not increase"
+        if (curve.steps >= WHOLE).any() or (curve.steps <= -WHOLE).any():
+            return f"the curve {metric} has steps of 2^53 or more"
+    return None
+
+
+def _problem_with_facts(cell: CellResult) -> str | None:
+    if len(cell.info) > MOST_NAMED or not all(_is_name(name) for name in cell.info):
+        return f"its facts are more than {MOST_NAMED}, or have names that are not text"
+    for name, value in (("optimality", cell.optimality), *cell.info.items()):
+        flag = isinstance(value, bool | np.bool_) and name != "optimality"
+        if not (flag or type(value) in (int, float)) and trouble_with(value, "number"):
+            return f"{name} is not a number but a {type(value).__name__}"
+        try:
+            float(value)
+        except OverflowError:
+            return f"{name} is larger than any float"
+    return None
+
+
+def is_text(value: object) -> bool:
+    """Return whether something is a string that UTF-8 can say."""
+    return isinstance(value, str) and not _SURROGATE.search(value)
+
+
+def _is_name(said: object) -> bool:
+    return isinstance(said, str) and 0 < len(said) <= LONGEST_NAME and is_text(said)
+
+
+def _numbers(array: object) -> bool:
+    return (
+        isinstance(array, np.ndarray)
+        and not isinstance(array, np.ma.MaskedArray)
+        and array.ndim == 1
+        and array.dtype.kind in "iuf"
+    )
+
+
+@dataclass(frozen=True)
+class BlockResult:
+    """All cells of one block that were computed together, and how long that took."""
+
+    key: BlockKey
+    cells: list[CellResult]
+    seconds: float
+
+
+LONGEST = 500
+"""Characters of a foreign error that are kept."""
+
+LONGEST_TRACE = 20_000
+"""Characters of a traceback that are kept: the last ones, where the error is."""
+
+OURSELVES = "rankbench"
+_CALLERS = ("rankbench.interfaces.cell", "rankbench.testing")
+"""Modules of ours that call components on somebody's behalf: never where an error is."""
+
+T = TypeVar("T")
+
+
+class ContenderFailed(Exception):
+    """A contender's own failure; the message says all there is to say.
+
+    Parameters
+    ----------
+    message : str
+    trace : str
+        The traceback of what the contender raised, if it raised anything.
+    """
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+_is_worker = False
+
+
+def leave_interrupts_to_parent() -> None:
+    """Say that this process is a worker: the user interrupts the one that started it, which then ends this one."""
+    global _is_worker
+    _is_worker = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def guarded(call: Callable[[], T]) -> T | Exception:
+    """Return what `call` returns, or what it raised: ``sys.exit`` and worse included.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The user's, not the contender's; in a process of `leave_interrupts_to_parent` it is the contender's.
+    """
+    try:
+        return call()
+    except KeyboardInterrupt as error:
+        if not _is_worker:
+            raise
+        return ContenderFailed(reason(error), trace_of(error))
+    except RankbenchError as error:
+        return error
+    except BaseException as error:
+        return ContenderFailed(reason(error), trace_of(error))
+
+
+def reason(error: BaseException, packages: Collection[str] = ()) -> str:
+    """Say what went wrong in one short, printable line, whatever the exception does; at its end where: ``file:line``.
+
+    Parameters
+    ----------
+    error : exception
+    packages : collection of str, optional
+        See `own_frame`.
+    """
+    from bdb import BdbQuit
+
+    if isinstance(error, ContenderFailed):
+        return printable(f"{error}")
+    frame = own_frame(error, packages)
+    text = exception_text(error)
+    if isinstance(error, BdbQuit):
+        text = "a debugger ended: worker processes read no keyboard; use breakpoint() in a test, with pytest"
+    if frame is None or (isinstance(error, RankbenchError) and _package(frame) == OURSELVES):
+        return printable(text)  # our own errors say what to do, and where is of no use
+    place = printable(f" at {_file(frame)}:{frame.tb_lineno}")
+    return printable(text)[: LONGEST - len(place)] + place
+
+
+def own_frame(error: BaseException, packages: Collection[str] = ()) -> TracebackType | None:
+    """Return where an exception left the contender's own code, below which only libraries were called.
+
+    Parameters
+    ----------
+    error : exception
+    packages : collection of str, optional
+        Top-level packages whose code is meant; by default those that define components, and where none of theirs
+        was running, rankbench.
+
+    Returns
+    -------
+    traceback or None
+        Its first entry is the frame.
+    """
+    components = {cls.__module__.partition(".")[0] for cls in _subclasses(Component)}
+    wanted = [set(packages)] if packages else [components - {OURSELVES}, {OURSELVES}]
+    frames, at = list[TracebackType](), error.__traceback__
+    while at is not None:
+        frames.append(at)
+        at = at.tb_next
+    for own in wanted:
+        for frame in reversed(frames):
+            if _package(frame) in own and not _module(frame).startswith(_CALLERS):
+                return frame
+    return None
+
+
+def _subclasses(cls: type[Component]) -> Iterator[type[Component]]:
+    for each in cls.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
+def _module(frame: TracebackType) -> str:
+    return str(frame.tb_frame.f_globals.get("__name__", ""))
+
+
+def _package(frame: TracebackType) -> str:
+    return _module(frame).partition(".")[0]
+
+
+def _file(frame: TracebackType) -> str:
+    """Return the path of a frame's file from its package on, the same wherever that is installed."""
+    parts, package = PurePath(frame.tb_frame.f_code.co_filename).parts, _package(frame)
+    first = len(parts) - 1 - parts[::-1].index(package) if package in parts[:-1] else -1
+    return "/".join(parts[first:])
+
+
+def trace_of(error: BaseException) -> str:
+    """Return the traceback of an exception and of its causes, from where our code called other code; its last part."""
+    if isinstance(error, ContenderFailed):
+        return error.trace
+    first = error.__traceback__
+    while first is not None and _package(first) == OURSELVES:
+        first = first.tb_next
+    try:
+        lines = traceback.format_exception(type(error), error, first or error.__traceback__)
+    except BaseException:  # it is foreign, and so may be what it was raised from
+        lines = [*traceback.format_tb(error.__traceback__), exception_text(error)]
+    text = "".join(lines).strip()
+    return text[-LONGEST_TRACE:].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def printable(text: str) -> str:
+    """Return the first characters of foreign words, with lone surrogates escaped."""
+    return text[:LONGEST].encode("utf-8", "backslashreplace").decode("utf-8")[:LONGEST]
+
+
+def failed(cell: str, error: Exception) -> CellResult:
+    """Return the result of a contender that went wrong: diverged, skipped (it does not fit), or an error."""
+    if isinstance(error, ContenderDiverged):
+        return CellResult(cell, "diverged", str(error))
+    if isinstance(error, SpecError):
+        return CellResult(cell, "skipped", str(error))
+    return CellResult(cell, "error", reason(error), trace=trace_of(error))

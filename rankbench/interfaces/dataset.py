@@ -1,0 +1,280 @@
+"""Interfaces of data sets and readers; the last data set loaded.
+
+A reader turns one file into a lazy frame in the columnar schema
+(`rankbench.data.tables`). What it yields is checked: a frame that comes out of a
+reader needs no second look.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import weakref
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from rankbench.core.component import Component
+from rankbench.errors import InputError, SpecError, closest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "Dataset",
+    "Reader",
+    "Remarks",
+    "existing",
+    "forget",
+    "remark",
+    "remark_columns",
+    "remarks_kept",
+    "remembered",
+    "simulator_fingerprint",
+]
+
+
+class Dataset(Component):
+    """Something that yields items or judgments in the columnar schema.
+
+    Attributes
+    ----------
+    table : str
+        What its rows are: the name of a kind of table.
+    named : bool
+        Whether items have names: one that comes back in another query is known again.
+    title : str
+        One line for people.
+    simulated : bool
+        Whether nobody ever judged anything: every leaderboard says so.
+    licence : str
+    citation : str
+    """
+
+    kind: ClassVar[str] = "dataset"
+    table: ClassVar[str] = "items"
+    named: ClassVar[bool] = False
+    title: ClassVar[str]
+    simulated: ClassVar[bool] = False
+    licence: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
+
+    @abstractmethod
+    def scan(self) -> pl.LazyFrame:
+        """Return the table, in the schema of its kind: see `rankbench.interfaces.table`.
+
+        Items are sorted by query.
+
+        Raises
+        ------
+        InputError
+            The data is not there (says how to get it) or cannot be read.
+        """
+
+    def scan_as(self, columns: str) -> pl.LazyFrame:
+        """Return the table with other meanings of its columns, as ``query=tournament``; optional.
+
+        Parameters
+        ----------
+        columns : str
+            As ``--columns`` of a log's file.
+
+        Raises
+        ------
+        SpecError
+            The data set has its columns.
+        """
+        raise SpecError(f"{self.name!r} is a data set, which has its columns; leave --columns and --by COLUMN out")
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Return a sha256 (hex) of the data: of the files, or of a simulator's parameters."""
+
+    def memory(self) -> int:
+        """Return how many bytes the table takes in memory, at least; 0: nobody knows.
+
+        A run that needs more than there is is refused before anything is read.
+        """
+        return 0
+
+    def assumptions(self) -> list[str]:
+        """Return what a reader of a leaderboard must know, one sentence each."""
+        return []
+
+
+def simulator_fingerprint(simulator: Dataset, version: int) -> str:
+    """Return a sha256 (hex) of a simulator's name, version and parameters: its `Dataset.fingerprint`."""
+    text = json.dumps([simulator.name, version, simulator.config()], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+T = TypeVar("T")
+
+_latest: list[tuple[weakref.ref[Dataset], str, Any]] = []
+
+
+def remembered(dataset: Dataset, fingerprint: str, load: Callable[[], T]) -> T:
+    """Return what `load` returns: what it did last, if that was asked for this very data set with this content.
+
+    It is kept as long as the data set lives, and until `forget`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    fingerprint : str
+        `Dataset.fingerprint`, as it is now.
+    load : callable
+        The same for whoever asks for this data set.
+    """
+    for known, of, loaded in _latest:
+        if known() is dataset and of == fingerprint:
+            return loaded  # type: ignore[no-any-return]
+    # Two of them at a time would be twice the memory.
+    forget()
+    made = load()
+    _latest[:] = [(weakref.ref(dataset, lambda _: forget()), fingerprint, made)]
+    return made
+
+
+def forget() -> None:
+    """Keep nothing any more: what blocks are drawn from is prepared."""
+    _latest.clear()
+
+
+class Reader(Component):
+    """A file format.
+
+    Attributes
+    ----------
+    extensions : tuple of str
+        File name endings, with the dot, in lower case; ``.gz .bz2 .xz .zst`` after them are ignored.
+    parquet : bool
+        Whether its files are Parquet, or folders of shards of it, whose columns `scan` passes on as they stand, or as
+        its parameter ``columns``, if it has one, says: votes are then counted from the files themselves, also on other
+        machines.
+    """
+
+    kind: ClassVar[str] = "reader"
+    extensions: ClassVar[tuple[str, ...]] = ()
+    parquet: ClassVar[bool] = False
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Return whether the file looks like this format.
+
+        Asked only when no reader claims the file's ending.
+
+        Parameters
+        ----------
+        path : Path
+        head : bytes
+            The first bytes of the file, decompressed.
+        """
+        return False
+
+    @classmethod
+    def example(cls) -> bytes:
+        """Return a small valid file of this format, which the conformance checks read and damage; empty: none."""
+        return b""
+
+    @abstractmethod
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return one of the tables of `rankbench.data.tables`, checked.
+
+        Errors of the content are raised when the frame is collected.
+
+        Raises
+        ------
+        InputError
+            The file is missing, empty, or not this format: with row and column.
+        """
+
+    def batches(self, path: Path) -> Iterator[pl.DataFrame]:
+        """Yield the table in pieces of bounded size, rows in the file's order."""
+        yield from self.scan(path).collect_batches(maintain_order=True, engine="streaming")
+
+
+def existing(path: Path, datasets: Iterable[str] = ()) -> Path:
+    """Return `path` if it is there and not empty.
+
+    Parameters
+    ----------
+    path : Path
+    datasets : iterable of str
+        Names of data sets, where it might have been one of these.
+
+    Raises
+    ------
+    InputError
+        There is no such file, it has no bytes, it is a pipe or a device, or its path is not UTF-8.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        # Polars takes paths as UTF-8 only; so do people, hence the escapes.
+        raise InputError(
+            "the path is not UTF-8; rename the file or its folder",
+            path=os.fsencode(path).decode(errors="backslashreplace"),
+        ) from error
+    if not path.exists():
+        siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        names = list(datasets)
+        what = "file or data set" if names else "file"
+        raise InputError(f"there is no such {what}{closest(path.name, [*siblings, *names])}", path=path)
+    if not path.is_file() and not path.is_dir():
+        raise InputError(
+            "it is neither a regular file nor a folder (a pipe or device can be read only once); save it to a file",
+            path=path,
+        )
+    if path.is_file() and path.stat().st_size == 0:
+        raise InputError("the file is empty", path=path)
+    return path
+
+
+class Remarks(list[str]):
+    """Sentences, and which columns of the file were read.
+
+    Attributes
+    ----------
+    columns : dict of str to str
+        What columns are called in the file, by what they mean.
+    left : list of str
+        Columns of the file that were not read; where every other column is a task or a system there is none.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.columns: dict[str, str] = {}
+        self.left: list[str] = []
+
+
+_kept: ContextVar[Remarks | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def remarks_kept() -> Iterator[Remarks]:
+    """Keep what `remark` is told and `remark_columns` are told inside."""
+    found = Remarks()
+    token = _kept.set(found)
+    try:
+        yield found
+    finally:
+        _kept.reset(token)
+
+
+def remark(text: str) -> None:
+    """Tell whoever keeps remarks now; nobody else hears it."""
+    found = _kept.get()
+    if found is not None and text not in found:
+        found.append(text)
+
+
+def remark_columns(columns: Mapping[str, str], left: Sequence[str]) -> None:
+    """Tell whoever keeps remarks which columns of the file are read as what, and which are not read."""
+    found = _kept.get()
+    if found is not None:
+        found.columns, found.left = dict(columns), list(left)

@@ -1,0 +1,478 @@
+"""Interface of figures, and what they see of results.
+
+A figure's kind makes a `Drawing` of an experiment's results: plots with lines, levels and dots, which hold
+numbers and names. Colors, sizes, legends and file formats are the report's: one contender looks the same in all
+figures of a suite, whoever wrote their kinds.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.component import Component
+from rankbench.errors import nearest
+from rankbench.interfaces.cell import Layout, Split
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.suite import Figure
+
+if TYPE_CHECKING:
+    from rankbench.stats.contrasts import MeanIntervals
+
+__all__ = [
+    "MOST_SERIES",
+    "ArmResults",
+    "Cast",
+    "CurveIntervals",
+    "Dot",
+    "Drawing",
+    "ExperimentResults",
+    "FigureKind",
+    "Level",
+    "Line",
+    "Omission",
+    "PairedIntervals",
+    "Plot",
+    "RaceResults",
+    "limited",
+    "matches",
+    "metric_words",
+    "order_of",
+    "unfinished",
+    "unknown_metric",
+]
+
+
+CurveIntervals: TypeAlias = "tuple[NDArray[np.int64], MeanIntervals]"
+"""Steps of a curve, shape (P,), and its means at them, with intervals over draws."""
+
+
+class PairedIntervals(NamedTuple):
+    """Paired differences with the intervals that tell whether they are real.
+
+    Attributes
+    ----------
+    estimate, lower, upper : ndarray of float64, shape (C,)
+        Of a contender's mean minus that of another one; nan where there is no interval.
+    words : str
+        What the intervals are, as "95% over queries and draws".
+    """
+
+    estimate: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    words: str
+
+
+class ArmResults(Protocol):
+    """One contender at one n."""
+
+    @property
+    def label(self) -> str:
+        """Its name on the leaderboard."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All its parameters as plain values; infinite ones are ``"inf"``."""
+
+    @property
+    def order(self) -> int:
+        """Its place among the experiment's contenders."""
+
+    @property
+    def status(self) -> str:
+        """The worst status of all its repetitions; ``pending`` if none has a row yet."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether a repetition is done."""
+
+    @property
+    def racing(self) -> bool:
+        """Whether something is done and nothing went wrong: it is compared."""
+
+    @property
+    def equals(self) -> str:
+        """Label of the contender that this one is the same as, on these data; else empty."""
+
+
+class RaceResults(Protocol):
+    """The contenders of an experiment at one n, and the repetitions that they are compared on."""
+
+    @property
+    def n(self) -> int:
+        """Number of judgments."""
+
+    @property
+    def n_declared(self) -> int:
+        """What the suite's file says instead, before any scaling."""
+
+    @property
+    def arms(self) -> Sequence[ArmResults]:
+        """All contenders, in the suite's order."""
+
+    @property
+    def racing(self) -> Sequence[ArmResults]:
+        """Those that are compared."""
+
+    @property
+    def repetitions(self) -> tuple[int, ...]:
+        """Repetitions that all of `racing` have finished."""
+
+
+class ExperimentResults(Protocol):
+    """One experiment: what was measured, of whom and on what."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics, the headline first."""
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """Splits that have units, in the order in which they are shown."""
+
+    @property
+    def races(self) -> Sequence[RaceResults]:
+        """One for each n, the smallest first."""
+
+    @property
+    def added(self) -> frozenset[str]:
+        """Labels of contenders that are not of the suite but were added to the run."""
+
+    @property
+    def layout(self) -> Layout:
+        """Whether contenders are compared, give exact numbers, or rank named items."""
+
+    @property
+    def counts(self) -> str:
+        """What n counts, in the plural; empty where nothing is drawn."""
+
+    def metric(self, name: str) -> Metric:
+        """Return what is known of a metric, or of a curve: which way is better, what a coin gets."""
+
+    def units(self, split: Split) -> Sequence[str]:
+        """Return the names of a split's units."""
+
+    def split_title(self, split: Split) -> str:
+        """Return a split's title in a few words: "design queries"."""
+
+    def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
+        """Return the means of contenders that race at an n, with their intervals over draws."""
+
+    def differences(
+        self, n: int, labels: Sequence[str], base: str, metric: str, split: Split, level: float
+    ) -> PairedIntervals:
+        """Return the means of contenders that race at an n minus that of `base`, with the intervals of the page.
+
+        Where a recommendation is drawn they hold together, for all pairs of contenders at once, whatever the level;
+        else each holds alone, over queries and draws.
+        """
+
+    def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:
+        """Return a contender's value for every unit, of its first finished repetition, shape (U,)."""
+
+    def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
+        """Return a contender's curve with intervals over draws; None unless all repetitions have it.
+
+        With `per_decade` above 0 it has so many points a decade of steps, each the mean of the values there.
+        """
+
+
+MOST_SERIES = 64
+"""Series of a figure; of more the first ones are drawn, of dots the best ones."""
+
+_MOST_INITIALS = 4
+"""Letters of a metric that is called by initials: NDCG, ERR."""
+
+_WORDS = {
+    "pending": "not computed yet",
+    "done": "no repetition that all contenders have finished",
+    "error": "failed",
+    "timeout": "gave no answer in time",
+}
+
+
+class Omission(NamedTuple):
+    """A contender that a figure does not show.
+
+    Attributes
+    ----------
+    label : str
+    why : str
+        In a few words: "skipped", "it has no curve of 'exact-gap'".
+    cause : {"choice", "status", "misfit"}
+        The suite does not ask for it; it gave no numbers; or it was asked for, has numbers, and the
+        figure cannot show them.
+    where : str
+        As in "n = 200,000", if the figure shows it elsewhere.
+    """
+
+    label: str
+    why: str
+    cause: Literal["choice", "status", "misfit"]
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who is in a figure.
+
+    Attributes
+    ----------
+    file : str
+        The figure's.
+    names : tuple of str
+        Its series as the legend names them, in the suite's order: contenders, or lines of several.
+    added : frozenset of str
+        Those of `names` that are not of the suite but were added to the run.
+    quiet : frozenset of str
+        Those of `names` that are drawn as gray lines.
+    variants : dict of str to str
+        By name the other name whose color it has: one contender, drawn at several n.
+    left_out : tuple of Omission
+    """
+
+    file: str
+    names: tuple[str, ...]
+    added: frozenset[str] = frozenset()
+    quiet: frozenset[str] = frozenset()
+    variants: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[Omission, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Points from left to right, with a band.
+
+    Attributes
+    ----------
+    name : str
+        Which series of the figure it is.
+    x, y : ndarray of float64, shape (P,)
+    lower, upper : ndarray of float64, shape (P,)
+        Edges of the band; nan where there is none.
+    label : str
+        What a plot's own legend calls it; else its name.
+    hollow : ndarray of bool, shape (P,), optional
+        Points with hollow markers; see `Drawing.hollow`.
+    """
+
+    name: str
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    label: str = ""
+    hollow: NDArray[np.bool_] | None = None
+
+
+class Level(NamedTuple):
+    """A value that has no place on the horizontal axis: a horizontal line with its band."""
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+
+
+class Dot(NamedTuple):
+    """A value with its interval, in a row that has a name of its own, and perhaps words at its right end."""
+
+    name: str
+    row: str
+    value: float
+    lower: float
+    upper: float
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """One pair of axes: lines and levels, or rows of dots, the first on top.
+
+    Attributes
+    ----------
+    zero : bool
+        Values are differences: 0 has a line.
+    notes : str
+        What the notes of the dots are.
+    """
+
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    lines: tuple[Line, ...] = ()
+    levels: tuple[Level, ...] = ()
+    dots: tuple[Dot, ...] = ()
+    zero: bool = False
+    notes: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure as data.
+
+    Attributes
+    ----------
+    plots : tuple of tuple of Plot
+        Rows, all of one length.
+    x_scale : {"linear", "log", "ticks"}
+        ``ticks``: logarithmic, with a tick at each value, where zero and infinity have places of their own.
+    y_scale : {"linear", "log"}
+        Logarithmic only where all means are positive.
+    same_y : bool
+        Plots of one row share their vertical axis.
+    legends : {"figure", "columns", "none"}
+        One under all plots; one under each column, for its own lines; or none.
+    hollow : str
+        What hollow markers mean.
+    size : tuple of float
+        Width and height of a plot in inches.
+    n : tuple of int, optional
+        Numbers of judgments (as run) that it shows; None: all of the experiment's.
+    bands : str
+        What bands and intervals are, in words; empty: over draws, at the figure's level.
+    note : str
+        What else a reader of the figure must know, a line of its own.
+    """
+
+    plots: tuple[tuple[Plot, ...], ...]
+    x_scale: Literal["linear", "log", "ticks"] = "linear"
+    y_scale: Literal["linear", "log"] = "linear"
+    same_y: bool = False
+    legends: Literal["figure", "columns", "none"] = "figure"
+    hollow: str = ""
+    size: tuple[float, float] = (3.6, 2.6)
+    n: tuple[int, ...] | None = None
+    bands: str = ""
+    note: str = ""
+
+
+class FigureKind(Component):
+    """A kind of figure; its parameters are the keys that a figure's table may hold beside those of all figures.
+
+    Attributes
+    ----------
+    name : str
+        What ``kind`` says in a suite's file.
+    """
+
+    kind: ClassVar[str] = "figure"
+
+    def lacks(self) -> str:
+        """Return what the table must hold and does not, in words; empty if it has all."""
+        return ""
+
+    def patterns(self) -> Sequence[str]:
+        """Return the labels that the table names, where ``*`` stands for anything; each must fit a contender."""
+        return ()
+
+    def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
+        """Return what the table names that the experiment does not have, in words; empty if it has all.
+
+        Asked before anything is computed. By default nothing but labels is named.
+
+        Parameters
+        ----------
+        metrics : collection of str
+            What the experiment computes, as results name it.
+        n : collection of int
+            Numbers of judgments as the suite's file writes them.
+        configs : sequence of dict
+            Of every contender all parameters as plain values, see `Component.config`.
+        """
+        return ""
+
+    @abstractmethod
+    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
+        """Return who is in a figure, and who is not.
+
+        Parameters
+        ----------
+        figure : Figure
+            What its table says beside the parameters of this kind: file, title, level of bands.
+        results : ExperimentResults
+        """
+
+    @abstractmethod
+    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
+        """Return what is drawn; lines, levels and dots have names of `cast`.
+
+        A function of the arguments alone, without matplotlib.
+        """
+
+
+def unknown_metric(named: Sequence[str], metrics: Collection[str]) -> str:
+    """Return in words which of some metrics is none of an experiment's; empty if all are."""
+    unknown = [metric for metric in named if metric not in metrics]
+    return f"the experiment does not compute {unknown[0]!r}{nearest(unknown[0], metrics)}" if unknown else ""
+
+
+def matches(label: str, patterns: Sequence[str]) -> bool:
+    """Return whether a label is one of `patterns`, where ``*`` stands for anything."""
+    return any(fnmatchcase(label, re.sub(r"([\[\]?])", r"[\1]", pattern)) for pattern in patterns)
+
+
+def metric_words(metric: str, better: str, *, before: str = "", after: str = "", lines: int = 1) -> str:
+    """Return the words of an axis: mean NDCG (cutoff 10; less is better).
+
+    Parameters
+    ----------
+    metric : str
+        As the suite writes it.
+    better : str
+        Which way is better, in words.
+    before, after : str
+        What stands before and after the metric's name.
+    lines : {1, 2}
+        Of the text; a metric with parameters has two.
+    """
+    name, _, parameters = metric.partition(":")
+    name = name.upper() if name.isalpha() and len(name) <= _MOST_INITIALS else name
+    more = f"{parameters.replace('=', ' ').replace(',', ', ')}; " if parameters else ""
+    apart = "\n" if parameters or lines > 1 else " "
+    return f"{before}{name}{after}{apart}({more}{better})"
+
+
+def order_of(results: ExperimentResults) -> list[str]:
+    """Return the labels of all contenders, in the order of the suite."""
+    order = {arm.label: arm.order for race in results.races for arm in race.arms}
+    return sorted(order, key=lambda label: order[label])
+
+
+def unfinished(results: ExperimentResults, labels: Iterable[str], n: Collection[int] | None = None) -> list[Omission]:
+    """Return which of `labels` have no numbers, at any n or at some.
+
+    Parameters
+    ----------
+    results : ExperimentResults
+    labels : iterable of str
+    n : collection of int, optional
+        Numbers of judgments (as run) that are drawn; all by default.
+    """
+    found = []
+    races = [race for race in results.races if n is None or race.n in n]
+    for label in labels:
+        arms = [(race, arm) for race in races for arm in race.arms if arm.label == label]
+        without: dict[str, list[int]] = {}
+        for race, arm in arms:
+            if not (arm.racing and race.repetitions):
+                without.setdefault(_WORDS.get(arm.status, arm.status), []).append(race.n)
+        whole = len(without) == 1 and len(next(iter(without.values()))) == len(arms)
+        for why, places in without.items():
+            where = "" if whole else ", ".join(f"n = {place:,}" for place in places)
+            found.append(Omission(label, why, "status", where))
+    return found
+
+
+def limited(names: Sequence[str], room: int = MOST_SERIES) -> tuple[tuple[str, ...], list[Omission]]:
+    """Return the names that a figure has room for, and the others."""
+    why = f"the figure has room for {room}"
+    return tuple(names[:room]), [Omission(name, why, "misfit") for name in names[room:]]

@@ -1,0 +1,358 @@
+"""Interfaces of methods, models, optimizers, penalties."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.component import Component, Property
+from rankbench.core.text import Promise
+from rankbench.errors import SpecError
+from rankbench.interfaces.cell import Curve
+from rankbench.interfaces.queries import Comparisons, Queries
+
+if TYPE_CHECKING:
+    from rankbench.kernels.signatures import Kernel
+
+__all__ = [
+    "Block",
+    "Fit",
+    "Fitted",
+    "Method",
+    "Model",
+    "Optimizer",
+    "Penalty",
+    "PenaltyName",
+    "Problem",
+    "Solver",
+    "StepOptimizer",
+]
+
+
+class Model(Component):
+    """A feature map psi; scores are ``alpha_i = <theta, psi(x_i)>``, linear in theta."""
+
+    kind: ClassVar[str] = "model"
+    promises: ClassVar[Mapping[str, Promise]] = {"features": "array"}
+
+    @abstractmethod
+    def features(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Map features, shape (N, d), to the coordinates theta lives in, shape (N, d')."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One matched draw, as contenders see it: nothing held out is in it.
+
+    Attributes
+    ----------
+    design : Queries
+        The queries that were judged. Their labels are the truth: only contenders that declare
+        `Method.needs_truth` get them.
+    comparisons : Comparisons
+        The n judgments of the block.
+    n, repetition : int
+    entropy : tuple of int
+        Seeds every draw of the block, see `generator`.
+    """
+
+    design: Queries
+    comparisons: Comparisons
+    n: int
+    repetition: int
+    entropy: tuple[int, ...]
+
+    def generator(self, contender: Component) -> np.random.Generator:
+        """Return a random generator of the contender's own, the same for every run."""
+        own = int.from_bytes(bytes.fromhex(contender.digest())[:8], "little")
+        return np.random.default_rng(np.random.SeedSequence([*self.entropy, own]))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a method learned from a block.
+
+    Attributes
+    ----------
+    score : callable
+        Queries to one score an item, shape (N,); higher is better. The queries have labels only if the method
+        declares `Method.needs_truth`.
+    model, theta : Model and ndarray of float64, shape (d',), optional
+        Of a linear contender, whose scores are then computed together with the others'.
+    optimality : float
+        How far from optimal the fit stopped (gradient norm, duality gap); nan if the
+        method optimizes nothing.
+    converged : bool
+    info : dict of str to float
+        Anything worth a column in the results.
+    curves : dict of str to Curve
+        What was recorded along the way, by metric.
+    """
+
+    score: Callable[[Queries], NDArray[np.float64]]
+    model: Model | None = None
+    theta: NDArray[np.float64] | None = None
+    optimality: float = float("nan")
+    converged: bool = True
+    info: dict[str, float] = field(default_factory=dict)
+    curves: dict[str, Curve] = field(default_factory=dict)
+
+
+class Method(Component):
+    """A whole contender.
+
+    Attributes
+    ----------
+    needs_features : bool
+        Whether it can only be run on items with features.
+    needs_truth : bool
+        Whether it looks at the relevance labels that contenders are judged by. The labels are hidden from methods
+        that do not declare it. A method that does is an oracle: a yardstick, no competitor.
+    """
+
+    kind: ClassVar[str] = "method"
+    needs_features: ClassVar[bool] = True
+    needs_truth: ClassVar[bool] = False
+
+    @abstractmethod
+    def fit(self, block: Block) -> Fitted:
+        """Learn from a block.
+
+        Raises
+        ------
+        ContenderDiverged
+            The optimization left the finite numbers; the cell becomes a row that says so.
+        """
+
+
+PenaltyName: TypeAlias = Literal["l2", "l1", "radius", "box"]
+"""A part of a penalty, by the parameter that it is written with (l2: ``lambda``)."""
+
+
+@dataclass(frozen=True)
+class Penalty:
+    r"""The regularizer of [DMJ13]_ eq. (24) and (25), in the parts that have a closed form.
+
+    .. math:: R(\theta) = \frac{\lambda}{2} |\theta|_2^2 + \kappa |\theta|_1
+              \quad\text{where}\quad |\theta|_2 \le r, \ \max_j |\theta_j| \le b
+
+    lambda with kappa is the elastic net.
+
+    Parameters
+    ----------
+    l2, l1 : float
+        lambda and kappa, at least 0 and finite.
+    radius, box : float
+        r and b, above 0; ``inf`` for none. Not both: a ball cut by a box has no closed form.
+
+    Raises
+    ------
+    SpecError
+        A parameter out of its range, or both a radius and a box.
+    """
+
+    l2: float = 0.0
+    l1: float = 0.0
+    radius: float = math.inf
+    box: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.l2 < math.inf and 0 <= self.l1 < math.inf):
+            raise SpecError(f"penalties lambda={self.l2:g} and l1={self.l1:g} must be at least 0 and finite")
+        if not (self.radius > 0 and self.box > 0):
+            raise SpecError(f"radius={self.radius:g} and box={self.box:g} must be above 0")
+        if math.isfinite(self.radius) and math.isfinite(self.box):
+            raise SpecError("radius and box exclude each other: give one of them")
+
+    @property
+    def parts(self) -> frozenset[PenaltyName]:
+        """Names of the parts that do something."""
+        doing: dict[PenaltyName, bool] = {
+            "l2": self.l2 > 0,
+            "l1": self.l1 > 0,
+            "radius": math.isfinite(self.radius),
+            "box": math.isfinite(self.box),
+        }
+        return frozenset(name for name, does in doing.items() if does)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether it is the l2 penalty alone (or nothing)."""
+        return self.parts <= {"l2"}
+
+    @property
+    def rest(self) -> Penalty:
+        """The penalty without its l2 part, which problems have in them."""
+        return replace(self, l2=0.0)
+
+    @property
+    def params(self) -> NDArray[np.float64]:
+        """lambda, kappa, r and b, as compiled steps take them, shape (4,)."""
+        return np.array([self.l2, self.l1, self.radius, self.box])
+
+    def value(self, theta: NDArray[np.float64]) -> float:
+        """Return R at a theta, shape (d,), within radius and box."""
+        return 0.5 * self.l2 * float(theta @ theta) + self.l1 * float(np.abs(theta).sum())
+
+    def prox(self, point: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+        r"""Return :math:`\operatorname{argmin}_\theta R(\theta) + |\theta - v|^2 / (2 \eta)`.
+
+        Soft thresholding at :math:`\eta \kappa`, shrinking by :math:`1 / (1 + \eta \lambda)`,
+        and the projection onto box or ball, in this order: for each coordinate, and for a
+        length, the constrained minimizer of a convex function is the nearest point to the
+        unconstrained one.
+
+        Parameters
+        ----------
+        point : ndarray of float64, shape (..., d)
+            v; the last axis holds one parameter vector.
+        size : float
+            eta > 0.
+        """
+        if self.l1 > 0:
+            point = np.sign(point) * np.maximum(np.abs(point) - size * self.l1, 0.0)
+        shrunk = point * (1.0 / (1.0 + size * self.l2))
+        return self._projected(shrunk)
+
+    def _projected(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+        if math.isfinite(self.box):
+            return np.clip(point, -self.box, self.box)
+        if math.isfinite(self.radius):
+            # Divided by the largest entry first: squares of large numbers would overflow.
+            top = np.abs(point).max(axis=-1, keepdims=True, initial=0.0)
+            unit = point / np.where(top > 0, top, 1.0)
+            length = top * np.sqrt(np.square(unit).sum(axis=-1, keepdims=True))
+            return point * np.where(length > self.radius, self.radius / np.maximum(length, self.radius), 1.0)
+        return point
+
+    def optimality(self, theta: NDArray[np.float64], gradient: NDArray[np.float64]) -> float:
+        r"""Return how far theta is from minimizing risk plus penalty.
+
+        The length of :math:`\theta - \operatorname{prox}(\theta - g)`, the step of a proximal
+        gradient method with eta = 1: 0 exactly at minimizers, and the length of the
+        gradient where there is no more than the l2 penalty.
+
+        Parameters
+        ----------
+        theta : ndarray of float64, shape (d,)
+        gradient : ndarray of float64, shape (d,)
+            g, of the risk with the l2 penalty in it.
+        """
+        if self.smooth:
+            return float(np.linalg.norm(gradient))
+        return float(np.linalg.norm(theta - self.rest.prox(theta - gradient, 1.0)))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Where an optimizer stopped.
+
+    Attributes
+    ----------
+    theta : ndarray of float64, shape (d,)
+    optimality : float
+        Euclidean norm of the gradient of the regularized objective at theta; with more than
+        the l2 penalty, `Penalty.optimality`. Of a solver of risks that are not smooth, the
+        duality gap.
+    iterations : int
+    converged : bool
+        Whether the optimizer reached its own tolerance.
+    """
+
+    theta: NDArray[np.float64]
+    optimality: float
+    iterations: int
+    converged: bool
+
+
+class Problem(Protocol):
+    """A regularized empirical risk (24): convex, differentiable, in theta of shape (d,)."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters d."""
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether `minimizer` exists: the objective is a quadratic form."""
+
+    def value_and_gradient(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the objective and its gradient, shape (d,)."""
+
+    def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the second derivatives, shape (d, d)."""
+
+    def minimizer(self) -> NDArray[np.float64]:
+        """Return the closed-form minimizer of a quadratic objective, shape (d,)."""
+
+
+class Optimizer(Component):
+    """Base of steps and solvers.
+
+    Attributes
+    ----------
+    penalties : frozenset of PenaltyName
+        Parts of a penalty that it can deal with.
+    """
+
+    kind: ClassVar[str] = "optimizer"
+    penalties: ClassVar[frozenset[PenaltyName]] = frozenset({"l2"})
+
+
+class StepOptimizer(Optimizer):
+    """An optimizer that sees one stochastic gradient at a time."""
+
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("step",)}
+    promises: ClassVar[Mapping[str, Promise]] = {"step": "array"}
+
+    @abstractmethod
+    def step(
+        self,
+        theta: NDArray[np.float64],
+        gradient: NDArray[np.float64],
+        t: int,
+        penalty: Penalty,
+        state: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return theta after step t = 1, 2, ... from a gradient of the *unregularized* risk.
+
+        `state`, shape (`state_size`,), is the contender's own memory, zeros at t = 1,
+        changed in place.
+        """
+
+    def state_size(self, dimension: int) -> int:
+        """Return how many floats of state a contender needs."""
+        return 0
+
+    def unaveraged(self, steps: int) -> int:
+        """Return how many of the first of `steps` iterates are left out of the average, the answer."""
+        return 0
+
+    def kernel(self, penalty: Penalty) -> Kernel | None:
+        """Return the compiled step (`STEP`) for this penalty, or None: interpreted."""
+        return None
+
+
+class Solver(Optimizer):
+    """An optimizer that gets the whole problem of a block.
+
+    Attributes
+    ----------
+    needs : frozenset of Property
+        What a surrogate must declare for the solver to work on it.
+    budget : str or None
+        The parameter that bounds `Fit.iterations`; None: it needs no bound.
+    """
+
+    needs: ClassVar[frozenset[Property]] = frozenset()
+    budget: ClassVar[str | None] = None
+
+    @abstractmethod
+    def solve(self, problem: Problem) -> Fit:
+        """Minimize, from theta = 0, to the solver's own tolerance."""

@@ -1,0 +1,182 @@
+"""What contenders are judged by, and what else a protocol knows about its rows: metrics and facts, as values.
+
+They come with their protocol, travel with the plan of a run, and are all that a report knows of what it prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rankbench.interfaces.cell import Direction
+
+__all__ = [
+    "BUDGET",
+    "COLUMN_FACTS",
+    "MONTE_CARLO_ERROR",
+    "RIDGE",
+    "SHARE_COMPLETE",
+    "UNPENALIZED",
+    "Budget",
+    "Fact",
+    "Metric",
+]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Something that contenders are judged by.
+
+    Attributes
+    ----------
+    name : str
+        As rows have it: kebab-case, or the canonical spec of a loss.
+    direction : {"minimize", "maximize"}
+    sentence : str
+        What it is, in a sentence.
+    low, high : float or None
+        Its range; None: it has no bound.
+    chance : float or None
+        What a coin gets: what a contender must pass to predict anything. None: there is no such level.
+    unit : str
+        What its values are in: ``nats``, ``share of votes``; empty for bare numbers.
+    words : dict of float to str
+        What values are called, where they stand for words.
+    caution : str
+        What its reader must bear in mind, in a sentence that begins with what the metric does.
+    jumps : bool
+        It is a function of an order, or of a sign: where two numbers are all but equal, rounding decides, and
+        another machine may get another value.
+    tolerance : float
+        How far two machines may differ in a value where nothing jumps, relative to the larger of the value and 1.
+    """
+
+    name: str
+    direction: Direction = "minimize"
+    sentence: str = ""
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+    unit: str = ""
+    words: Mapping[float, str] = field(default_factory=dict, hash=False)
+    caution: str = ""
+    jumps: bool = False
+    tolerance: float = 1e-6
+
+    @property
+    def better(self) -> str:
+        """Which way is better, in words."""
+        return "less is better" if self.direction == "minimize" else "more is better"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A named number beside a contender's losses, which a report tells under a table.
+
+    Attributes
+    ----------
+    name : str
+        As `rankbench.interfaces.cell.CellResult.info` has it.
+    sentence : str
+        What is told. About a race: what stands before the values, without its colon. About a contender: all of
+        it, with ``{value}`` in it.
+    about : {"race", "contender"}
+        Told once for all contenders at one n, or under the table of each.
+    summary : {"mean", "largest"}
+        Of a contender's repetitions; of contenders that share a place the largest counts.
+    above, below : float
+        Only values between them are told; None: there is no bound.
+    parameter : str
+        Contenders with the same value of it share a place.
+    said : str
+        One value: ``{value}``, and ``{at}``, the parameter's value. Without the parameter: `said_without`, ``{label}``.
+    same_as : str
+        A contender of which the fact is 1 in all repetitions equals the one whose `parameter` is this and all
+        others are the same. Empty: the fact says nothing of that.
+    because : str
+        Why it equals that one, in words.
+    """
+
+    name: str
+    sentence: str
+    about: Literal["race", "contender"] = "race"
+    summary: Literal["mean", "largest"] = "mean"
+    above: float = 0.0
+    below: float | None = None
+    parameter: str = ""
+    said: str = "{value:.3g} at {at}"
+    said_without: str = "{label} {value:.3g}"
+    same_as: str = ""
+    because: str = ""
+
+    def tells(self, value: float) -> bool:
+        """Return whether a value is worth telling; nan is not."""
+        return value > self.above and (self.below is None or value < self.below)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What stochastic contenders were given.
+
+    Attributes
+    ----------
+    name : str
+        The fact that has it.
+    sentence : str
+        What it is, without its colon.
+    unit : str
+        What it counts.
+    steps : tuple of str
+        Facts that have the number of steps; the first that is known counts.
+    """
+
+    name: str
+    sentence: str
+    unit: str
+    steps: tuple[str, ...] = ()
+
+
+SHARE_COMPLETE = Fact(
+    "share_complete",
+    "Share of judgments in queries with no more than k of them, where order k means all of them",
+    below=1.0,
+    parameter="k",
+    said="{value:.0%} at k = {at}",
+    said_without="{value:.0%} at k = {label}",
+    same_as="inf",
+    because="no query has more judgments than k",
+)
+"""Share of judgments in queries that have at most k of them; 1: order k is the same as order infinity."""
+
+MONTE_CARLO_ERROR = Fact(
+    "mc_error",
+    "Monte Carlo error of the solutions for 1 < k < n_q, relative, the largest of all repetitions at each order",
+    summary="largest",
+    parameter="k",
+    said="k={at} {value:.1e}",
+    said_without="{label} {value:.1e}",
+)
+"""Relative Monte Carlo error of a solution."""
+
+RIDGE = Fact(
+    "ridge",
+    "intervals are for the scores as the ridge ({value:g}) shrinks them, not for the log-odds behind the votes: "
+    "those they may miss far more often than in 5% of logs, the more so the fewer votes an item has",
+    about="contender",
+)
+"""Penalty on the scores that items are ranked by."""
+
+UNPENALIZED = Fact(
+    "unpenalized",
+    "Firth's penalty takes a matrix of all pairs of items, and {value:,.0f} items are too many: scores have no penalty"
+    ", and each strongly connected component is a scale of its own",
+    about="contender",
+)
+"""Number of items, where it keeps scores from having Firth's penalty."""
+
+COLUMN_FACTS = (MONTE_CARLO_ERROR, SHARE_COMPLETE)
+"""Facts that are columns of ``leaderboard.csv``, in order."""
+
+BUDGET = Budget("flops", "Budget of the stochastic contenders", "floating-point operations", ("steps", "iterations"))
+"""Floating-point operations of contenders with a declared number of steps."""

@@ -1,0 +1,317 @@
+"""Sums by pair, by cluster; scales of connected items.
+
+References
+----------
+.. [F57] L. R. Ford Jr. Solution of a ranking problem from binary comparisons. American
+   Mathematical Monthly 64(8), 1957.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError
+from rankbench.interfaces.queries import Comparisons
+
+TieRule: TypeAlias = Literal["half", "drop"]
+"""What a method without ties makes of them: half a win each way, or nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Judgments summed by unordered pair of items: a sparse upper triangle.
+
+    Pair e of row i is {i, high[e]} with ``i < high[e]``, for ``e = starts[i] ..
+    starts[i + 1] - 1``; sorted, each observed pair once. P pairs take 28 P bytes however
+    many judgments there were.
+
+    Attributes
+    ----------
+    items : list of str, length m
+        Names, different from one another.
+    starts : ndarray of int64, shape (m + 1,)
+    high : ndarray of int32, shape (P,)
+    forward, backward : ndarray of float64, shape (P,)
+        Weight of the judgments that `low` won, and that `high` won.
+    ties : ndarray of float64, shape (P,)
+        Weight of the ties.
+    judgments : int
+        Number of judgments.
+    weighted : bool
+        Whether some weight may differ from 1; where not, the sums are numbers of judgments.
+    """
+
+    items: list[str]
+    starts: NDArray[np.int64]
+    high: NDArray[np.int32]
+    forward: NDArray[np.float64]
+    backward: NDArray[np.float64]
+    ties: NDArray[np.float64]
+    judgments: int
+    weighted: bool = False
+
+    @classmethod
+    def from_comparisons(cls, comparisons: Comparisons, m: int) -> PairCounts:
+        """Sum a few comparisons of one query; see `rankbench.ranking.count.count_pairs` for many.
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+            Of one query; those of weight 0 say nothing.
+        m : int
+            Number of its items, whose names are their numbers.
+
+        Raises
+        ------
+        InputError
+            All weights are 0, or there are no comparisons, or an item is none of the m.
+        """
+        first, second, weights = comparisons.winners, comparisons.losers, comparisons.weights
+        tied = comparisons.ties
+        said = np.count_nonzero(weights)
+        if not said:
+            raise InputError("all weights are zero: the judgments say nothing; leave them out", column="weight")
+        if said < len(weights):
+            rows = np.flatnonzero(weights)
+            first, second, weights = first[rows], second[rows], weights[rows]
+            tied = None if tied is None else tied[rows]
+        won = weights if tied is None else np.where(tied, 0.0, weights)
+        starts, high, forward, backward = _sums(first, second, won, m)
+        if tied is None:
+            ties = np.zeros(len(high))
+        else:
+            _, _, ties, _ = _sums(np.minimum(first, second), np.maximum(first, second), np.where(tied, weights, 0.0), m)
+        weighted = bool(np.count_nonzero(weights != 1))
+        return cls(list(_numbers(m)), starts, high, forward, backward, ties, len(weights), weighted)
+
+    @property
+    def m(self) -> int:
+        """Number of items."""
+        return len(self.starts) - 1
+
+    @property
+    def low(self) -> NDArray[np.int32]:
+        """The smaller item of each pair, shape (P,)."""
+        return np.arange(self.m, dtype=np.int32).repeat(self.starts[1:] - self.starts[:-1])
+
+    def __len__(self) -> int:
+        return len(self.high)
+
+    def wins(self, ties: TieRule = "half") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (forward, backward), each of shape (P,), with ties as `ties` says."""
+        if ties == "drop" or not self.ties.any():
+            return self.forward, self.backward
+        return self.forward + self.ties / 2, self.backward + self.ties / 2
+
+    def won_and_lost(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weight that each item won, and that it lost, shapes (m,); ties are half of both."""
+        forward, backward = self.wins()
+        low, high, m = self.low, self.high, self.m
+        won: NDArray[np.float64] = np.zeros(m)
+        lost: NDArray[np.float64] = np.zeros(m)
+        for items, mine, other in ((low, forward, backward), (high, backward, forward)):
+            won += np.bincount(items, mine, m)
+            lost += np.bincount(items, other, m)
+        return won, lost
+
+    def comparisons(self) -> Comparisons:
+        """Return at most three comparisons a pair that have the same sums, ties as ties.
+
+        Whatever does not depend on the order of judgments makes of them what it makes of the whole log.
+        """
+        cells = np.column_stack([self.forward, self.backward, self.ties])
+        pair, cell = np.nonzero(cells)
+        low, high = self.low[pair], self.high[pair]
+        back = cell == 1
+        return Comparisons(
+            np.array([0, len(pair)], dtype=np.int64),
+            np.where(back, high, low).astype(np.int32),
+            np.where(back, low, high).astype(np.int32),
+            cells[pair, cell],
+            cell == 2,
+        )
+
+    def observed(self) -> PairCounts:
+        """Return the same without pairs of no weight, which resamples and folds may leave."""
+        kept = self.forward + self.backward + self.ties > 0
+        return self if np.count_nonzero(kept) == len(kept) else self.select(kept)
+
+    def select(self, chosen: NDArray[np.bool_]) -> PairCounts:
+        """Return the same items with only the chosen pairs, a mask of shape (P,).
+
+        `judgments` stays the number that was counted.
+        """
+        # By number: a mask of pairs that come and go is guessed wrong by the processor, five times over.
+        kept = np.flatnonzero(chosen)
+        return PairCounts(
+            self.items,
+            np.searchsorted(kept, self.starts),
+            self.high[kept],
+            self.forward[kept],
+            self.backward[kept],
+            self.ties[kept],
+            self.judgments,
+            self.weighted,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterCounts:
+    """What each cluster said about each pair, one sum an outcome.
+
+    12 bytes for each of the K combinations of cluster, pair and outcome that occur, at most as many as judgments.
+
+    Attributes
+    ----------
+    counts : PairCounts
+        The sums over all clusters.
+    clusters : list of str, length G
+        Names.
+    starts : ndarray of int64, shape (G + 1,)
+        Rows of cluster g are ``starts[g]:starts[g + 1]``.
+    cells : ndarray of int32, shape (K,)
+        Three times the index of the pair in `counts`, plus 0 where `low` won, 1 where `high` did, 2 for a tie;
+        rising within a cluster.
+    weights : ndarray of float64, shape (K,)
+        Sums of the judgments' weights, above 0.
+    """
+
+    counts: PairCounts
+    clusters: list[str]
+    starts: NDArray[np.int64]
+    cells: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.clusters)
+
+
+@lru_cache(maxsize=64)
+def _numbers(m: int) -> tuple[str, ...]:
+    """Return "0", "1", ..: names of the items of queries, most of which are of few sizes."""
+    return tuple(map(str, range(m)))
+
+
+def _sums(
+    winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    """Return `starts`, `high`, `forward` and `backward` of all pairs that occur, of weight 0 or not."""
+    from rankbench.kernels.pairs import sum_some
+
+    k = len(winners)
+    starts, high = np.zeros(m + 1, np.int64), np.empty(k, np.int32)
+    forward, backward = np.empty(k), np.empty(k)
+    first, second = np.ascontiguousarray(winners, np.int32), np.ascontiguousarray(losers, np.int32)
+    if not sum_some(first, second, np.ascontiguousarray(weights, np.float64), starts, high, forward, backward):
+        raise InputError(f"items of comparisons are numbers in [0, {m})")
+    pairs = starts[-1]
+    return starts, high[:pairs].copy(), forward[:pairs].copy(), backward[:pairs].copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """A partition of the m items into scales; scores of different scales cannot be compared.
+
+    Attributes
+    ----------
+    scale_of : ndarray of int32, shape (m,)
+        Scale of each item, numbered in the order of their first items.
+    sizes : ndarray of int64, shape (S,)
+        Number of items of each scale.
+    """
+
+    scale_of: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """First item of each scale, shape (S,)."""
+        return np.unique(self.scale_of, return_index=True)[1]
+
+    def cuts(self, whole: Scales) -> bool:
+        """Return whether some scale of another partition of the same items is on several of these."""
+        pairs = np.unique(whole.scale_of.astype(np.int64) * len(self) + self.scale_of)
+        return len(pairs) > len(whole)
+
+    def centered(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return scores, shape (..., m), that sum to zero on every scale."""
+        if len(self) == 1:
+            shifted: NDArray[np.float64] = scores - scores.mean(axis=-1, keepdims=True)
+            return shifted
+        rows = scores.reshape(-1, scores.shape[-1])
+        means = np.stack([np.bincount(self.scale_of, row, len(self)) for row in rows]) / self.sizes
+        result: NDArray[np.float64] = (rows - means[:, self.scale_of]).reshape(scores.shape)
+        return result
+
+
+def _scales(labels: NDArray[np.int64]) -> Scales:
+    """Return the scales of items with labels, numbered by their first items."""
+    if len(labels) and (labels == labels[0]).all():  # most often, and for thousands of refits
+        return Scales(np.zeros(len(labels), np.int32), np.array([len(labels)]))
+    _, first, of, sizes = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
+    number = np.empty(len(first), np.int32)
+    order = np.argsort(first)
+    number[order] = np.arange(len(first))
+    return Scales(number[of], sizes[order])
+
+
+def _components(
+    counts: PairCounts, forward: NDArray[np.float64], backward: NDArray[np.float64], mutual: bool
+) -> Scales:
+    from rankbench.kernels.pairs import components
+
+    root = np.empty(counts.m, np.int64)
+    components(counts.starts, counts.high, forward, backward, mutual, root)
+    return _scales(root)
+
+
+def connected_components(counts: PairCounts) -> Scales:
+    """Return the connected components of the graph of compared items.
+
+    Nothing in the log says how items of different components relate.
+    """
+    return _components(counts, counts.forward, counts.backward, False)
+
+
+def strongly_connected(counts: PairCounts, ties: TieRule = "half") -> Scales:
+    """Return the strongly connected components of the graph of "beat, or tied with".
+
+    They are what plain maximum likelihood can put on one scale ([F57]_): between two of
+    them every judgment went the same way, so that the likelihood rises as they are moved
+    apart, for ever. An item that never wins is one by itself, below everybody.
+
+    Parameters
+    ----------
+    counts : PairCounts
+    ties : {"half", "drop"}
+        Whether a tie counts as half a win each way.
+    """
+    forward, backward = counts.wins(ties)
+    # Most often the pairs in which each has won connect everything already.
+    quick = _components(counts, forward, backward, True)
+    if len(quick) == 1:
+        return quick
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    low = counts.low
+    there, back = forward > 0, backward > 0
+    i = np.concatenate([low[there], counts.high[back]])
+    j = np.concatenate([counts.high[there], low[back]])
+    graph = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(counts.m, counts.m))
+    return _scales(connected_components(graph.tocsr(), directed=True, connection="strong")[1])
+
+
+def within(counts: PairCounts, scales: Scales, ridge: float) -> PairCounts:
+    """Return the counts that a fit is about: all with a ridge, else those of pairs within scales."""
+    if ridge > 0 or len(scales) == 1:
+        return counts
+    return counts.select(scales.scale_of[counts.low] == scales.scale_of[counts.high])

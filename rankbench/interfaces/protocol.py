@@ -1,0 +1,370 @@
+"""Interface of protocols, contenders.
+
+A protocol says what is drawn, which kind of component competes, and how a contender is
+judged. The runner does the rest: it plans the blocks (n, repetition), hands each to
+`Protocol.execute`, here or in a worker process, and keeps what comes back.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.component import Component
+from rankbench.errors import PluginError, SpecError
+from rankbench.interfaces.cell import BlockKey, CellResult, Direction, Layout, Split
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, Budget, Fact, Metric
+from rankbench.interfaces.surrogate import Loss
+
+__all__ = ["JUDGMENT", "STRETCHES", "BlockTask", "Contender", "Prepared", "Protocol", "pack", "sees_truth"]
+
+
+C = TypeVar("C", bound=Component)
+"""Of ``Callable[..., C]``, not of ``type[C]``, in which mypy accepts no abstract class."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A component that competes, or a grid of them, of which its protocol chooses one on validation data.
+
+    `rankbench.plugin.manager.contender` makes it. Its text is for people, for files and for other
+    processes: inside of one nobody reads it again.
+
+    Attributes
+    ----------
+    text : str
+        As it is written in the contender grammar; lists in it are the choices of a grid.
+    points : tuple of Component
+        The component, or the points of its grid.
+    """
+
+    text: str
+    points: tuple[Component, ...]
+
+    @classmethod
+    def single(cls, component: Component) -> Contender:
+        """Return a component as a contender."""
+        return cls(str(component), (component,))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def component(self, base: Callable[..., C]) -> C:
+        """Return the component.
+
+        Parameters
+        ----------
+        base : type
+            What it must be, as of `rankbench.get`.
+
+        Raises
+        ------
+        SpecError
+            It is something else, or a grid.
+        """
+        points = self.grid(base)
+        if len(points) != 1:
+            raise SpecError(f"{self.text!r} is a grid of {len(points)} points, and nothing chooses one of them here")
+        return points[0]
+
+    def grid(self, base: Callable[..., C]) -> list[C]:
+        """Return the points, one if it is no grid.
+
+        Parameters
+        ----------
+        base : type
+            What they must be, as of `rankbench.get`.
+
+        Raises
+        ------
+        SpecError
+            One of them is something else.
+        """
+        wanted = cast("type[C]", base)
+        for point in self.points:
+            if not isinstance(point, wanted):
+                raise SpecError(f"{point.kind} {point.name!r} is not a {wanted.__name__}")
+        return [cast("C", point) for point in self.points]
+
+
+def sees_truth(component: Component) -> bool:
+    """Return whether a component, or one in it, declares that it looks at the labels that contenders are judged by."""
+    inner = (getattr(component, attribute) for attribute in component.attributes().values())
+    return bool(getattr(component, "needs_truth", False)) or any(
+        sees_truth(value) for value in inner if isinstance(value, Component)
+    )
+
+
+JUDGMENT = 12
+"""Bytes of a judgment of which nothing is known: query, winner and loser."""
+
+
+STRETCHES = "stretches of time"
+"""What units are that follow one another (`Protocol.judged_on`): neighbors may be alike, which intervals allow for."""
+
+
+@dataclass(frozen=True)
+class BlockTask:
+    """One block with the cells to compute on it.
+
+    Attributes
+    ----------
+    key : BlockKey
+    source : int
+        Index of the `Prepared` that the block is drawn from.
+    metrics : tuple of str
+        What every contender is to be judged by: names of the protocol's own metrics, or the specs of `losses`.
+    cells : dict of cell id to Contender
+        Of the kind `Protocol.contender`; more than one point are choices that the protocol makes on
+        validation data.
+    losses : tuple of Loss
+        The loss components that `metrics` name; none where the protocol has metrics of its own.
+    """
+
+    key: BlockKey
+    source: int
+    metrics: tuple[str, ...]
+    cells: dict[str, Contender]
+    losses: tuple[Loss, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What all blocks of a protocol on a data set share.
+
+    Attributes
+    ----------
+    protocol : Protocol
+    dataset : Dataset or None
+    fingerprint : str
+        sha256 (hex) of the data; of nothing, where there are none.
+    units : dict of Split to tuple of str
+        What losses are given for, a name each: queries, as a rule. Losses of a split have
+        this many values, in this order.
+    arrays : dict of str to ndarray
+        Read-only; worker processes map them into memory.
+    scale : float
+        By which the suite's n are multiplied.
+    notes : tuple of str
+        What a reader must know about all this.
+    splits : dict of Split to str
+        Titles, where the data decide what losses are given for; else the protocol's.
+    test_share : float or None
+        See `Protocol`, whose own it is unless the data decide it.
+    metrics : tuple of Metric
+        Where the data decide ranges or chance levels; else the protocol's.
+    pool : int or None
+        Draws are samples, without replacement, of so many observations, and the same units
+        are judged every time: there is one draw of n = `pool`, and so one repetition. None:
+        a draw is new.
+    fixed : int or None
+        There are so many repetitions, each of them another part of the design: the plan has
+        neither more nor fewer, however many are asked for.
+    unused : tuple of str
+        Sentences about judgments of the data that no contender gets; a run ends with them, and they are notes too.
+    """
+
+    protocol: Protocol
+    dataset: Dataset | None
+    fingerprint: str
+    units: Mapping[Split, tuple[str, ...]]
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    scale: float = 1.0
+    notes: tuple[str, ...] = ()
+    splits: Mapping[Split, str] = field(default_factory=dict)
+    test_share: float | None = None
+    metrics: tuple[Metric, ...] = ()
+    pool: int | None = None
+    fixed: int | None = None
+    unused: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.splits:
+            object.__setattr__(self, "splits", dict(self.protocol.splits))
+        if not self.metrics:
+            object.__setattr__(self, "metrics", self.protocol.metrics)
+        if self.test_share is None:
+            object.__setattr__(self, "test_share", self.protocol.test_share)
+
+    def repetitions(self, n: int, wanted: int) -> int:
+        """Return how many repetitions of n observations are planned where `wanted` are asked for."""
+        if self.pool is not None and n >= self.pool:
+            return 1
+        return wanted if self.fixed is None else self.fixed
+
+    def scaled(self, n: int) -> int:
+        """Return the number of judgments that stands for the suite's n."""
+        return max(1, round(n * self.scale))
+
+    def sizes(self, declared: Sequence[int]) -> dict[int, int]:
+        """Return the suite's n by what stands for it; the last n where few judgments make several n one."""
+        return {self.scaled(n): n for n in declared}
+
+    @property
+    def simulated(self) -> bool:
+        """Whether nobody ever judged anything."""
+        return self.protocol.simulated if self.dataset is None else self.dataset.simulated
+
+    def assumptions(self) -> list[str]:
+        """Return what a reader of a leaderboard must know, one sentence each."""
+        return [*(self.dataset.assumptions() if self.dataset else []), *self.protocol.assumptions()]
+
+
+class Protocol(Component):
+    """How an experiment is done.
+
+    Attributes
+    ----------
+    contender : str
+        Kind of the components that compete.
+    table : str or None
+        What the data sets that it takes are, the name of a kind of table; None: it makes its
+        own populations, or needs none.
+    metrics : tuple of Metric
+        Its own metrics. Empty: contenders are judged by loss components.
+    facts : tuple of Fact
+        What its rows have beside losses that a report tells; by default what `erm` says of its solutions.
+    budget : Budget or None
+        Which fact says what stochastic contenders were given.
+    curves : dict of str to (Split, Direction)
+        Split and direction of the curves that it records itself. Curves that are not named
+        are the methods' own, of what they minimize on the design units.
+    splits : dict of Split to str
+        The sets of units that contenders are judged on, with a title for each.
+    counts : str
+        What n counts, in the plural. Empty: nothing is drawn.
+    judged_on : str
+        What the units are, in the plural: intervals are over these.
+    test_share : float or None
+        Repetitions are splits of the same observations, and this share of each is tested
+        on: statistics then use the corrected resampled t. Losses are one number a split.
+    layout : Layout
+        ``race``: contenders are compared. ``exact``: results are exact numbers, one for
+        each unit, without intervals or ranks. ``ranking``: units are named items, and each
+        contender ranks them; the metrics are those of `RANKING`. ``series``: the same of stretches of time, which are
+        shown in their order.
+    tunes : bool
+        Whether it chooses among the points of a contender's grid.
+    simulated : bool
+        Whether its populations are (for protocols that take no data set).
+    """
+
+    kind: ClassVar[str] = "protocol"
+    contender: ClassVar[str] = "method"
+    table: ClassVar[str | None] = "items"
+    metrics: ClassVar[tuple[Metric, ...]] = ()
+    facts: ClassVar[tuple[Fact, ...]] = COLUMN_FACTS
+    budget: ClassVar[Budget | None] = BUDGET
+    curves: ClassVar[dict[str, tuple[Split, Direction]]] = {}
+    splits: ClassVar[dict[Split, str]]
+    counts: ClassVar[str] = "judgments"
+    judged_on: ClassVar[str] = "queries"
+    test_share: ClassVar[float | None] = None
+    layout: ClassVar[Layout] = "race"
+    tunes: ClassVar[bool] = False
+    simulated: ClassVar[bool] = False
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
+        """Refuse metrics that are no values, as a dict of directions is none."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if not isinstance(cls.metrics, tuple) or not all(isinstance(metric, Metric) for metric in cls.metrics):
+            raise PluginError(
+                f"`metrics` of {cls.__module__}.{cls.__qualname__} is {cls.metrics!r}; write a tuple of "
+                "rankbench.interfaces.metric.Metric, as (Metric('regret', 'minimize', 'What it is.'),)"
+            )
+
+    @classmethod
+    def metric_names(cls) -> tuple[str, ...]:
+        """Return the names of its own metrics."""
+        return tuple(metric.name for metric in cls.metrics)
+
+    @abstractmethod
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Load, check and split the data: once a run.
+
+        Parameters
+        ----------
+        dataset : Dataset or None
+            One that `refusal` has nothing against.
+        seed : int
+            The suite's.
+
+        Raises
+        ------
+        InputError
+            The data are not there, cannot be read, or are too few.
+        """
+
+    @abstractmethod
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Compute the cells of one block.
+
+        The result is a function of the arguments alone, and that of a cell does not depend
+        on its neighbors. A contender that diverges, does not fit or fails becomes a result
+        with its reason: call foreign code by `rankbench.interfaces.cell.guarded`, and give what it
+        raised to `rankbench.interfaces.cell.failed`.
+        """
+
+    def in_time_units(self, unit: str) -> Protocol | None:
+        """Return the protocol that takes judgments of one such unit of time, as ``day``, for simultaneous; optional.
+
+        None: it does not go by time.
+
+        Raises
+        ------
+        SpecError
+            There is no such unit.
+        """
+        return None
+
+    def refusal(self, dataset: Dataset) -> str:
+        """Return why the protocol cannot use a data set, in words; empty if it can."""
+        if self.table is None:
+            return f"protocol {self.name!r} takes no data set"
+        if dataset.table != self.table:
+            return f"protocol {self.name!r} takes {self.table}, data set {dataset!s} has {dataset.table}"
+        return ""
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a contender cannot compete, in words; empty if it can."""
+        return ""
+
+    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+        """Return a block that compiles all that `task` needs, in a moment; None: not worth it."""
+        return None
+
+    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
+        """Return how long each cell of a block takes by itself, about, in seconds; optional.
+
+        It may compute a little to find out: less than the block. Cells of which it cannot say are left out.
+        """
+        return {}
+
+    def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
+        """Return the bytes of memory that a block's judgments take at once while it is computed, at least.
+
+        Blocks that need more than there is are refused before the first one begins. Where it is not
+        said, a judgment takes `JUDGMENT` bytes, and a sample of observations (`Prepared.pool`) nothing.
+        """
+        return 0 if not self.counts or prepared.pool is not None else task.key.n * JUDGMENT
+
+    def assumptions(self) -> list[str]:
+        """Return what a reader must know about the protocol's own populations."""
+        return []
+
+
+def pack(prefix: str, **arrays: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return arrays under ``prefix.name``, C-contiguous and read-only: for `Prepared.arrays`."""
+    packed = {}
+    for name, array in arrays.items():
+        view = np.ascontiguousarray(array).view()
+        view.flags.writeable = False
+        packed[f"{prefix}.{name}"] = view
+    return packed

@@ -1,0 +1,326 @@
+"""Containers: queries, comparisons, selections, orders.
+
+All are sorted by query and hold plain NumPy arrays (zero-copy from Polars where the types
+allow): `Queries` is what is ranked; `Comparisons`, `Selections` and `Orders` are what was
+said about it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError, PluginError
+
+__all__ = [
+    "MOST_IMPLIED",
+    "Comparisons",
+    "Orders",
+    "Queries",
+    "Selections",
+    "Unranked",
+    "check_implied",
+    "implied_comparisons",
+    "with_unranked",
+]
+
+
+Unranked: TypeAlias = Literal["absent", "last"]
+"""What it means that a ballot does not mention an item; see `Orders`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Queries with their candidate items.
+
+    Attributes
+    ----------
+    ids : list of str, length Q
+    offsets : ndarray of int64, shape (Q + 1,)
+        Items of query q are rows ``offsets[q]:offsets[q + 1]``.
+    x : ndarray of float32, shape (N, d)
+        Features.
+    truth : ndarray of float64, shape (N,), or None
+        Graded relevance r, which `labels` returns; None where a contender must not see it.
+    """
+
+    ids: list[str]
+    offsets: NDArray[np.int64]
+    x: NDArray[np.float32]
+    truth: NDArray[np.float64] | None
+
+    @property
+    def labels(self) -> NDArray[np.float64]:
+        """Graded relevance r of each item, shape (N,).
+
+        Raises
+        ------
+        PluginError
+            It is hidden: contenders are judged by it.
+        """
+        if self.truth is None:
+            raise PluginError(
+                "a contender looks at the labels of queries, which it is judged by; learn from `block.comparisons`, or "
+                "declare `needs_truth = True` in the class: the contender is then an oracle, and no competitor"
+            )
+        return self.truth
+
+    def unlabelled(self) -> Queries:
+        """Return the queries without their labels."""
+        return replace(self, truth=None)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of items m_q of each query, shape (Q,)."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, chosen: NDArray[np.int64]) -> Queries:
+        """Return the queries with the given indices, in that order."""
+        rows = np.concatenate([np.arange(0), *(np.arange(self.offsets[q], self.offsets[q + 1]) for q in chosen)])
+        offsets = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
+        truth = None if self.truth is None else self.truth[rows]
+        return Queries([self.ids[q] for q in chosen], offsets, self.x[rows], truth)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Pairwise judgments, sorted by query, within a query in the order they were made.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (Q + 1,)
+        Judgments of query q are rows ``offsets[q]:offsets[q + 1]``.
+    winners, losers : ndarray of int32, shape (n,)
+        Item indices *within* the query, in ``[0, m_q)``.
+    weights : ndarray of float64, shape (n,)
+        Positive and finite; 1 for a plain vote.
+    ties : ndarray of bool, shape (n,), optional
+        True where neither item won: `winners` and `losers` then merely name the two. None:
+        there are no ties.
+    """
+
+    offsets: NDArray[np.int64]
+    winners: NDArray[np.int32]
+    losers: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    ties: NDArray[np.bool_] | None = None
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of judgments n_q of each query, shape (Q,)."""
+        return np.diff(self.offsets)
+
+    def without_ties(self) -> Comparisons:
+        """Return the comparisons with half a win each way, one after the other, for every tie."""
+        if self.ties is None or not self.ties.any():
+            return Comparisons(self.offsets, self.winners, self.losers, self.weights)
+        copies = np.where(self.ties, 2, 1)
+        row = np.repeat(np.arange(len(self)), copies)
+        second = np.zeros(len(row), dtype=np.bool_)
+        second[1:] = row[1:] == row[:-1]
+        starts = np.concatenate([[0], np.cumsum(copies)])
+        return Comparisons(
+            starts[self.offsets],
+            np.where(second, self.losers[row], self.winners[row]),
+            np.where(second, self.winners[row], self.losers[row]),
+            self.weights[row] / copies[row],
+        )
+
+    def __len__(self) -> int:
+        return len(self.winners)
+
+
+@dataclass(frozen=True, eq=False)
+class Selections:
+    """Clicks on shown lists, sorted by query, within a query in the order they were made.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (Q + 1,)
+        Selections of query q are ``offsets[q]:offsets[q + 1]``.
+    starts : ndarray of int64, shape (n + 1,)
+        What selection s showed is rows ``starts[s]:starts[s + 1]``, the top of the list
+        first.
+    items : ndarray of int32, shape (P,)
+        Item shown, *within* the query, in ``[0, m_q)``; no item twice in a selection.
+    clicked : ndarray of bool, shape (P,)
+        Whether it was clicked.
+    """
+
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    clicked: NDArray[np.bool_]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of selections of each query, shape (Q,)."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Ballots: weak orders of some of a query's items, sorted by query.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (Q + 1,)
+        Ballots of query q are ``offsets[q]:offsets[q + 1]``.
+    starts : ndarray of int64, shape (n + 1,)
+        Ballot b ranks rows ``starts[b]:starts[b + 1]``, the best first.
+    items : ndarray of int32, shape (P,)
+        Item *within* the query, in ``[0, m_q)``; no item twice in a ballot.
+    places : ndarray of int32, shape (P,)
+        Place of the item on the ballot, from 0, not decreasing within a ballot; items of
+        one place are tied.
+    weights : ndarray of float64, shape (n,)
+        How many voters cast it; positive and finite.
+    unranked : {"absent", "last"}
+        What a ballot says of the items that it does not mention: nothing, or that all of
+        them come after those that it mentions, in an order that nobody knows.
+    """
+
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    places: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    unranked: Unranked = "absent"
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of ballots of each query, shape (Q,)."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+
+MOST_IMPLIED = 200_000_000
+"""Most comparisons that ballots may imply: several GB."""
+
+
+def check_implied(orders: Orders, m: int) -> None:
+    """Refuse ballots that imply more comparisons than memory has room for, before any is made.
+
+    Parameters
+    ----------
+    orders : Orders
+    m : int
+        Number of items.
+
+    Raises
+    ------
+    InputError
+        There are more than `MOST_IMPLIED`, or, where items that a ballot leaves out count as last,
+        more places of items on ballots.
+    """
+    own = np.diff(orders.starts).astype(np.float64)
+    count = float((own * (own - 1) / 2).sum())
+    if orders.unranked == "last":
+        # All pairs of items are looked at for the longest ballot, all items for each.
+        count = max(count + float((own * (m - own)).sum()), float(len(orders)) * m, m * (m - 1) / 2)
+    if count > MOST_IMPLIED:
+        raise InputError(
+            f"the ballots imply {count:,.0f} comparisons, l (l - 1) / 2 for a ballot of l items, and at most "
+            f"{MOST_IMPLIED:,} can be made; take plackett-luce, which makes none, or keep the first few places of "
+            "each ballot"
+        )
+
+
+def with_unranked(orders: Orders, m: int) -> tuple[Orders, NDArray[np.int64]]:
+    """Append to every ballot of one query the items that it leaves out, if they count as last.
+
+    Parameters
+    ----------
+    orders : Orders
+        One query's.
+    m : int
+        Number of its items.
+
+    Returns
+    -------
+    orders : Orders
+        If ``orders.unranked`` is ``last``, every ballot has m rows, the items that it does not
+        mention together on a place of their own at the end. Else `orders` itself.
+    ranked : ndarray of int64, shape (n,)
+        How many rows of each ballot are its own.
+    """
+    ranked = np.diff(orders.starts)
+    if orders.unranked == "absent":
+        return orders, ranked
+    n = len(orders)
+    place = np.full((n, m), np.iinfo(np.int32).max, dtype=np.int32)
+    row = np.repeat(np.arange(n), ranked)
+    place[row, orders.items] = orders.places
+    # Stable: items of one place stay in the order of their numbers.
+    items = np.argsort(place, axis=1, kind="stable").astype(np.int32)
+    places = np.take_along_axis(place, items, axis=1)
+    starts = np.arange(n + 1, dtype=np.int64) * m
+    return Orders(orders.offsets, starts, items.ravel(), places.ravel(), orders.weights, "last"), ranked
+
+
+def implied_comparisons(orders: Orders, m: int) -> Comparisons:
+    """Return all comparisons that the ballots of one query imply, ballot after ballot.
+
+    A ballot of weight w that ranks i before j becomes a comparison of weight w, items on the
+    same place become a tie, of weight w too. A ballot that ranks l items implies l (l - 1) / 2
+    comparisons, so longer ballots say more, in total. What a ballot says of items that it does
+    not mention is told by ``orders.unranked``: nothing (``absent``), or that the items that it
+    mentions beat them (``last``); nothing is ever said about two items that it leaves out.
+
+    On complete ballots without ties the net weight of an item's comparisons is its classical
+    Borda count: over voters, the number of items below it less the number above it.
+
+    Parameters
+    ----------
+    orders : Orders
+        One query's.
+    m : int
+        Number of its items.
+
+    Returns
+    -------
+    Comparisons
+        Of one query.
+
+    Raises
+    ------
+    InputError
+        There is no comparison: no ballot ranks two items; or there are more than `MOST_IMPLIED`.
+    """
+    check_implied(orders, m)
+    whole, ranked = with_unranked(orders, m)
+    lengths = np.diff(whole.starts)
+    upper: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    lower: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    for length, own in np.unique(np.stack([lengths, ranked], axis=1), axis=0):
+        before, after = np.triu_indices(length, 1)
+        known = before < own
+        first = whole.starts[:-1][(lengths == length) & (ranked == own), None]
+        upper.append((first + before[known]).ravel())
+        lower.append((first + after[known]).ravel())
+    high, low = np.concatenate(upper), np.concatenate(lower)
+    if not len(high):
+        raise InputError("the ballots say nothing: none of them ranks two items; leave such queries out")
+    # Ballots of one length came together; every row belongs to one ballot, so rows give their order.
+    order = np.argsort(high, kind="stable")
+    high, low = high[order], low[order]
+    ballot = np.searchsorted(whole.starts, high, side="right") - 1
+    ties = whole.places[high] == whole.places[low]
+    return Comparisons(
+        np.array([0, len(high)], dtype=np.int64),
+        whole.items[high],
+        whole.items[low],
+        orders.weights[ballot],
+        ties if ties.any() else None,
+    )

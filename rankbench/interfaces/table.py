@@ -1,0 +1,281 @@
+"""Interface of table kinds; how columns are read.
+
+A table is a lazy frame whose columns are named and typed as one kind of table wants them: items, comparisons,
+selections, orders (`rankbench.data.tables`), or what a plugin brings. Every table has the column ``query_id``.
+"""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rankbench.core.component import Component, JudgmentKind
+from rankbench.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankbench.interfaces.table_check import RawTable, TableCheck
+
+__all__ = [
+    "QUERY",
+    "ROWS_SHOWN",
+    "ColumnReading",
+    "TableKind",
+    "columns_text",
+    "proposed",
+    "said_columns",
+    "with_column",
+]
+
+
+ROWS_SHOWN = 3
+"""Rows that a reading is shown with."""
+
+
+def said_columns(text: str) -> list[tuple[str, str]]:
+    """Return roles and names of columns, in the order in which they are said.
+
+    Parameters
+    ----------
+    text : str
+        ``role=name,...``; a name with a comma stands between double quotes, ``winner="A, or B?"``.
+
+    Raises
+    ------
+    InputError
+        A part has no equals sign.
+    """
+    found, at = [], 0
+    while at <= len(text):
+        part = text[at:].split(",", 1)[0]
+        role, equals, name = part.partition("=")
+        if not equals:
+            raise InputError(f"columns are given as role=name, not {part!r}")
+        if name.lstrip().startswith('"'):
+            rest = text[at + len(role) + 1 :].lstrip()
+            name = next(csv.reader([rest]))[0]
+            written = rest[: len(name) + 2 + name.count('"')]
+            if not written.endswith('"') or rest[len(written) :].lstrip()[:1] not in ("", ","):
+                raise InputError(f"a quote is not closed in {rest!r}; columns are given as role=name")
+            at = len(text) - len(rest) + len(written)
+            at += len(text[at:]) - len(text[at:].lstrip()) + 1
+            found.append((role.strip(), name))
+        else:
+            at += len(part) + 1
+            found.append((role.strip(), name.strip()))
+    return found
+
+
+def columns_text(roles: Mapping[str, str]) -> str:
+    """Return what `said_columns` takes apart again."""
+    return ",".join(f"{role}={_name(name)}" for role, name in roles.items())
+
+
+def with_column(columns: str, role: str, name: str) -> str:
+    """Return what is said of columns, with another one for a role."""
+    said = dict(said_columns(columns)) if columns else {}
+    return columns_text({**said, role: name})
+
+
+def _name(name: str) -> str:
+    plain = name == name.strip() and "," not in name and not name.startswith('"')
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """A way to read a table whose columns may be read in several ways.
+
+    Attributes
+    ----------
+    roles : mapping of str to str
+        What columns mean, by role.
+    rows : tuple of str
+        The first rows as they would be read, in words.
+    sure : bool
+        Whether it may be taken without a question where it is the only one.
+    """
+
+    roles: Mapping[str, str]
+    rows: tuple[str, ...]
+    sure: bool = True
+
+    def __str__(self) -> str:
+        said = f"--columns {shlex.quote(columns_text(self.roles))}"
+        return f"{said} reads {'; '.join(self.rows)}" if self.rows else said
+
+
+def proposed(readings: Iterable[ColumnReading]) -> str:
+    """Return each reading as what to say, with the first rows as they would be read."""
+    return " | ".join(map(str, readings))
+
+
+QUERY = "query_id"
+"""The column that every table has: what a row is about. Files are sharded and split by it."""
+
+
+class TableKind(Component):
+    """A kind of table.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        What such a table must have, in order, ``query_id`` first.
+    optional : tuple of str
+        What it may have besides. Other columns of a file are ignored.
+    marks : tuple of str
+        Columns of which one is enough to show that a file is meant for this kind: what else is missing is then
+        an error. Of two kinds whose columns are all there, that with all of the other's and more is taken.
+    roles : tuple of str
+        What ``--columns`` may call a column of this kind. Where some are said, kinds that have one of them are asked
+        alone; if there is none, every kind is.
+    judgments : tuple of JudgmentKind
+        What aggregators can be given of it, what a row is (see `as_judgments`) first. Empty: nothing is aggregated.
+    words : str
+        What its rows are called where logs of judgments are listed: ``votes``.
+    method : str
+        The aggregator that ranks such a log where none is named. Empty: that of the judgments that rows are.
+    history : str
+        The aggregator that has scores over time of such a log, or a grid of it from which the search for its likeliest
+        parameters begins. Empty: that of the judgments that rows are.
+    suite : str
+        The suite that asks which method suits such a log, for ``rankbench run --log``. Empty: that of the
+        judgments that rows are.
+    together : bool
+        Whether the rows of a query stand together and in an order of their own, which must be kept. If not,
+        shards are sorted by query.
+    features : bool
+        Whether rows have features: a column ``x``, an array of d numbers.
+    checked_by_counting : bool
+        Whether rows are comparisons in the columns of the built-in kind, and counting them by pair finds all that
+        `check` would refuse: Parquet is then counted as it is, and checked only to say what is wrong where.
+    """
+
+    kind: ClassVar[str] = "table"
+    columns: ClassVar[tuple[str, ...]]
+    optional: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[str, ...]]
+    roles: ClassVar[tuple[str, ...]] = ()
+    judgments: ClassVar[tuple[JudgmentKind, ...]] = ()
+    words: ClassVar[str] = ""
+    method: ClassVar[str] = ""
+    history: ClassVar[str] = ""
+    suite: ClassVar[str] = ""
+    together: ClassVar[bool] = False
+    features: ClassVar[bool] = False
+    checked_by_counting: ClassVar[bool] = False
+
+    @property
+    def row(self) -> JudgmentKind | None:
+        """What a row is, or stands for (see `as_judgments`): the first of `judgments`; None: no judgment."""
+        return self.judgments[0] if self.judgments else None
+
+    @classmethod
+    def defect(cls) -> str:
+        """Return what is wrong with the columns; see `Component.defect`."""
+        columns: tuple[str, ...] = getattr(cls, "columns", ())
+        marks: tuple[str, ...] = getattr(cls, "marks", ())
+        if not _words_of(columns) or columns[0] != QUERY:
+            return f"columns is {columns!r}, not a tuple of names that begins with {QUERY!r}"
+        if not _words_of(cls.optional) and cls.optional != ():
+            return f"optional is {cls.optional!r}, not a tuple of names"
+        if not _words_of(marks) or not set(marks) <= {*columns, *cls.optional} - {QUERY}:
+            return f"marks is {marks!r}, not a tuple of its own columns; {QUERY!r} marks no kind, as every table has it"
+        required = [name for name, parameter in cls.parameters().items() if parameter.is_required()]
+        if required:
+            return f"the parameter {required[0]!r} has no default; every file is shown to the kind as it is by default"
+        return ""
+
+    def claims(self, names: Collection[str]) -> bool:
+        """Return whether one of these columns shows that a table is of this kind."""
+        return any(mark in names for mark in self.marks)
+
+    def missing(self, names: Collection[str]) -> list[str]:
+        """Return the columns that such a table must have and that are not among these."""
+        return [name for name in self.columns if name not in names]
+
+    def known(self, names: Collection[str]) -> bool:
+        """Return whether these are columns of this kind under other names, as `renamed` would find them.
+
+        Raises
+        ------
+        InputError
+            They are, and something is wrong with them.
+        """
+        return False
+
+    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
+        """Return a table whose columns have other names under the names of this kind; None: it is of another kind.
+
+        Parameters
+        ----------
+        raw : RawTable
+        columns : str
+            What columns mean, as the user says it (``--columns``); empty: guessed from their names.
+
+        Raises
+        ------
+        InputError
+            `columns` does not fit, or something is missing beside it.
+        """
+        return None
+
+    def readings(self, raw: RawTable) -> list[ColumnReading]:
+        """Return how columns that no kind knows by their names may be read as this kind, by what is in the first rows.
+
+        If there is one reading of all kinds, and it is sure, it is taken; of several the user is told. Those that a
+        user wrote, as ``--columns``, are never among them.
+        """
+        return []
+
+    @abstractmethod
+    def check(self, raw: RawTable) -> Callable[[], TableCheck]:
+        """Return what makes a check for one pass over a table: as `functools.partial` of a class does.
+
+        A lazy frame may be collected more than once, each time with a new check. Here only columns and their types
+        are looked at; rows are checked where they pass by.
+
+        Raises
+        ------
+        InputError
+            A column has a type that cannot be one of such a table's.
+        """
+
+    @classmethod
+    @abstractmethod
+    def example(cls) -> Mapping[str, list[Any]]:
+        """Return a few rows, by column: the conformance checks read, damage and convert them."""
+
+    def part(self, table: pl.LazyFrame, name: str) -> pl.LazyFrame:
+        """Return a table that is one of several files of a data set, its queries told apart from the other files'."""
+        import polars as pl
+
+        return table.with_columns(pl.concat_str(pl.lit(f"{name}/"), QUERY).alias(QUERY))
+
+    def as_judgments(self, table: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the judgments that rows are, in the columns of a built-in kind; the table itself if it has these.
+
+        Parameters
+        ----------
+        table : LazyFrame
+            In the schema of this kind.
+
+        Returns
+        -------
+        LazyFrame
+            Of comparisons, selections or orders, as `judgments` says first; checked when it is collected.
+        """
+        return table
+
+    def facts(self, table: pl.LazyFrame) -> dict[str, int | float | str]:
+        """Return what ``rankbench data describe`` says beside the numbers of rows and queries, by name."""
+        return {}
+
+
+def _words_of(names: object) -> bool:
+    return isinstance(names, tuple) and bool(names) and all(isinstance(name, str) and name for name in names)

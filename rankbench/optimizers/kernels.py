@@ -1,0 +1,269 @@
+"""Passes over comparisons and queries, composite step, compiled."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from rankbench.core.runtime import settle_runtime
+from rankbench.kernels.declared import declared
+from rankbench.kernels.signatures import GRADIENT, STEP
+
+settle_runtime()
+
+
+Vector = types.float64[::1]
+FrozenVector = types.Array(types.float64, 1, "C", readonly=True)
+PairEnds = types.int32[::1]
+FrozenRows = types.Array(types.int32, 1, "C", readonly=True)
+Offsets = types.int64[::1]
+FrozenOffsets = types.Array(types.int64, 1, "C", readonly=True)
+Matrix = types.float64[:, ::1]
+
+
+@declared(
+    types.int64(FrozenOffsets, FrozenOffsets, FrozenRows, FrozenRows, FrozenVector, Offsets, PairEnds, PairEnds, Vector)
+)
+def merge_comparisons(
+    items: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    tails: NDArray[np.int32],
+    heads: NDArray[np.int32],
+    totals: NDArray[np.float64],
+) -> int:
+    """Merge equal (winner, loser) pairs of every query, in time and memory linear in both.
+
+    Comparisons are bucketed by winner; within a bucket weights add up by loser.
+
+    Parameters
+    ----------
+    items, offsets : ndarray of int64, shape (Q + 1,)
+        Offsets of items and of comparisons.
+    winners, losers, weights : ndarray, shape (n,)
+    starts : ndarray of int64, shape (Q + 1,)
+        Out: pairs of query q are ``starts[q]:starts[q + 1]``.
+    tails, heads, totals : ndarray, shape (n,)
+        Out: winner and loser as rows among *all* items, and the pair's weight.
+
+    Returns
+    -------
+    int
+        -1, or the first comparison whose items are not in its query.
+    """
+    largest = 0
+    for q in range(items.shape[0] - 1):
+        largest = max(largest, items[q + 1] - items[q])
+    bucket = np.zeros(largest + 1, np.int64)
+    order = np.zeros(weights.shape[0], np.int64)
+    seen = np.zeros(largest, np.int64)  # 1 + the pair that collects this loser
+    count = 0
+    for q in range(items.shape[0] - 1):
+        m = items[q + 1] - items[q]
+        base = items[q]
+        starts[q] = count
+        bucket[: m + 1] = 0
+        for e in range(offsets[q], offsets[q + 1]):
+            if not (0 <= winners[e] < m and 0 <= losers[e] < m):
+                return e
+            bucket[winners[e] + 1] += 1
+        for i in range(m):
+            bucket[i + 1] += bucket[i]
+        for e in range(offsets[q], offsets[q + 1]):
+            order[offsets[q] + bucket[winners[e]]] = e
+            bucket[winners[e]] += 1
+        first = 0
+        for i in range(m):
+            opened = count
+            for slot in range(first, bucket[i]):
+                e = order[offsets[q] + slot]
+                pair = seen[losers[e]] - 1
+                if pair < 0:
+                    pair = count
+                    seen[losers[e]] = count + 1
+                    tails[count] = base + i
+                    heads[count] = base + losers[e]
+                    totals[count] = 0.0
+                    count += 1
+                totals[pair] += weights[e]
+            for pair in range(opened, count):
+                seen[heads[pair] - base] = 0
+            first = bucket[i]
+    starts[items.shape[0] - 1] = count
+    return -1
+
+
+@declared(types.void(Vector, PairEnds, PairEnds, Vector))
+def margins(
+    alpha: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], out: NDArray[np.float64]
+) -> None:
+    """Write ``alpha[tail] - alpha[head]`` of every pair."""
+    for e in range(tails.shape[0]):
+        out[e] = alpha[tails[e]] - alpha[heads[e]]
+
+
+@declared(types.void(Vector, PairEnds, PairEnds, Vector))
+def scatter(
+    values: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], out: NDArray[np.float64]
+) -> None:
+    """Add every pair's value to its tail and subtract it from its head."""
+    for e in range(tails.shape[0]):
+        out[tails[e]] += values[e]
+        out[heads[e]] -= values[e]
+
+
+@declared(types.void(Vector, PairEnds, PairEnds, types.int64, Matrix))
+def laplacian(
+    values: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], base: int, out: NDArray[np.float64]
+) -> None:
+    """Write the Laplacian of one query's pairs, items counted from row `base`, shape (m, m)."""
+    out[:, :] = 0.0
+    for e in range(tails.shape[0]):
+        i, j = tails[e] - base, heads[e] - base
+        out[i, i] += values[e]
+        out[j, j] += values[e]
+        out[i, j] -= values[e]
+        out[j, i] -= values[e]
+
+
+FrozenOffsets = types.Array(types.int64, 1, "C", readonly=True)
+
+
+@declared(types.float64(types.FunctionType(GRADIENT), Vector, Vector, FrozenOffsets, FrozenVector, Vector, Vector))
+def risk(
+    surrogate: Any,
+    alpha: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    params: NDArray[np.float64],
+    pull: NDArray[np.float64],
+) -> float:
+    """Return ``sum_q v_q phi(alpha_q, target_q)`` and write its gradient in alpha, shape (N,), to `pull`."""
+    value = 0.0
+    for q in range(shares.shape[0]):
+        start, stop = offsets[q], offsets[q + 1]
+        if shares[q] == 0.0:
+            pull[start:stop] = 0.0
+            continue
+        value += shares[q] * surrogate(alpha[start:stop], targets[start:stop], params, pull[start:stop])
+        for i in range(start, stop):
+            pull[i] *= shares[q]
+    return value
+
+
+@declared(types.float64(Vector, Vector, types.float64, Vector))
+def dual_point(
+    shortfall: NDArray[np.float64], shares: NDArray[np.float64], width: float, beta: NDArray[np.float64]
+) -> float:
+    """Write the slopes of the smoothed hinge and return ``sum_c v_c max(z_c, 0) - beta_c z_c``.
+
+    The hinge of a shortfall z, smoothed over ``(0, width)``, has the slope
+    ``clip(z / width, 0, 1)``; times the pair's share it is a feasible dual variable.
+    """
+    rest = 0.0
+    for c in range(shortfall.shape[0]):
+        z = shortfall[c]
+        slope = min(max(z / width, 0.0), 1.0) * shares[c]
+        beta[c] = slope
+        rest += max(z, 0.0) * shares[c] - slope * z
+    return rest
+
+
+@declared(types.void(Vector, Vector, Vector, types.float64, types.float64, Vector))
+def slope_along(
+    shortfall: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    width: float,
+    length: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Write first and second derivative in t of the smoothed loss of ``z - t gain`` at t = `length`."""
+    first, second = 0.0, 0.0
+    for c in range(shortfall.shape[0]):
+        z = shortfall[c] - length * gain[c]
+        if z >= width:
+            first -= shares[c] * gain[c]
+        elif z > 0.0:
+            first -= shares[c] * gain[c] * (z / width)
+            second += shares[c] * gain[c] * gain[c] / width
+    out[0], out[1] = first, second
+
+
+INVERSE_T, INVERSE_SQRT = 0.0, 1.0
+
+
+@declared(types.void(Vector, types.float64))
+def soften(theta: NDArray[np.float64], threshold: float) -> None:
+    """Move every entry towards 0 by `threshold`, at most to 0; nan stays nan."""
+    for i in range(theta.shape[0]):
+        if theta[i] > threshold:
+            theta[i] -= threshold
+        elif theta[i] < -threshold:
+            theta[i] += threshold
+        elif not math.isnan(theta[i]):
+            theta[i] = 0.0
+
+
+@declared(types.void(Vector, types.float64))
+def clip(theta: NDArray[np.float64], box: float) -> None:
+    """Project onto the box; nan stays nan."""
+    for i in range(theta.shape[0]):
+        if theta[i] > box:
+            theta[i] = box
+        elif theta[i] < -box:
+            theta[i] = -box
+
+
+@declared(types.void(Vector, types.float64))
+def shorten(theta: NDArray[np.float64], radius: float) -> None:
+    """Project onto the ball, however large the entries are; nan stays nan."""
+    top = 0.0
+    for i in range(theta.shape[0]):
+        top = max(top, abs(theta[i]))
+    if top == 0.0:
+        return
+    square = 0.0
+    for i in range(theta.shape[0]):
+        square += (theta[i] / top) ** 2
+    length = top * math.sqrt(square)
+    if length > radius:
+        for i in range(theta.shape[0]):
+            theta[i] *= radius / length
+
+
+@declared(STEP)
+def step(
+    theta: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    t: int,
+    params: NDArray[np.float64],
+    state: NDArray[np.float64],
+) -> None:
+    """Update theta in place; columns of `params` are schedule, c, t0, lambda, kappa, radius, box."""
+    for row in range(theta.shape[0]):
+        schedule, c, t0, l2 = params[row, 0], params[row, 1], params[row, 2], params[row, 3]
+        l1, radius, box = params[row, 4], params[row, 5], params[row, 6]
+        size = c / (t + t0) if schedule == INVERSE_T else c / math.sqrt(t + t0)
+        shrink = 1.0 / (1.0 + size * l2)
+        if l1 > 0.0:
+            for i in range(theta.shape[1]):
+                theta[row, i] -= size * gradient[row, i]
+            soften(theta[row], size * l1)
+            for i in range(theta.shape[1]):
+                theta[row, i] *= shrink
+        else:
+            for i in range(theta.shape[1]):
+                theta[row, i] = (theta[row, i] - size * gradient[row, i]) * shrink
+        if box < math.inf:
+            clip(theta[row], box)
+        if radius < math.inf:
+            shorten(theta[row], radius)

@@ -1,0 +1,96 @@
+"""Whose code a component is; what is lent to it.
+
+Foreign code gets copies or read-only views of what all contenders share, and whatever it
+raises or returns becomes that contender's outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rankbench.core.code_digest import OURSELVES
+from rankbench.core.component import Component
+from rankbench.core.text import trouble_with
+from rankbench.interfaces.method import Block, Fitted
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.protocol import BlockTask, Contender
+from rankbench.interfaces.queries import Comparisons, Orders, Queries, Selections
+from rankbench.plugin import manager
+
+Judgments = TypeVar("Judgments", Comparisons, Orders, PairCounts, Selections)
+
+
+def disposable_queries(queries: Queries) -> Queries:
+    """Return queries that foreign code may do with as it likes."""
+    x = queries.x.view()
+    x.flags.writeable = False
+    truth = None if queries.truth is None else queries.truth.copy()
+    return Queries(list(queries.ids), queries.offsets.copy(), x, truth)
+
+
+def disposable_judgments(judged: Judgments) -> Judgments:
+    """Return judgments that foreign code may do with as it likes: every array is a copy."""
+    copied: dict[str, Any] = {
+        name: array.copy() for name, array in vars(judged).items() if isinstance(array, np.ndarray)
+    }
+    return replace(judged, **copied)
+
+
+def disposable_block(block: Block) -> Block:
+    """Return a block that foreign code may do with as it likes."""
+    return replace(block, design=disposable_queries(block.design), comparisons=disposable_judgments(block.comparisons))
+
+
+def is_ours(component: Component) -> bool:
+    """Return whether a component and all components in it are built in."""
+    return not strangers(component)
+
+
+def strangers(component: Component) -> set[str]:
+    """Return the distributions (of what is not registered, the modules) of the foreign classes in a component."""
+    return makers(component) - {OURSELVES}
+
+
+def makers(component: Component) -> set[str]:
+    """Return the distributions of a component's class and of those of the components in it, ours too."""
+    inner = [getattr(component, attribute) for attribute in component.attributes().values()]
+    nested = (makers(value) for value in inner if isinstance(value, Component))
+    return {manager.whose(component)}.union(*nested)
+
+
+def fitted_problem(fitted: object) -> str:
+    """Say what is wrong with what a method returned; empty if nothing."""
+    if not isinstance(fitted, Fitted):
+        return f"fit returned {type(fitted).__name__}, not Fitted"
+    if not callable(fitted.score):
+        return "score is not callable"
+    if (fitted.model is None) != (fitted.theta is None):
+        return "model and theta come together"
+    if fitted.theta is not None:
+        if not isinstance(fitted.theta, np.ndarray) or fitted.theta.ndim != 1:
+            return "theta is not a vector"
+        if trouble := trouble_with(fitted.theta):
+            return f"theta is {trouble}"
+    if trouble := trouble_with(fitted.optimality, "number"):
+        return f"optimality is {trouble}"
+    if not isinstance(fitted.converged, bool | np.bool_):
+        return f"converged is {type(fitted.converged).__name__}, not true or false"
+    if not isinstance(fitted.info, dict) or not all(
+        isinstance(k, str) and (isinstance(v, bool | np.bool_) or not trouble_with(v, "number"))
+        for k, v in fitted.info.items()
+    ):
+        return "info is not a dict of str to float"
+    for name, curve in fitted.curves.items():
+        if trouble := trouble_with(curve.steps) or trouble_with(curve.values):
+            return f"curve {name!r} is {trouble}"
+        if np.ndim(curve.steps) != 1 or np.shape(curve.steps) != np.shape(curve.values):
+            return f"curve {name!r} has {np.shape(curve.steps)} steps and {np.shape(curve.values)} values"
+    return ""
+
+
+def own_cells(task: BlockTask) -> dict[str, Contender]:
+    """Return the cells whose contenders are built in: foreign ones could take down the process that compiles."""
+    return {cell: found for cell, found in task.cells.items() if all(map(is_ours, found.points))}

@@ -1,0 +1,179 @@
+"""Your own log: which method predicts votes that it has not seen."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.core.component import Component
+from rankbench.data.tables.checks import table_kind
+from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import BlockKey, CellResult, Split
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
+from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, cut_groups
+from rankbench.protocols.log_votes import misfit_of, unpack_grouped, unpack_items, unpack_votes, votes_of
+from rankbench.protocols.trial import Trial, trial_losses
+
+EXPOSED = (
+    "Folds that are not by time do not hide what came later: where winning decides who is compared again, as in a "
+    "knockout, how often an item was compared gives outcomes away."
+)
+
+
+class OwnLog(Protocol):
+    r"""Repeated cross-validation on a log of votes, or on the comparisons that ballots imply.
+
+    A fifth of the votes is held out at a time, all votes of a judge (or on a pair, or of a
+    later time) together; what of these a log allows is decided once, see
+    `rankbench.protocols.folds.chosen_grouping`. A contender's parameters and its link, from score differences to
+    chances, are chosen within the other four fifths, by log loss on three inner folds; then it
+    is fitted to all four. Repetition r tests fold r mod 5 of a random partition of its own
+    for every five repetitions. Folds by time are never shuffled: a run learns from the first sixths of the
+    log and is tested on the next one, its inner folds too predict what came later, and there are
+    always five runs, however many are asked for, as each of them is about another time.
+
+    The metrics, all on held-out votes: ``disagreement``, the weighted share of decisive votes
+    that the scores order the other way, equal scores counting half (those that differ by less than 1e-12 of the largest
+    are equal: items of the same record differ by rounding); ``log-loss``, the mean of
+    -log of the chance that was given to the winner of a decisive vote (nats);
+    ``calibration``, the expected calibration error of these chances, which is 0 for chances of
+    one half that tell nothing, so that it means something beside the log loss only; ``three-outcome-loss``, the
+    mean of -log of the chance of what happened, ties among it, under Davidson's link.
+    """
+
+    name: ClassVar[str] = "own-log"
+    source: ClassVar[str] = "[NB03]_; [D70]_"
+    contender: ClassVar[str] = "aggregator"
+    table: ClassVar[Any] = "comparisons"
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric(
+            "disagreement",
+            sentence="Share of decisive votes that the scores order the other way.",
+            low=0,
+            high=1,
+            chance=0.5,
+            unit="share of votes",
+            jumps=True,
+        ),
+        Metric(
+            "log-loss",
+            sentence="Mean of -log of the chance that was given to the winner of a decisive vote.",
+            low=0,
+            chance=math.log(2),
+            unit="nats",
+        ),
+        Metric(
+            "calibration",
+            sentence="Expected calibration error of the chances.",
+            low=0,
+            high=1,
+            jumps=True,
+            caution="ranks nobody alone: chances of one half are always calibrated. Read it beside the log loss.",
+        ),
+        Metric(
+            "three-outcome-loss",
+            sentence="Mean of -log of the chance of what happened, ties among it.",
+            low=0,
+            unit="nats",
+        ),
+    )
+    splits: ClassVar[dict[Split, str]] = {"heldout": "Held-out votes"}
+    counts: ClassVar[str] = "votes"
+    test_share: ClassVar[float | None] = 1 / FOLDS
+    tunes: ClassVar[bool] = True
+
+    folds: Grouping = Field(default="judge", description="What is held out together: judge, pair or time.")
+    distinct: bool = Field(
+        default=False, description="With folds=pair: refuse a log of which folds by judge are by pair already."
+    )
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Load the votes; n = 1 of the suite stands for all of them."""
+        if dataset is None:
+            raise SpecError(f"protocol {self.name!r} needs a log")
+        log = votes_of(dataset)
+        grouping, why = chosen_grouping(log.votes, self.folds)
+        if self.distinct and grouping == self.folds == "pair" and chosen_grouping(log.votes, "judge")[0] == "pair":
+            raise SpecError("the log has no folds by judge: those by pair stand in for them already")
+        notes = (*log.notes, *([EXPOSED] if grouping != "time" else []), *why)
+        if grouping == "time":
+            notes = (
+                *notes,
+                f"Folds by time are rough: there are {FOLDS} runs, whatever --reps says, they learn from different "
+                "amounts, and drift (what changes with time) is not in the intervals.",
+            )
+        return Prepared(
+            self,
+            dataset,
+            log.fingerprint,
+            {"heldout": ("all held-out votes",)},
+            log.arrays | log.grouped(grouping),
+            float(log.votes.count),
+            notes,
+            fixed=FOLDS if grouping == "time" else None,
+        )
+
+    def refusal(self, dataset: Dataset) -> str:
+        """Return why a data set is no log of votes; empty if it is one."""
+        if "comparisons" in table_kind(dataset.table).judgments:
+            return ""
+        return f"protocol {self.name!r} takes comparisons or ballots, data set {dataset!s} has {dataset.table}"
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a component cannot rank the items of a log; empty if it can."""
+        return misfit_of(contender, covariates=True)
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Fit every contender to the training votes and judge it on the others."""
+        from rankbench.interfaces.cell import failed, guarded
+
+        try:
+            trial = self._trial(prepared, task.key)
+        except SpecError as error:
+            return [failed(cell, error) for cell in task.cells]
+        found = []
+        for cell, contender in task.cells.items():
+            outcome = guarded(partial(trial_losses, contender.grid(Aggregator), trial, task.metrics))
+            if isinstance(outcome, Exception):
+                found.append(failed(cell, outcome))
+                continue
+            losses, info = outcome
+            missing = [metric for metric in task.metrics if not math.isfinite(losses[metric])]
+            if missing:
+                found.append(CellResult(cell, "skipped", f"{missing[0]}: no held-out vote is decisive"))
+                continue
+            values: dict[tuple[str, Split], NDArray[np.float64]] = {
+                (metric, "heldout"): np.array([losses[metric]]) for metric in task.metrics
+            }
+            found.append(CellResult(cell, "done", "", math.nan, values, {}, info))
+        return found
+
+    def _trial(self, prepared: Prepared, key: BlockKey) -> Trial:
+        grouped = unpack_grouped(prepared.arrays)
+        partition = np.random.default_rng([key.seed, 1, key.repetition // FOLDS])
+        inner = np.random.default_rng([key.seed, 2, key.repetition])
+        cut = cut_groups(grouped.sizes, key.repetition, partition, inner)
+        return Trial(grouped, cut, unpack_items(prepared), partial(unpack_votes, prepared))
+
+    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
+        """Return how long each contender takes, from one point of its grid on one inner fold; ours alone are tried."""
+        from rankbench.interfaces.cell import guarded
+        from rankbench.plugin.foreign_code import own_cells
+
+        found = {}
+        trial = guarded(lambda: self._trial(prepared, task.key))
+        if isinstance(trial, Exception):
+            return {}
+        for cell, contender in own_cells(task).items():
+            taken = guarded(partial(trial.seconds, contender.grid(Aggregator)))
+            if not isinstance(taken, Exception):
+                found[cell] = taken
+        return found

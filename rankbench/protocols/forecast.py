@@ -1,0 +1,353 @@
+"""What a contender says of votes that were not cast yet, and how wrong it was."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.interfaces.aggregator import Aggregator, finite_scores
+from rankbench.interfaces.pair_counts import connected_components
+from rankbench.interfaces.sequential_aggregator import SequentialAggregator
+from rankbench.plugin.foreign_code import disposable_judgments, is_ours
+from rankbench.protocols.links import BINS, LINKS, Link, PairOutcomes, fit_link, fit_tie_link
+from rankbench.protocols.steps import Steps
+from rankbench.protocols.trial import EQUAL, SMALLEST
+
+LAST = 100_000
+"""Votes, the last that were predicted, by which points of a grid and links are chosen."""
+
+_BETTER = 1e-12
+"""Nats a vote by which a later point of a grid, or link, must be better than those before it."""
+
+_TOGETHER = 1 << 18
+"""Votes whose losses are computed at once: of all votes, what is made on the way takes more memory than the log."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Parameters by which some consecutive votes were predicted.
+
+    Attributes
+    ----------
+    begin, end : int
+        The votes, counted from the first that is judged.
+    point : int
+        Which point of the grid.
+    link : str
+    scale : float
+        b of that link.
+    tie_scale, nu : float
+        b and nu of Davidson's link; 0 where it is not asked for.
+    """
+
+    begin: int
+    end: int
+    point: int
+    link: Link
+    scale: float
+    tie_scale: float = 0.0
+    nu: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """What was said of the votes that are judged.
+
+    Attributes
+    ----------
+    margins : ndarray of float64, shape (n',)
+        By how much the first item was expected to win.
+    choices : list of Choice
+        One after the other, of all these votes.
+    """
+
+    margins: NDArray[np.float64]
+    choices: list[Choice]
+
+
+def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties: bool) -> Foreseen:
+    """Predict all votes, one time after the other, each from what came before it.
+
+    Points of a grid and links are those of the least log loss on what was predicted so far, on the last `LAST` votes.
+
+    Parameters
+    ----------
+    grid : sequence of Aggregator
+        One point, or several to choose from.
+    steps : Steps
+    items : list of str
+        Names of the items.
+    ties : bool
+        Whether Davidson's link is asked for; it is 0 otherwise.
+
+    Raises
+    ------
+    ContenderDiverged, SpecError
+        No finite margins; or more scales than the votes have, or more items than it can rank.
+    """
+    if not grid:
+        raise SpecError("the grid has no point")
+    of_points = [walked(point, steps, items) for point in grid]
+    n, first, begin = len(steps), int(steps.starts[steps.moments[0]]), steps.tested.start
+    margins, choices = np.empty(n - begin), []
+    cuts = [*steps.starts[steps.choices].tolist(), n]
+    for cut, end in pairwise(cuts):
+        since = max(first, cut - LAST)
+        point, link, b = _chosen(of_points, steps, since, cut)
+        tie_scale, nu = fit_tie_link(outcomes(steps, of_points[point], since, cut)) if ties else (0.0, 0.0)
+        margins[cut - begin : end - begin] = of_points[point][cut:end]
+        choices.append(Choice(cut - begin, end - begin, point, link, b, tie_scale, nu))
+    return Foreseen(margins, choices)
+
+
+def _chosen(margins: Sequence[NDArray[np.float64]], steps: Steps, begin: int, end: int) -> tuple[int, Link, float]:
+    """Return the point, the link and its b that would have predicted these votes best."""
+    best, least = (0, LINKS[0], 0.0), math.inf
+    for number, of_point in enumerate(margins):
+        seen = outcomes(steps, of_point, begin, end)
+        for link in LINKS:
+            b, loss = fit_link(seen, link)
+            if loss < least - _BETTER:
+                best, least = (number, link, b), loss
+    return best
+
+
+def outcomes(steps: Steps, margins: NDArray[np.float64], begin: int, end: int) -> PairOutcomes:
+    """Return votes with their margins, a row each."""
+    rows = slice(begin, end)
+    outcome, weights = steps.outcome[rows], steps.weights[rows]
+    won, lost, tied = (np.where(outcome == value, weights, 0.0) for value in (1, -1, 0))
+    return PairOutcomes(margins[rows], won, lost, tied, (outcome != 0).astype(np.float64), np.ones(end - begin))
+
+
+def walked(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray[np.float64]:
+    """Return the margin of each vote by what was known before its time, shape (n,); 0 where nothing was.
+
+    Raises
+    ------
+    ContenderDiverged, SpecError
+        See `foreseen`.
+    """
+    aggregator.check_size(steps.m)
+    if isinstance(aggregator, SequentialAggregator):
+        margins = _compiled(aggregator, steps) if aggregator.walk_kernel() else _learning(aggregator, steps)
+        if not np.isfinite(margins).all():
+            raise ContenderDiverged("margins are not finite")
+        margins[np.abs(margins) < max(SMALLEST, EQUAL * float(np.abs(margins).max()))] = 0.0
+        return margins
+    return _refitted(aggregator, steps, items)
+
+
+def _compiled(aggregator: SequentialAggregator, steps: Steps) -> NDArray[np.float64]:
+    kernel = aggregator.walk_kernel()
+    if kernel is None:
+        raise SpecError(f"aggregator {aggregator.name!r} has no compiled form")
+    margins, state = np.zeros(len(steps)), np.ascontiguousarray(aggregator.start(steps.m), np.float64)
+    # Copies: what is mapped into memory is read-only, which the signature does not know.
+    votes = (np.array(column) for column in (steps.first, steps.second, steps.outcome, steps.weights, steps.starts))
+    kernel.function(*votes, state, kernel.params, np.zeros(kernel.work(steps.m)), margins)
+    return margins
+
+
+def _learning(aggregator: SequentialAggregator, steps: Steps) -> NDArray[np.float64]:
+    margins, state = np.zeros(len(steps)), aggregator.start(steps.m)
+    for time in range(len(steps.starts) - 1):
+        rows = slice(int(steps.starts[time]), int(steps.starts[time + 1]))
+        first, second = steps.first[rows], steps.second[rows]
+        # Asked once for each pair: votes of one pair and time stand in the order of their outcomes.
+        begins = np.flatnonzero(np.append(True, (np.diff(first) != 0) | (np.diff(second) != 0)))
+        asked = aggregator.margins(state, first[begins], second[begins], time)
+        margins[rows] = np.repeat(asked, np.diff(np.append(begins, len(first))))
+        aggregator.learn(state, steps.comparisons(time, time + 1), time)
+    return margins
+
+
+def _refitted(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray[np.float64]:
+    margins, scores = np.zeros(len(steps)), None
+    cells, known, times = np.zeros((len(steps.pairs[0]), 3)), 0, len(steps.starts) - 1
+    for moment, until in zip(steps.moments.tolist(), [*steps.moments.tolist()[1:], times], strict=True):
+        cells += steps.cells(known, moment)
+        known = moment
+        scores = _scores(aggregator, steps, cells, moment, items, scores)
+        rows = slice(int(steps.starts[moment]), int(steps.starts[until]))
+        own = scores[steps.first[rows]] - scores[steps.second[rows]]
+        own[np.abs(own) < max(SMALLEST, EQUAL * float(np.abs(scores).max()))] = 0.0
+        margins[rows] = own
+    return margins
+
+
+def _scores(
+    aggregator: Aggregator,
+    steps: Steps,
+    cells: NDArray[np.float64],
+    moment: int,
+    items: list[str],
+    near: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Return an aggregator's scores from all votes before a moment, shape (m,), starting from those of the last."""
+    if not aggregator.ranks_counts():
+        return finite_scores(aggregator.from_comparisons(steps.comparisons(0, moment), steps.m), steps.m)
+    counts = steps.counts(cells, steps.votes_before(int(steps.starts[moment])), items)
+    if type(aggregator).scales is not Aggregator.scales:
+        own, whole = len(aggregator.scales(counts)), len(connected_components(counts))
+        if own > whole:
+            raise ContenderDiverged(
+                f"its scores stand on {own:,} scales of the votes before a moment, of which {whole:,} can be told: "
+                "margins between scales mean nothing; give it a ridge"
+            )
+    lent = counts if is_ours(aggregator) else disposable_judgments(counts)
+    made = aggregator.from_counts(lent) if near is None else aggregator.from_counts_near(lent, near.copy())
+    return finite_scores(made, steps.m)
+
+
+def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    r"""Return each loss of each stretch of time, shape (B,): their means are those of all votes.
+
+    With D_b the weight of the votes of stretch b that a loss is about, and L_b the sum of their losses, the mean
+    loss is :math:`\theta = \sum L_b / \sum D_b`, and a stretch has
+    :math:`\theta + B (L_b - \theta D_b) / \sum D`: a ratio and its variance, however unequal stretches are. The
+    calibration error is :math:`\sum_k |\sum_b S_{kb}| / \sum D` over classes k, linear where the sums keep their
+    signs.
+
+    Parameters
+    ----------
+    foreseen : Foreseen
+    steps : Steps
+    losses : sequence of str
+        Of `rankbench.protocols.cross_validation.OwnLog.metrics`.
+    """
+    found = {loss: _LOSSES[loss](steps.count) for loss in losses}
+    block = steps.block_of_vote()
+    for choice in foreseen.choices:
+        for first in range(choice.begin, choice.end, _TOGETHER):
+            here = slice(first, min(first + _TOGETHER, choice.end))
+            rows = slice(here.start + steps.tested.start, here.stop + steps.tested.start)
+            votes = _SomeVotes(choice, foreseen.margins[here], steps.outcome[rows], steps.weights[rows], block[here])
+            for loss in found.values():
+                loss.add(votes)
+    return {name: loss.contributions() for name, loss in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeVotes:
+    """Some votes that were predicted by one choice, arrays of shape (k,)."""
+
+    choice: Choice
+    margins: NDArray[np.float64]
+    outcome: NDArray[np.int8]
+    weights: NDArray[np.float64]
+    block: NDArray[np.int32]
+
+    @cached_property
+    def along(self) -> NDArray[np.float64]:
+        """How far the link's argument stands on the winner's side; 0 for ties."""
+        return np.asarray(self.choice.scale * self.margins * self.outcome)
+
+    @cached_property
+    def decisive(self) -> NDArray[np.float64]:
+        """Weights of votes that someone won, 0 for ties."""
+        return np.where(self.outcome != 0, self.weights, 0.0)
+
+
+class _StretchLoss(ABC):
+    """Sums of losses and of weights by stretch, shape (B,), of votes that come in the order of time."""
+
+    def __init__(self, count: int) -> None:
+        self.sums, self.weights = np.zeros(count), np.zeros(count)
+
+    @abstractmethod
+    def add(self, votes: _SomeVotes) -> None:
+        """Add the losses of some votes, and the weights that they are about, one by one.
+
+        The sums are the same to the bit, however many votes come at once.
+        """
+
+    def contributions(self) -> NDArray[np.float64]:
+        """Return what each stretch contributes to the ratio of all sums to all weights."""
+        return _spread(self.sums, self.weights)
+
+
+class _MeanLoss(_StretchLoss):
+    """A weighted mean of losses of single votes."""
+
+    def add(self, votes: _SomeVotes) -> None:
+        weights = self.weights_of(votes)
+        np.add.at(self.sums, votes.block, weights * self.losses(votes))
+        np.add.at(self.weights, votes.block, weights)
+
+    def weights_of(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        """Return the weight of each vote."""
+        return votes.decisive
+
+    @abstractmethod
+    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        """Return the loss of each vote."""
+
+
+def _spread(sums: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
+    total = float(weights.sum())
+    if total == 0:
+        return np.full(len(sums), math.nan)
+    whole = float(sums.sum()) / total
+    return np.asarray(whole + len(sums) * (sums - whole * weights) / total)
+
+
+class _Disagreement(_MeanLoss):
+    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        along = votes.margins * votes.outcome
+        return np.where(along < 0, 1.0, np.where(along == 0, 0.5, 0.0))
+
+
+class _LogLoss(_MeanLoss):
+    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        from scipy.special import log_ndtr
+
+        return np.asarray(-log_ndtr(votes.along) if votes.choice.link == "probit" else np.logaddexp(0.0, -votes.along))
+
+
+class _Calibration(_StretchLoss):
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        # Of the winners' chances, and of the losers'.
+        self.gaps = np.zeros((2, count * BINS))
+
+    def add(self, votes: _SomeVotes) -> None:
+        from scipy.special import expit, ndtr
+
+        chance = np.clip((ndtr if votes.choice.link == "probit" else expit)(votes.along), 0, 1)
+        for gaps, p, gap in ((self.gaps[0], chance, 1 - chance), (self.gaps[1], 1 - chance, chance - 1)):
+            bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+            np.add.at(gaps, votes.block * BINS + bins, votes.decisive / 2 * gap)
+        np.add.at(self.weights, votes.block, votes.decisive)
+
+    def contributions(self) -> NDArray[np.float64]:
+        gaps = self.gaps.sum(axis=0).reshape(-1, BINS)
+        return _spread(gaps @ np.sign(gaps.sum(axis=0)), self.weights)
+
+
+class _ThreeOutcomeLoss(_MeanLoss):
+    def weights_of(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        return votes.weights
+
+    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        half = votes.choice.tie_scale * votes.margins / 2
+        even = np.log(np.maximum(np.full(1, votes.choice.nu), 1e-300))
+        whole = np.logaddexp(np.logaddexp(half, -half), even)
+        return np.asarray(whole - np.where(votes.outcome == 0, even, half * votes.outcome))
+
+
+_LOSSES: dict[str, type[_StretchLoss]] = {
+    "disagreement": _Disagreement,
+    "log-loss": _LogLoss,
+    "calibration": _Calibration,
+    "three-outcome-loss": _ThreeOutcomeLoss,
+}

@@ -1,0 +1,221 @@
+"""Losses of links, folds, compiled.
+
+Of each pair: the margin d of its first item over its second, and the weights of the votes that the
+first won, that the second won, and (where there are some) of ties. Sums are made in blocks, whose
+rounding errors do not grow with the number of pairs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from rankbench.core.runtime import settle_runtime
+from rankbench.kernels.declared import declared, looped
+
+settle_runtime()
+
+
+_FLOATS = types.Array(types.float64, 1, "C", readonly=True)
+_OUT = types.float64[::1]
+
+_BLOCK = 512
+_ROOT = math.sqrt(0.5)
+_DENSITY = 1 / math.sqrt(2 * math.pi)
+_FAR = 30.0
+"""Beyond, tails of Phi come from their asymptotic series: its first term that is left out is below 1e-11 of them."""
+
+
+@declared("UniTuple(float64, 3)(float64)")
+def normal_tails(x: float) -> tuple[float, float, float]:
+    """Return, of x >= 0, Phi(-x), and the density over Phi(x) and over Phi(-x)."""
+    density = _DENSITY * math.exp(-0.5 * x * x)
+    if x < _FAR:
+        tail = 0.5 * math.erfc(x * _ROOT)
+        return tail, density / (1 - tail), density / tail
+    u = 1 / (x * x)
+    return 0.0, density, x / (1 - u * (1 - 3 * u * (1 - 5 * u * (1 - 7 * u))))
+
+
+def _of_logistic(along: float, against: float, d: float, x: float, valued: bool) -> tuple[float, float, float, float]:
+    """Return slope and curvature in b of the votes on one pair, and their loss as two summands; x = b d, d >= 0."""
+    small = math.exp(-x)
+    more, less = 1 / (1 + small), small / (1 + small)
+    slope, root = d * (against * more - along * less), d * math.sqrt(more * less)
+    if not valued:
+        return slope, (along + against) * root * root, 0.0, 0.0
+    tail = math.log1p(small)
+    return slope, (along + against) * root * root, along * tail + against * (tail + x), 0.0
+
+
+def _of_probit(along: float, against: float, d: float, x: float, valued: bool) -> tuple[float, float, float, float]:
+    """Return what `_of_logistic` does."""
+    tail, near, far = normal_tails(x)
+    slope = d * (against * far - along * near)
+    root = d * math.sqrt(along * near * (near + x) + against * max(far * (far - x), 0.0))
+    if not valued:
+        return slope, root * root, 0.0, 0.0
+    loss = 0.0
+    if against > 0:
+        loss = against * (math.log(tail) if x < _FAR else math.log(_DENSITY / far) - 0.5 * x * x)
+    return slope, root * root, -(along * math.log1p(-tail)), -loss
+
+
+def _summed(
+    margins: NDArray[np.float64],
+    won: NDArray[np.float64],
+    lost: NDArray[np.float64],
+    b: float,
+    valued: bool,
+    out: NDArray[np.float64],
+) -> None:
+    """Add to `out` the slope and the curvature in b of the sum of -log P, and its value if `valued`."""
+    for begin in range(0, len(margins), _BLOCK):
+        slope, curvature, value = 0.0, 0.0, 0.0
+        for e in range(begin, min(begin + _BLOCK, len(margins))):
+            d = abs(margins[e])
+            # Votes that go the way of the margin, and the others.
+            along, against = (won[e], lost[e]) if margins[e] >= 0 else (lost[e], won[e])
+            found = of(along, against, d, b * d, valued)  # type: ignore[name-defined]  # noqa: F821
+            slope += found[0]
+            curvature += found[1]
+            value += found[2]
+            value += found[3]
+        out[0] += slope
+        out[1] += curvature
+        out[2] += value
+
+
+_LOSS = types.void(_FLOATS, _FLOATS, _FLOATS, types.float64, types.boolean, _OUT)
+
+logistic, probit = (looped(_summed, _LOSS, of=link) for link in (_of_logistic, _of_probit))
+
+
+@declared(types.void(_FLOATS, _FLOATS, _FLOATS, _FLOATS, types.float64, types.float64, _OUT))
+def davidson(
+    margins: NDArray[np.float64],
+    won: NDArray[np.float64],
+    lost: NDArray[np.float64],
+    tied: NDArray[np.float64],
+    b: float,
+    eta: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Add to `out` the sum of -log P, its slopes in b and eta = log nu, and the curvatures in bb, b eta, eta eta."""
+    for begin in range(0, len(margins), _BLOCK):
+        value, in_b, in_eta, bb, be, ee = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for e in range(begin, min(begin + _BLOCK, len(margins))):
+            half = margins[e] / 2
+            x = b * half
+            most = max(abs(x), eta)
+            up, down, even = math.exp(x - most), math.exp(-x - most), math.exp(eta - most)
+            whole = up + down + even
+            up, down, even = up / whole, down / whole, even / whole
+            weight = won[e] + lost[e] + tied[e]
+            value += weight * (most + math.log(whole)) - (won[e] - lost[e]) * x
+            if tied[e] > 0:
+                value -= tied[e] * eta
+            in_b += half * (weight * (up - down) - (won[e] - lost[e]))
+            in_eta += weight * even - tied[e]
+            root = half * math.sqrt(up + down - (up - down) * (up - down))
+            bb += weight * root * root
+            be -= weight * (half * even) * (up - down)
+            ee += weight * even * (1 - even)
+        out[0] += value
+        out[1] += in_b
+        out[2] += in_eta
+        out[3] += bb
+        out[4] += be
+        out[5] += ee
+
+
+@declared(types.float64(_FLOATS, _FLOATS))
+def middle(margins: NDArray[np.float64], numbers: NDArray[np.float64]) -> float:
+    """Return the median of the sizes of margins that are not 0, each so many times; 0 if there are none.
+
+    Bits of a positive float rise with it: the two in the middle are found 16 bits at a time.
+    """
+    total = np.int64(0)
+    for e in range(len(margins)):
+        if margins[e] != 0:
+            total += np.int64(numbers[e])
+    if total == 0:
+        return 0.0
+    bits = margins.view(np.uint64)
+    sign = np.uint64(0x7FFFFFFFFFFFFFFF)
+    found = np.zeros(2, np.uint64)
+    for which in range(2):
+        rank = (total - 1) // 2 if which == 0 else total // 2
+        prefix = np.uint64(0)
+        for level in range(4):
+            shift = np.uint64(48 - 16 * level)
+            above = np.uint64(64 - 16 * level)
+            table = np.zeros(1 << 16, np.int64)
+            for e in range(len(margins)):
+                if margins[e] == 0:
+                    continue
+                size = bits[e] & sign
+                if level == 0 or (size >> above) == prefix:
+                    table[np.int64((size >> shift) & np.uint64(0xFFFF))] += np.int64(numbers[e])
+            digit = 0
+            while rank >= table[digit]:
+                rank -= table[digit]
+                digit += 1
+            prefix = (prefix << np.uint64(16)) | np.uint64(digit)
+        found[which] = prefix
+    values = found.view(np.float64)
+    return float((values[0] + values[1]) / 2)
+
+
+_NUMBERS = types.Array(types.int64, 1, "C", readonly=True)
+_INDEX = types.Array(types.int32, 1, "C", readonly=True)
+_BYTES = types.Array(types.uint8, 1, "C", readonly=True)
+_PARTS = types.Array(types.int8, 1, "C", readonly=True)
+
+
+@declared(types.void(_NUMBERS, _NUMBERS, _NUMBERS, types.int64, types.int64[::1]))
+def assign_folds(
+    order: NDArray[np.int64],
+    total: NDArray[np.int64],
+    decisive: NDArray[np.int64],
+    folds: int,
+    place: NDArray[np.int64],
+) -> None:
+    """Put each group, in this order, into the fold with the fewest decisive votes so far.
+
+    Of equally few the one with the fewest votes, of those the first. As soon as a group has no
+    decisive vote, all votes count for decisive ones, those before too.
+    """
+    least, size = np.zeros(folds, np.int64), np.zeros(folds, np.int64)
+    balanced = False
+    for t in range(len(order)):
+        group = order[t]
+        if decisive[group] == 0 and not balanced:
+            least[:] = size
+            balanced = True
+        best = 0
+        for fold in range(1, folds):
+            if least[fold] < least[best] or (least[fold] == least[best] and size[fold] < size[best]):
+                best = fold
+        place[group] = best
+        least[best] += total[group] if balanced else decisive[group]
+        size[best] += total[group]
+
+
+@declared(*[types.void(_NUMBERS, _INDEX, of, _PARTS, types.float64[:, ::1]) for of in (_BYTES, _INDEX, _FLOATS)])
+def sum_parts(
+    starts: NDArray[np.int64],
+    slot: NDArray[np.int32],
+    values: NDArray[np.integer] | NDArray[np.float64],
+    part: NDArray[np.int8],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add the counts or weights of each group to the sums of its part; those of part -1 to none."""
+    for group in range(len(part)):
+        to = part[group]
+        if to >= 0:
+            for row in range(starts[group], starts[group + 1]):
+                sums[to, slot[row]] += values[row]

@@ -1,0 +1,181 @@
+"""Your own log in the order of time: which method predicts what comes next."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+from pydantic import Field
+
+from rankbench.core.component import Component
+from rankbench.data.tables.checks import table_kind
+from rankbench.data.tables.times import TimeUnit, in_units
+from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.cell import CellResult, Split
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.protocol import STRETCHES, BlockTask, Prepared, Protocol
+from rankbench.protocols.cross_validation import OwnLog
+from rankbench.protocols.forecast import foreseen, stretch_losses, walked
+from rankbench.protocols.judging import processor_seconds
+from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_items, votes_of
+from rankbench.protocols.steps import (
+    BLOCKS,
+    FEWEST_MOMENTS,
+    MOMENTS,
+    REFITTED_PAIRS,
+    Steps,
+    cut_steps,
+    stretch_names,
+    unpack_steps,
+)
+
+
+class OneStepAhead(Protocol):
+    r"""Prequential evaluation [Dawid84]_: predict the votes of a time, then learn from them, one time after the other.
+
+    Votes of one time are predicted from what came before it, and learned from together: their order means
+    nothing. Aggregators that keep a state
+    (`rankbench.interfaces.sequential_aggregator.SequentialAggregator`) learn after each time. The others are fitted
+    again to all votes before, at declared moments, equally many votes apart: 100, or as many as 10,000,000 compared
+    pairs allow, each refit going through all of them, but 10 at least. A refit starts from the scores of the last one
+    (`rankbench.interfaces.aggregator.Aggregator.from_counts_near`).
+
+    The first fifth of the votes is warm-up. A contender's parameters and its link, from margins to chances, are those
+    of the least log loss on what it predicted so far (on the last 100,000 votes of it). They are chosen at the end of
+    the warm-up, and again whenever the votes became a tenth more.
+
+    The metrics are those of `own-log`, on all votes after the warm-up. There is one run. Differences are bootstrapped
+    over stretches of consecutive times, 25 of about equally many votes: votes of a stretch may depend on one another,
+    and what is wrong for a while is wrong in few stretches (blocks that do not overlap, [Carlstein86]_).
+    """
+
+    name: ClassVar[str] = "one-step-ahead"
+    source: ClassVar[str] = "[Dawid84]_; [Carlstein86]_"
+    contender: ClassVar[str] = "aggregator"
+    table: ClassVar[Any] = "comparisons"
+    metrics: ClassVar[tuple[Metric, ...]] = OwnLog.metrics
+    splits: ClassVar[dict[Split, str]] = {"heldout": "Votes to come, by stretches of time"}
+    counts: ClassVar[str] = "votes"
+    judged_on: ClassVar[str] = STRETCHES
+    tunes: ClassVar[bool] = True
+
+    unit: TimeUnit = Field(
+        default="time", description="Votes of one time, minute, hour, day, week, month, quarter or year go together."
+    )
+    blocks: int = Field(
+        default=BLOCKS, ge=4, le=1000, description="Stretches of time that differences are resampled by, at most."
+    )
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Load the votes and their times; n = 1 of the suite stands for all of them."""
+        if dataset is None:
+            raise SpecError(f"protocol {self.name!r} needs a log")
+        log = votes_of(dataset)
+        votes = log.votes
+        if votes.times is None:
+            raise SpecError("the log does not say when votes were cast: nothing can be predicted one step ahead")
+        if votes.times.max() == 0:
+            raise SpecError("all votes are of one time: nothing can be predicted one step ahead")
+        times = self._times(dataset)
+        unchanged(dataset, log.fingerprint)
+        place = (times != times.shift(1)).fill_null(False).cum_sum().to_numpy().astype(np.int32)
+        steps = cut_steps(votes, place, self.blocks)
+        named = times.unique(maintain_order=True)
+        order = votes.order_note()
+        kept = [note for note in log.notes if note[1:].rstrip(".") != order[1:]]
+        return Prepared(
+            self,
+            dataset,
+            log.fingerprint,
+            {"heldout": stretch_names(named, steps)},
+            {name: log.arrays[name] for name in ("votes.names", "votes.ends")} | steps.packed(),
+            float(votes.count),
+            (*kept, *_notes(steps)),
+            pool=votes.count,
+        )
+
+    def _times(self, dataset: Dataset) -> Any:
+        """Return the time of each vote, sorted as `Votes` are."""
+        from rankbench.data.tables.checks import judgments_of
+
+        _, table = judgments_of(table_kind(dataset.table), dataset.scan())
+        return in_units(table.select("time").collect(engine="streaming")["time"].sort(), self.unit)
+
+    def refusal(self, dataset: Dataset) -> str:
+        """Return why a data set is no log of votes; empty if it is one."""
+        return OwnLog().refusal(dataset)
+
+    def in_time_units(self, unit: str) -> Protocol:
+        """Return the same with votes of one such unit together."""
+        if unit not in get_args(TimeUnit):
+            raise SpecError(f"there is no time unit {unit!r}; there are {', '.join(get_args(TimeUnit))}")
+        return type(self).model_validate(self.model_dump() | {"unit": unit})
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a component cannot rank the items of a log; empty if it can."""
+        return misfit_of(contender)
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Let every contender predict the votes, one time after the other."""
+        from rankbench.interfaces.cell import failed, guarded
+
+        steps, items = unpack_steps(prepared.arrays), unpack_items(prepared)
+        ties = "three-outcome-loss" in task.metrics
+        found = []
+        for cell, contender in task.cells.items():
+            said = guarded(partial(foreseen, contender.grid(Aggregator), steps, items, ties=ties))
+            if isinstance(said, Exception):
+                found.append(failed(cell, said))
+                continue
+            losses = stretch_losses(said, steps, task.metrics)
+            last = said.choices[-1]
+            info = {"point": float(last.point), "scale": last.scale, "probit": float(last.link == "probit")}
+            if ties:
+                info["nu"] = last.nu
+            values = {(metric, _HELDOUT): losses[metric] for metric in task.metrics}
+            found.append(CellResult(cell, "done", "", math.nan, values, {}, info))
+        return found
+
+    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
+        """Return how long each contender takes, from one point of its grid; ours alone are tried."""
+        from rankbench.interfaces.cell import guarded
+        from rankbench.plugin.foreign_code import own_cells
+
+        steps, items = unpack_steps(prepared.arrays), unpack_items(prepared)
+        found = {}
+        for cell, contender in own_cells(task).items():
+            taken = guarded(partial(_seconds, contender.grid(Aggregator), steps, items))
+            if not isinstance(taken, Exception):
+                found[cell] = taken
+        return found
+
+
+_HELDOUT: Split = "heldout"
+
+
+def _seconds(grid: list[Aggregator], steps: Steps, items: list[str]) -> float:
+    point = grid[len(grid) // 2]
+    return len(grid) * processor_seconds(lambda: walked(point, steps, items))
+
+
+def _notes(steps: Steps) -> list[str]:
+    """Return what a reader must know of when things happened."""
+    sizes = np.bincount(steps.block_of_vote(), steps.whole[steps.tested], steps.count)
+    times, votes, learned = len(steps.starts) - 1, int(steps.whole.sum()), steps.votes_before(steps.tested.start)
+    gaps = np.diff([*map(steps.votes_before, steps.starts[steps.moments].tolist()), votes])
+    later = "at once" if len(steps.moments) >= times - 1 else f"up to {int(gaps.max()):,} votes later"
+    return [
+        f"One step ahead: votes of one time are predicted from those before it, and learned from together; {times:,} "
+        f"times. The first {learned:,} votes are learned from only, the other {votes - learned:,} are judged.",
+        "Methods that keep a state, as Elo does, learn after each time. The others are fitted again at "
+        f"{len(steps.moments)} moments: they learn of a vote {later}. There are {MOMENTS} moments, or as many as "
+        f"{REFITTED_PAIRS:,} compared pairs allow, but at least {FEWEST_MOMENTS}, as far as there are times.",
+        f"Parameters and links are chosen by the log loss of what was predicted so far, {len(steps.choices)} times.",
+        f"Intervals are over {steps.count} stretches of time with {int(sizes.min()):,} to {int(sizes.max()):,} votes "
+        "each, resampled as wholes (block bootstrap): they hold for other times like these. Neighboring stretches "
+        "may be alike, as where one method falls behind another all the time: intervals allow for most of that.",
+    ]

@@ -1,0 +1,433 @@
+"""Counts of logs of any length, here or on a cluster.
+
+Importing this package imports neither numba nor Polars.
+
+The workers read the log themselves, so its Parquet files stand on a file system that they
+share with this machine, under the same paths; nothing but counts goes over the network. A task
+is a part of the log, and parts are summed up by the workers in the tree that is used on one
+machine too (`rankbench.ranking.partial_counts`): the result is the same bytes, and a worker that is lost
+costs time alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.frame_source import frame_in_memory
+from rankbench.errors import ExecutorError, InputError, RankbenchError, nearest
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
+from rankbench.ranking.count import Counter, no_flags, no_weights, pair_counts
+from rankbench.ranking.item_encoding import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
+from rankbench.ranking.lists import LogRows, ParquetLog, is_parquet, parquet_log
+from rankbench.ranking.open import Log
+from rankbench.ranking.partial_counts import (
+    PART,
+    Cells,
+    ClusterCells,
+    LogPart,
+    Tree,
+    cluster_counts,
+    compacted,
+    counts_of,
+    counts_of_part,
+    joined_parts,
+    packed_clusters,
+)
+from rankbench.ranking.stream import FirstVotes, LogStream, log_schema, streamed
+from rankbench.ranking.thread_tables import ROWS, LogPiece, SortedPairs, relabelled_run
+
+
+def _opened(log: Log) -> pl.LazyFrame | ParquetLog:
+    if not isinstance(log, str | os.PathLike):
+        held = frame_in_memory(log)
+        if held is None:
+            raise InputError(f"a {type(log).__name__} is no log")
+        return held
+    path = Path(log)
+    return parquet_log(path) if is_parquet(path) else choose_reader(path).scan(path)
+
+
+def count_log(log: Log, *, items: Sequence[str] | None = None) -> PairCounts:
+    """Sum the comparisons of a log by pair, without holding it in memory.
+
+    The log streams by in batches, read by Polars; names become codes, and two threads
+    count. Memory is bounded by the pairs that were observed, whatever the number of rows.
+
+    Parameters
+    ----------
+    log : LazyFrame, DataFrame or path
+        Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (positive and
+        finite) and ``tie``; others, ``query_id`` among them, are not looked at: an item of that
+        name is the same item in every query. Filter or rename before.
+    items : sequence of str, optional
+        The items, in the order wanted; others are errors, those that the log does not
+        name have no pairs. By default those of the log, in alphabetical order (by code
+        point), integers in numerical order.
+
+    Returns
+    -------
+    PairCounts
+        The same bytes however the rows are cut into files, and on a cluster
+        (`rankbench.ranking.count_log`).
+
+    Raises
+    ------
+    InputError
+        With row (from 1) and column, of the first row that is wrong: a missing value, an item
+        compared with itself, an item that is not among `items`, a weight that is not positive and
+        finite. Without: missing columns, no rows, a file that cannot be read. Rows of Parquet
+        come with their file: in a folder with the shard.
+    """
+    return counts_of_part(_total(log, items, None))
+
+
+def count_log_clusters(log: Log, *, judge: str = "judge", items: Sequence[str] | None = None) -> ClusterCounts:
+    """Sum the comparisons of a log by judge and pair, without holding it in memory.
+
+    Memory grows with the combinations of judge and pair that occur.
+
+    Parameters
+    ----------
+    log, items
+        As in `count_log`.
+    judge : str
+        Column of names or integers that says whose judgment it is; missing ones are an error.
+
+    Raises
+    ------
+    InputError
+        As in `count_log`; no such column; more than a million items or eight million judges.
+    """
+    return cast(ClusterCounts, counts_of(_total(log, items, judge)))
+
+
+def _total(log: Log, items: Sequence[str] | None, judge: str | None) -> LogPart:
+    found = _opened(log)
+    if not isinstance(found, ParquetLog):
+        return count_frame(found, items=items, judge=judge)
+    try:
+        return count_frame(found.frame(), items=items, judge=judge)
+    except InputError as error:
+        raise found.located(error) from error
+
+
+def count_frame(
+    frame: pl.LazyFrame,
+    *,
+    items: Sequence[str] | None = None,
+    judge: str | None = None,
+    signed: bool = True,
+    first_votes: FirstVotes | None = None,
+    check: Callable[[LogPart], None] | None = None,
+) -> LogPart:
+    """Count a log part by part, and sum the parts up; see `count_log` and `count_log_clusters`.
+
+    Parameters
+    ----------
+    frame, items, judge
+        See `count_log_clusters`.
+    signed, first_votes
+        See `parts`.
+    check : callable, optional
+        Called with sums of parts as they are made, the last one that of all.
+    """
+
+    def use(codes: Codes) -> LogPart:
+        tree = Tree(joined_parts)
+        for part in parts(frame, codes, judge=judge, signed=signed, first_votes=first_votes):
+            tree.add(part)
+            if check is not None:
+                check(tree.sums[-1][1])
+        total = tree.total()
+        if check is not None:
+            check(total)
+        return total
+
+    return streamed(frame, items, use)
+
+
+def parts(
+    frame: pl.LazyFrame,
+    items: Codes,
+    *,
+    judge: str | None = None,
+    first: int = 0,
+    signed: bool = True,
+    first_votes: FirstVotes | None = None,
+) -> Iterator[LogPart]:
+    """Yield what is counted in each part of a log, one at least.
+
+    Judgments without weights are counted to whole numbers, the same in any order: such a log is
+    one part, unless it is counted by judge (how many judges a part may have is limited).
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        A log, or its rows from the beginning of a part on.
+    items : Codes
+        Numbering that fits the items.
+    judge : str, optional
+        Column by which to count apart.
+    first : int
+        Rows of the log before those of the frame, for errors.
+    signed : bool
+        Whether a missing judge is an error; else what follows it is counted by pair alone.
+    first_votes : FirstVotes, optional
+        What keeps the first rows of the frame.
+
+    Raises
+    ------
+    InputError
+        See `count_log_clusters`.
+    OutOfRange
+        Items are integers that are not small.
+    """
+    judges = None
+    if judge is not None:
+        schema = log_schema(frame)
+        if judge not in schema:
+            raise InputError(f"column {judge!r} is missing{nearest(judge, schema)}", column=judge)
+        codes_for([schema[judge]], column=judge)
+        # Names by a table of their own: judges' numbers may be anything.
+        judges = CategoryCodes()
+    stream = LogStream(frame, items, judge, judges, first, signed, first_votes)
+    chunks = stream.chunks()
+    size = PART // ROWS if stream.weighted or judge is not None else None
+    while part := _part(stream, itertools.islice(chunks, size)):
+        yield part
+
+
+def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]) -> LogPart | None:
+    """Count some chunks; None if there are none left."""
+    codes, begin, votes = stream.items, stream.rows, stream.votes
+    codes.restart()
+    stream.uneven = False
+    if stream.judges is not None:
+        stream.judges.restart()
+    found: list[Cells] = []
+    with Counter(stream.tied, stream.weighted, codes.names, stream.first + begin) as counter:
+        try:
+            for chunk in chunks:
+                counter.add([piece for piece, _ in chunk], codes.size)
+                if stream.unsigned:
+                    found.clear()
+                elif stream.judges is not None:
+                    found.append(_cells(chunk))
+                    # Seldom enough that the work stays linear, often enough that repeats take no memory.
+                    if sum(len(cells.keys) for cells in found[1:]) > max(len(found[0].keys), 4 * ROWS):
+                        found = [compacted(found)]
+        except InputError:
+            # What is wrong with a row before comes first.
+            counter.settle()
+            raise
+        judgments = stream.votes - votes
+        if not judgments:
+            return None
+        run = counter.total(codes.size)
+    run, order, rank = _listed(run, codes)
+    labels = codes.labels(order)
+    if isinstance(codes, CategoryCodes) and "" in labels:
+        raise stream.nameless("winner", "loser")
+    if stream.judges is None or stream.unsigned:
+        return LogPart(labels, run, judgments, stream.uneven, None, stream.unsigned)
+    pairs = pair_counts(run, [], judgments, stream.uneven)
+    judges = stream.judges.names()
+    if "" in judges:
+        raise stream.nameless(stream.judge or "judge")
+    by_judge = cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges)
+    said = ClusterCells(by_judge.clusters, by_judge.starts, by_judge.cells, by_judge.weights)
+    return LogPart(labels, run, judgments, stream.uneven, said)
+
+
+def _cells(chunk: list[tuple[LogPiece, NDArray[np.int32] | None]]) -> Cells:
+    """Return the sums of a whole chunk: in which pieces it came must not change them."""
+    pieces = [piece for piece, _ in chunk]
+    judges = [who for _, who in chunk if who is not None]
+    return packed_clusters(
+        np.concatenate([piece.winners for piece in pieces]),
+        np.concatenate([piece.losers for piece in pieces]),
+        np.concatenate(judges),
+        np.concatenate([piece.ties for piece in pieces]) if len(pieces[0].ties) else no_flags(),
+        np.concatenate([piece.weights for piece in pieces]) if len(pieces[0].weights) else no_weights(),
+    )
+
+
+def _listed(run: SortedPairs, codes: Codes) -> tuple[SortedPairs, NDArray[np.int64], NDArray[np.int32]]:
+    """Return the run of the items that are listed, in their order, their codes, and each code's item."""
+    seen = np.diff(run.starts) > 0
+    seen[run.high] = True
+    order = codes.order(seen)
+    m = len(seen)
+    # Items that are left out have no pairs: they go to the end, and off it.
+    rank = np.empty(m, np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    left_out = np.ones(m, np.bool_)
+    left_out[order] = False
+    rank[left_out] = np.arange(len(order), m, dtype=np.int32)
+    return relabelled_run(run, rank).padded(len(order)), order, rank
+
+
+Counted: TypeAlias = LogPart | InputError | OutOfRange
+"""What a task returns. What is wrong with a row is a value, so that the first one in the log can be told."""
+
+
+def count_log_on_cluster(
+    log: str | os.PathLike[str], address: str, *, items: Sequence[str] | None = None
+) -> PairCounts:
+    """Sum the comparisons of a log by pair on a cluster; see `rankbench.ranking.count_log.count_log`.
+
+    Parameters
+    ----------
+    log : path
+        A Parquet file, or a folder of shards made by ``rankbench data convert``, which every
+        worker sees under the same path. Row groups should not be longer than a part
+        (16.8 million rows), or they are read more than once.
+    address : str
+        Of the scheduler, as ``tcp://10.0.0.1:8786``.
+    items : sequence of str, optional
+        See `count_log`.
+
+    Returns
+    -------
+    PairCounts
+        The same bytes as `count_log`.
+
+    Raises
+    ------
+    InputError
+        As `count_log`, with the same file and row.
+    ExecutorError
+        The cluster cannot be used (see `rankbench.core.system.connected_client`) or is lost on the
+        way, a worker does not see the log, or every worker that tries to count a part dies.
+    """
+    return counts_of_part(_located(log, address, items, None))
+
+
+def count_log_clusters_on_cluster(
+    log: str | os.PathLike[str], address: str, *, judge: str = "judge", items: Sequence[str] | None = None
+) -> ClusterCounts:
+    """Sum the comparisons of a log by judge and pair on a cluster.
+
+    See `count_log_on_cluster`, and `rankbench.ranking.count_log.count_log_clusters`.
+    """
+    return cast(ClusterCounts, counts_of(_located(log, address, items, judge)))
+
+
+def _located(log: str | os.PathLike[str], address: str, items: Sequence[str] | None, judge: str | None) -> LogPart:
+    found = parquet_log(Path(log))
+    try:
+        return count_parts_on_cluster(found, address, items=items, judge=judge)
+    except InputError as error:
+        raise found.located(error) from error
+
+
+def count_parts_on_cluster(
+    log: ParquetLog,
+    address: str,
+    *,
+    items: Sequence[str] | None = None,
+    judge: str | None = None,
+    numbered: bool = False,
+    signed: bool = True,
+) -> LogPart:
+    """Count a log part by part on a cluster, and sum the parts up there.
+
+    Parameters
+    ----------
+    log : ParquetLog
+    address : str
+    items : sequence of str, optional
+    judge : str, optional
+        Column by which to count apart.
+    numbered : bool
+        Whether that is the column `rankbench.ranking.lists.ROW`, to be added.
+    signed : bool
+        See `rankbench.ranking.count_log.parts`.
+
+    Raises
+    ------
+    InputError
+        See `rankbench.ranking.count_log.count_log`; rows are those of the whole log.
+    ExecutorError
+        See `count_log_on_cluster`.
+    """
+    from rankbench.core.system import connected_client
+
+    log_schema(log.frame())
+    if not log.rows:
+        raise InputError("there are no comparisons")
+    client = connected_client(address)
+    try:
+        found = _run(client, log, (items, judge, numbered, signed, True))
+        if isinstance(found, OutOfRange):
+            found = _run(client, log, (items, judge, numbered, signed, False))
+    finally:
+        client.close()
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _run(client: Any, log: ParquetLog, how: tuple[Sequence[str] | None, str | None, bool, bool, bool]) -> Counted:
+    from distributed import CancelledError, KilledWorker
+
+    def join(a: Any, b: Any) -> Any:
+        return client.submit(_joined, a, b, pure=False)
+
+    tree: Tree[Any] = Tree(join)
+    for first in range(0, log.rows, PART):
+        rows = log.cut(first, PART)
+        tree.add(client.submit(_count, rows, *how, pure=False))
+    try:
+        return cast(Counted, tree.total().result())
+    except RankbenchError:
+        raise
+    except KilledWorker as error:
+        raise ExecutorError(
+            "every worker that counted some part of the log was lost; is there memory enough for the pairs?"
+        ) from error
+    except CancelledError as error:
+        raise ExecutorError("the Dask cluster was lost; run again") from error
+    except Exception as error:
+        raise ExecutorError(f"the log could not be counted on the cluster ({type(error).__name__}: {error})") from error
+
+
+# What follows runs on the cluster's machines.
+
+
+def _count(
+    rows: LogRows, items: Sequence[str] | None, judge: str | None, numbered: bool, signed: bool, small: bool
+) -> Counted:
+    """Count a part."""
+    missing = rows.unreadable()
+    if missing is not None:
+        import socket
+
+        raise ExecutorError(
+            f"the Dask worker on {socket.gethostname()} does not see {missing}, or sees another file: the log must "
+            "stand on a file system that all workers share, under the same path"
+        )
+    frame = rows.numbered() if numbered else rows.frame()
+    try:
+        schema = log_schema(frame)
+        codes = FixedCodes(items) if items is not None else codes_for([schema["winner"], schema["loser"]], small=small)
+        return next(parts(frame, codes, judge=judge, first=rows.first, signed=signed))
+    except (InputError, OutOfRange) as error:
+        return error
+
+
+def _joined(a: Counted, b: Counted) -> Counted:
+    """Sum up two neighbors; what is wrong with the earlier one comes first."""
+    for found in (a, b):
+        if not isinstance(found, LogPart):
+            return found
+    return joined_parts(cast(LogPart, a), cast(LogPart, b))

@@ -1,0 +1,209 @@
+"""A log ranked with what votes were cast under taken out of the scores: items, and effects of covariates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.errors import SpecError
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
+from rankbench.ranking.rank import (
+    Intervals,
+    ItemRanking,
+    LogFacts,
+    by_judge,
+    interval_notes,
+    ranked,
+    unknown,
+    with_covariance,
+)
+from rankbench.ranking.sampling_units import LARGEST, Units, check_size, units_of_counts, units_of_votes
+from rankbench.ranking.votes import Votes, covariate_votes, load_votes
+
+if TYPE_CHECKING:
+    from rankbench.interfaces.aggregator import Aggregator
+    from rankbench.ranking.open import LogSource
+
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class ControlledRanking:
+    """Items and effects.
+
+    Attributes
+    ----------
+    ranking : ItemRanking
+        Scores without what covariates explain.
+    effects : DataFrame
+        ``covariate, effect, lower, upper, unit, words``: log-odds that `unit` of a covariate adds, with a 95%
+        interval (null where there is none), and the same in words.
+    notes : list of str
+    """
+
+    ranking: ItemRanking
+    effects: pl.DataFrame
+    notes: list[str]
+
+
+def checked_control(
+    aggregator: Aggregator,
+    source: LogSource,
+    intervals: Intervals | Literal["auto"] | None,
+    *,
+    by: str | None,
+    address: str,
+) -> tuple[ControlledAggregator, Literal["sandwich"] | None]:
+    """Return the aggregator and the intervals of a ranking with covariates.
+
+    Raises
+    ------
+    SpecError
+        It cannot have them: by method, kind of log, category, cluster, or kind of intervals.
+    """
+    if not isinstance(aggregator, ControlledAggregator):
+        raise SpecError(
+            f"{aggregator.name!r} estimates no effects of covariates: --control goes with bradley-terry and davidson"
+        )
+    if source.table.row != "comparisons":
+        raise SpecError(f"--control is about votes, and {source.name} holds {source.table}")
+    if by is not None or address:
+        what = "--by" if by is not None else "--executor and --address"
+        raise SpecError(f"--control goes by the whole log on this machine: leave {what} out")
+    if intervals not in (None, "auto", "sandwich"):
+        raise SpecError(
+            f"--intervals {intervals}: with --control they are by formula, and by judge where the log names judges; "
+            "take auto or sandwich"
+        )
+    return aggregator.model_copy(update={"control": True}), None if intervals is None else "sandwich"
+
+
+def rank_controlled(
+    source: LogSource, aggregator: ControlledAggregator, intervals: Literal["sandwich"] | None, seed: int
+) -> ControlledRanking:
+    """Rank the items of a log whose columns were read with covariates.
+
+    Parameters
+    ----------
+    source : LogSource
+    aggregator : ControlledAggregator
+    intervals : "sandwich" or None
+        Of the items; effects always have intervals.
+    seed : int
+        Of the normal deviations that rank ranges are made of.
+
+    Raises
+    ------
+    InputError
+        A covariate is missing in some rows, constant, or follows from others; more items than intervals compare.
+    ContenderDiverged
+        There is no maximum.
+    """
+    votes = load_votes(source.frame)
+    if intervals is not None:
+        check_size(len(votes.items))
+    judges = 0 if votes.judges is None else int(votes.judges.max()) + 1
+    clustered = by_judge(LogFacts(votes.count, judges, votes.unsigned), "sandwich")
+    rows = covariate_votes(votes, by_judge=clustered)
+    notes = [*_scale_notes(votes), *_separated(rows)]
+    rows = rows.summed()
+    aggregator.refuse_unidentified(rows)
+    fit = aggregator.fit_controlled(rows)
+    units = _units(votes, rows, clustered)
+    covariance = None
+    if units.count > 1 and len(votes.items) <= LARGEST:
+        covariance = aggregator.controlled_covariance(rows, fit)
+    scales = fit.scales.scale_of.astype(np.int64)
+    m = len(votes.items)
+    if intervals is None:
+        ranking = ranked(votes.items, fit.scores, scales)
+    elif covariance is None:
+        ranking = unknown(votes.items, fit.scores, scales, units)
+    else:
+        ranking = with_covariance(votes.items, fit.scores, scales, covariance[:m, :m], units, seed)
+        notes += interval_notes(units, clustered)
+    if covariance is None:
+        notes.append("too many items, or too few votes, for intervals of effects")
+    return ControlledRanking(ranking, _effects(rows, fit, covariance, units), notes)
+
+
+def beside_unadjusted(adjusted: pl.DataFrame, unadjusted: pl.DataFrame) -> pl.DataFrame:
+    """Return a ranking with the scores, intervals and ranks of the same votes without covariates, by item."""
+    others = ["score", "rank_low", "rank_high", "lower", "upper"]
+    more = unadjusted.select("item", *[pl.col(name).alias(f"unadjusted_{name}") for name in others])
+    return adjusted.join(more, on="item", how="left", maintain_order="left")
+
+
+def _units(votes: Votes, rows: CovariateVotes, clustered: bool) -> Units:
+    if clustered and votes.judges is not None:
+        return units_of_votes(votes, votes.judges)
+    if rows.weighted:
+        return units_of_votes(votes, votes.numbers)
+    return units_of_counts(rows.counts())
+
+
+def _effects(
+    rows: CovariateVotes, fit: ControlledFit, covariance: NDArray[np.float64] | None, units: Units
+) -> pl.DataFrame:
+    from scipy.special import stdtrit
+
+    names, scales = rows.covariates.names, rows.covariates.scales
+    half = np.full(len(names), np.nan)
+    if covariance is not None:
+        se = np.sqrt(np.maximum(np.diag(covariance)[len(rows.items) :], 0))
+        half = -stdtrit(max(units.effective - 1, 1.0), (1 - _LEVEL) / 2) * se
+    table = []
+    for name, unit, effect, wide in zip(names, scales, fit.effects.tolist(), half.tolist(), strict=True):
+        lower, upper = effect - wide, effect + wide
+        words = _in_words(name, unit, (effect, lower, upper), decided=len(fit.extra) > 0)
+        table.append((name, effect, lower, upper, unit, words))
+    columns = {"covariate": pl.String, "effect": pl.Float64, "lower": pl.Float64, "upper": pl.Float64}
+    frame = pl.DataFrame(table, schema={**columns, "unit": pl.Float64, "words": pl.String}, orient="row")
+    return frame.with_columns(pl.col("lower", "upper").fill_nan(None))
+
+
+def _in_words(name: str, unit: float, effect: tuple[float, float, float], *, decided: bool) -> str:
+    """Return what an effect and its interval mean for a vote between two items of equal scores."""
+    share, low, high = (1 / (1 + math.exp(-max(min(each, 700.0), -700.0))) for each in effect)
+    who = "the left" if name.startswith("side") else f"who has {unit:.4g} more of {name}"
+    certain = "" if math.isnan(low) else f"; 95% interval {low:.1%} to {high:.1%}"
+    return f"between equals, {who} wins {share:.1%} of {'decided ' if decided else ''}votes{certain}"
+
+
+def _scale_notes(votes: Votes) -> list[str]:
+    covariates = votes.covariates
+    if covariates is None:
+        return []
+    scaled = [
+        f"{name} by {scale:.4g}" for name, scale in zip(covariates.names, covariates.scales, strict=True) if scale != 1
+    ]
+    if not scaled:
+        return []
+    return [
+        f"covariates are divided by their root mean square over the votes ({', '.join(scaled)}): an effect is that of "
+        "a typical difference; raw(..) leaves one as it is"
+    ]
+
+
+def _separated(rows: CovariateVotes) -> list[str]:
+    """Say of which covariates whoever had more won every vote, or none."""
+    found = []
+    won, lost = rows.outcomes[:, 0], rows.outcomes[:, 1]
+    tied = rows.outcomes[:, 2] > 0
+    for k, name in enumerate(rows.covariates.names):
+        x = rows.covariates.values[:, k]
+        along = won * (x > 0) + lost * (x < 0)
+        against = won * (x < 0) + lost * (x > 0)
+        if not (tied & (x != 0)).any() and (along.any() != against.any()):
+            word = "won" if along.any() else "lost"
+            found.append(
+                f"control {name!r} separates the votes: whoever had more of it {word} every one; its effect has no "
+                "bound but the penalty's"
+            )
+    return found

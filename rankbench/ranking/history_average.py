@@ -1,0 +1,346 @@
+"""Histories of several models; design effect of judges.
+
+A model that takes votes for independent is as sure as their number says. The variance of Bradley-Terry scores by judge,
+over that by vote (both sandwiches), is the number of votes that are worth one: Kish's design effect [Kish65]_. Votes
+that weigh so much less have the likelihood, and the spread, of what judges know (a quasi-likelihood). So do votes whose
+points are split and vary less than whole votes: they weigh more.
+
+References
+----------
+.. [Kish65] L. Kish. Survey Sampling. Wiley, 1965.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.text import listed
+from rankbench.errors import ContenderDiverged
+from rankbench.interfaces.aggregator import MOST_DENSE
+from rankbench.interfaces.pair_counts import ClusterCounts
+from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
+from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.sampling_units import Units, judged_enough, spread_of_points, units_of_counts
+from rankbench.ranking.votes import Votes, numbered_pairs
+
+_DRAWS = 10_000
+_LEAST = 0.005
+"""Models whose chance is so much smaller than that of the likeliest are left out."""
+
+_DROP = 1.28
+"""By how much the log chance falls from the likeliest point to the next at most: steps of 1.6 standard deviations. Sums
+over such steps are integrals of a normal density to 1e-3 (the trapezoidal rule)."""
+
+_HALVINGS = 8
+
+_STEP = 1.0
+"""Of a search, in logarithms, before it is halved."""
+
+_BEYOND = 1000.0
+"""So many times beyond the ends of the default grid likelier parameters are looked for."""
+
+_GRID_SHOWN = 6
+
+
+def model_chances(log_chances: Sequence[float]) -> NDArray[np.float64]:
+    """Return the chances of models, which sum to 1; those of next to none are 0."""
+    chances = np.exp(np.array(log_chances) - max(log_chances))
+    chances[chances < _LEAST] = 0.0
+    return np.asarray(chances / chances.sum())
+
+
+def even_lattice(
+    log_chance: Callable[[tuple[float, ...]], float], start: Sequence[float], ends: Sequence[tuple[float, float]]
+) -> list[tuple[float, ...]]:
+    """Return points that are even in each coordinate and hold all but next to nothing of a density of one peak.
+
+    From the start uphill, step by step; steps are halved until the density falls little from the highest point to the
+    next; then all points around are taken whose density is not negligible.
+
+    Parameters
+    ----------
+    log_chance : callable
+        Of a point; minus infinity where there is no such point.
+    start : sequence of float
+    ends : sequence of (float, float)
+        No point lies beyond them, in any coordinate.
+    """
+    axes = range(len(start))
+    steps, found = [_STEP] * len(start), dict[tuple[float, ...], float]()
+
+    def moved(point: tuple[float, ...], by: Sequence[int]) -> tuple[float, ...]:
+        return tuple(x + k * step for x, k, step in zip(point, by, steps, strict=True))
+
+    def value(point: tuple[float, ...]) -> float:
+        if any(not low <= x <= high for x, (low, high) in zip(point, ends, strict=True)):
+            return -math.inf
+        if point not in found:
+            found[point] = log_chance(point)
+        return found[point]
+
+    def beside(point: tuple[float, ...], axis: int) -> list[tuple[float, ...]]:
+        return [moved(point, [sign * (axis == other) for other in axes]) for sign in (-1, 1)]
+
+    best = tuple(map(float, start))
+    for _ in range(_HALVINGS):
+        while (higher := max((near for axis in axes for near in beside(best, axis)), key=value)) and (
+            value(higher) > value(best)
+        ):
+            best = higher
+        falls = [[value(best) - value(near) for near in beside(best, axis) if value(near) > -math.inf] for axis in axes]
+        wide = [axis for axis in axes if falls[axis] and sum(falls[axis]) / len(falls[axis]) > _DROP]
+        if not wide:
+            break
+        for axis in wide:
+            steps[axis] /= 2
+    kept, new = set[tuple[float, ...]](), [best]
+    while new:
+        kept.update(new)
+        around = {moved(point, by) for point in new for by in product((-1, 0, 1), repeat=len(start))} - kept
+        new = sorted(point for point in around if value(point) >= value(best) + math.log(_LEAST))
+    return sorted(kept)
+
+
+def weighed_models(
+    points: Sequence[SequentialAggregator], counts: TimedCounts, worth: float, *, search: bool
+) -> tuple[Sequence[SequentialAggregator], list[ScoreHistory], NDArray[np.float64]]:
+    """Return points of a grid, what each says of votes so many of which are worth one, and its chance.
+
+    They are the points of a finer grid, where those given are where a search begins.
+    """
+    fewer = replace(counts, won=counts.won / worth, lost=counts.lost / worth)
+    if not search:
+        histories = [point.history(fewer) for point in points]
+        return points, histories, model_chances([one.evidence + one.log_prior for one in histories])
+    ranges = _ranges(points)
+    found: dict[tuple[float, ...], tuple[SequentialAggregator, ScoreHistory]] = {}
+
+    def log_chance(at: tuple[float, ...]) -> float:
+        values = {name: float(f"{math.exp(x):.6g}") for name, x in zip(ranges, at, strict=True)}
+        point = type(points[0]).model_validate({**points[0].model_dump(by_alias=True), **values})
+        try:
+            history = point.history(fewer)
+        except ContenderDiverged:
+            return -math.inf
+        found[at] = point, history
+        return history.evidence + history.log_prior
+
+    corners = [tuple(math.log(getattr(point, point.attributes()[name])) for name in ranges) for point in points]
+    ends = [(math.log(low / _BEYOND), math.log(high * _BEYOND)) for low, high in ranges.values()]
+    start = max(corners, key=log_chance)
+    chosen = [found[at] for at in even_lattice(log_chance, start, ends)]
+    histories = [history for _, history in chosen]
+    weights = model_chances([one.evidence + one.log_prior for one in histories])
+    return [point for point, _ in chosen], histories, weights
+
+
+def _ranges(points: Sequence[SequentialAggregator]) -> dict[str, tuple[float, float]]:
+    """Return the least and the largest value of each parameter that points differ in, numbers above 0."""
+    found = {}
+    for name, attribute in points[0].attributes().items():
+        values = {getattr(point, attribute) for point in points}
+        if len(values) > 1 and all(isinstance(value, float) and value > 0 for value in values):
+            found[name] = min(values), max(values)
+    return found
+
+
+def _at_edge(points: Sequence[SequentialAggregator], best: SequentialAggregator, beyond: float) -> list[str]:
+    """Return the parameters of the likeliest point that are the least or the largest that were looked at."""
+    found = []
+    for name, (low, high) in _ranges(points).items():
+        value = getattr(best, best.attributes()[name])
+        reach = math.exp(_STEP) if beyond > 1 else 1.0
+        if not low / beyond * reach < value < high * beyond / reach:
+            found.append(f"{name} {value:g}")
+    return found
+
+
+def said_of_grid(
+    grid: Sequence[Mapping[str, Any]],
+    points: Sequence[SequentialAggregator],
+    best: SequentialAggregator,
+    *,
+    search: bool,
+) -> str:
+    """Say how points were weighed, what the likeliest are, and whether the likeliest is at an edge."""
+    order = sorted(grid, key=lambda one: -one["log_likelihood"])
+    said = "; ".join(
+        f"{one['method']} {one['log_likelihood'] - order[0]['log_likelihood']:.1f} ({one['weight']:.0%})"
+        for one in order[:_GRID_SHOWN]
+    )
+    how = ", on a grid that was extended until the likeliest is inside, and refined around it" if search else ""
+    if edge := _at_edge(points, best, _BEYOND if search else 1.0):
+        where = "what was looked at" if search else "the grid"
+        how = f"; the likeliest has {listed(edge)}, at the edge of {where}: likelier ones may lie beyond"
+    return (
+        f"{len(grid)} variances of the walk are weighed by the chances that they give the votes of a time from "
+        f"those before it{how}; log likelihoods against the best, {order[0]['log_likelihood']:,.1f}, and weights: "
+        f"{said}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedHistory:
+    """Scores over several models, by their chances.
+
+    Attributes
+    ----------
+    scores : ndarray of float64, shape (T, m)
+    deviation : ndarray of float64, shape (T, m)
+        Of a score less the mean of its time: within models and between them.
+    now : ndarray of float64, shape (m, m)
+        Covariance of the last scores, within models and between them.
+    changes : list of (float, ndarray, ndarray)
+        Of each model its chance, the changes between then and now, (k,), less their mean, and their covariance.
+    """
+
+    scores: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    now: NDArray[np.float64]
+    changes: list[tuple[float, NDArray[np.float64], NDArray[np.float64]]]
+
+    @classmethod
+    def from_models(cls, histories: Sequence[ScoreHistory], weights: NDArray[np.float64], then: int) -> AveragedHistory:
+        """Return the mean over models, with how certain it is."""
+        chosen = [(histories[i].scores, histories[i], float(weights[i])) for i in np.flatnonzero(weights).tolist()]
+        scores = np.asarray(sum(w * own for own, _, w in chosen))
+        squares, now = np.zeros(scores.shape), np.zeros((scores.shape[1],) * 2)
+        known = np.flatnonzero(np.isfinite(scores[then]))
+        around = np.eye(len(known)) - 1 / len(known)
+        changes = []
+        for own, history, w in chosen:
+            spread, off = history.spread(then), own - scores
+            squares += w * (spread.deviation**2 + (off - np.nanmean(off, axis=1, keepdims=True)) ** 2)
+            now += w * (spread.now + np.outer(off[-1], off[-1]))
+            cells = np.ix_(known, known)
+            across = spread.across[cells]
+            covariance = spread.now[cells] + spread.then[cells] - across - across.T
+            changes.append((w, around @ (own[-1] - own[then])[known], around @ covariance @ around))
+        return cls(scores, np.sqrt(squares), now, changes)
+
+
+def simultaneous_changes(
+    changes: Sequence[tuple[float, NDArray[np.float64], NDArray[np.float64]]], seed: int, freedom: float = np.inf
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean changes, simultaneous intervals and adjusted p-values, by draws from all models together.
+
+    Draws are of Student's t together, with so many degrees of freedom; normal if these are infinite.
+    """
+    k = len(changes[0][1])
+    if k < 2:
+        nothing = np.full(k, np.nan)
+        return nothing, nothing, nothing, nothing
+    generator = np.random.default_rng([seed, 7])
+    mean = np.asarray(sum(w * change for w, change, _ in changes))
+    ends = np.round(_DRAWS * np.cumsum([w for w, _, _ in changes])).astype(np.int64)
+    drawn = generator.standard_normal((_DRAWS, k))
+    for (_, change, covariance), begin, end in zip(changes, [0, *ends[:-1]], ends, strict=True):
+        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        drawn[begin:end] = change - mean + drawn[begin:end] @ root.T
+    deviation = np.sqrt(np.maximum((drawn**2).mean(axis=0), 1e-300))
+    largest = np.abs(drawn / deviation).max(axis=1)
+    if np.isfinite(freedom):
+        largest /= np.sqrt(generator.chisquare(freedom, _DRAWS) / freedom)
+    largest.sort()
+    half = largest[int(np.ceil(0.95 * (_DRAWS + 1))) - 1] * deviation
+    beyond = _DRAWS - np.searchsorted(largest, np.abs(mean) / deviation)
+    return mean, mean - half, mean + half, (1 + beyond) / (1 + _DRAWS)
+
+
+_METHOD = "bradley-terry:penalty=firth"
+
+
+class AlikeVotes(NamedTuple):
+    """What is independent in a log.
+
+    Attributes
+    ----------
+    worth : float
+        How many votes are worth a whole one, for scores: 1 at least, times `points`.
+    of_changes : float
+        The same for changes of scores: what judges who vote early and late prefer cancels.
+    units : Units
+    judges : int
+        How many there are; 0 where votes are what is independent.
+    points : float
+        Variance of the points of votes over that of whole votes; 1 where no points are split.
+    """
+
+    worth: float
+    of_changes: float
+    units: Units
+    judges: int
+    points: float = 1.0
+
+
+def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_]) -> AlikeVotes:
+    """Return how many votes are worth one: `points` where not all votes have a judge, or all are one judge's.
+
+    Parameters
+    ----------
+    votes : Votes
+    place : ndarray of int64, shape (n,)
+        Number of the time of each row.
+    late : ndarray of bool, shape (n,)
+        Between which votes, and the others, scores may change.
+    """
+    pair = numbered_pairs(votes.winners, votes.losers, len(votes.items))[2].astype(np.int64)
+    # Scores walk: votes of one time tell how points vary, or those of half of the log.
+    points = spread_of_points(votes, pair * (int(place[-1]) + 1) + place, 2 * pair + late)
+    if votes.judges is None or votes.unsigned or int(votes.judges.max()) == 0:
+        return AlikeVotes(points, points, units_of_counts(votes.counts()), 0, points)
+    m = len(votes.items)
+    by_judge = _by(votes, votes.winners, votes.losers, votes.judges, m)
+    units = units_of_counts(by_judge, split=votes.rest is not None)
+    spread, single = _spreads(votes, votes.winners, votes.losers, by_judge)
+    worth = of_changes = _ratio(np.diag(spread), np.diag(single), judged_enough(units))
+    # An item before and after is two items.
+    ends = np.stack([votes.winners, votes.losers]) + m * late
+    nodes, place = np.unique(ends, return_inverse=True)
+    if len(nodes) <= MOST_DENSE:
+        winners, losers = place.reshape(ends.shape)
+        apart = _by(votes, winners, losers, votes.judges, len(nodes))
+        enough = judged_enough(units_of_counts(apart, split=votes.rest is not None))
+        both = np.intersect1d(nodes[enough & (nodes < m)], nodes[enough & (nodes >= m)] - m)
+        early, after = np.searchsorted(nodes, both), np.searchsorted(nodes, both + m)
+        if len(both):
+            spread, single = (
+                one[early, early] + one[after, after] - 2 * one[early, after]
+                for one in _spreads(votes, winners, losers, apart)
+            )
+            of_changes = _ratio(spread, single, np.ones(len(both), np.bool_))
+    return AlikeVotes(worth * points, of_changes * points, units, len(by_judge), points)
+
+
+def _spreads(
+    votes: Votes, winners: NDArray[np.integer], losers: NDArray[np.integer], by_judge: ClusterCounts
+) -> list[NDArray[np.float64]]:
+    """Return the covariances of scores by judge and by vote, (m, m)."""
+    from rankbench.interfaces.aggregator import Aggregator
+    from rankbench.plugin.manager import get
+
+    counts, aggregator = by_judge.counts, get(Aggregator, _METHOD)
+    scores = aggregator.from_counts(counts)
+    # Of votes with weights sums do not say what single ones weigh.
+    each = None if votes.alike else _by(votes, winners, losers, votes.numbers, counts.m)
+    return [aggregator.covariance(counts, scores, one) for one in (by_judge, each)]
+
+
+def _ratio(spread: NDArray[np.float64], single: NDArray[np.float64], known: NDArray[np.bool_]) -> float:
+    known = known & (single > 0)
+    return max(float((spread[known] / single[known]).mean()), 1.0) if known.any() else 1.0
+
+
+def _by(
+    votes: Votes, winners: NDArray[np.integer], losers: NDArray[np.integer], judges: NDArray[np.integer], m: int
+) -> ClusterCounts:
+    weights = None if votes.alike else votes.weights
+    return count_clusters(winners, losers, judges, ties=votes.ties, weights=weights, m=m)

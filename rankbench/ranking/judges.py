@@ -1,0 +1,428 @@
+r"""Judges who favor a side, vote twice.
+
+Honest judges differ in how often they say left, if only because they saw other pairs. So a judge's share is
+compared with what the *others* say of it: their share, and how much shares of judges vary. The share of votes for
+the left of a judge with n votes is taken for one of mean p and variance
+
+.. math:: p (1 - p) \, \frac{1 + (n - 1) \rho}{n}
+
+(beta-binomial) and :math:`\rho` is estimated from the others by moments. Few judges tell little of it: it is
+shrunk towards `_RHO`, a spread of judges' shares of 0.11 around one half, as if `_PRIOR` more degrees of freedom
+had said so. The distribution is a beta of these moments, and in its far tails the beta-binomial itself where votes
+are few, with Student's tails for the estimate; and a judge is never more suspicious than by the exact binomial test.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.data.tables.schemas import REST
+from rankbench.stats.multiple_tests import holm
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+LEVEL = 0.05
+_SAMPLE = 1 << 21
+_LEAST_VARIANCE, _MOST_WORTH = 1e-12, 1e6
+_FEWEST_FREEDOM = 0.1
+"""Degrees of freedom below which Student's quantile overflows; the interval is all of 0 to 1 well before."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """How often the item on the left won, of the decisive votes.
+
+    Attributes
+    ----------
+    votes : int
+        Decisive votes.
+    share : float
+    lower, upper : float
+        95%: over judges where there are two or more, never shorter than if votes were
+        independent (`_clustered`); else Wilson's.
+    by_judge : bool
+    points : bool
+        Whether points of some votes are split: `share` is of points then.
+    weighted : bool
+        Whether votes have weights: `share` is of the weight then.
+    """
+
+    votes: int
+    share: float
+    lower: float
+    upper: float
+    by_judge: bool
+    points: bool = False
+    weighted: bool = False
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """A judge whose share of votes for the left is not what the other judges let expect.
+
+    Attributes
+    ----------
+    judge : str
+    votes, left : int
+        Decisive votes, and those for the left.
+    p : float
+        Two-sided, against the other judges, after Holm's adjustment for all: `rankbench.ranking.judges`.
+    """
+
+    judge: str
+    votes: int
+    left: int
+    p: float
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Judges who voted on the same pair under the same query again.
+
+    Attributes
+    ----------
+    votes : float
+        Votes beyond a judge's first on a pair and query.
+    contradictions : float
+        Pairs and queries on which a judge said different things.
+    sampled : float
+        Share of the (judge, pair, query) that was looked at; numbers are scaled up from it.
+    queries : bool
+        Whether there is more than one query.
+    """
+
+    votes: float
+    contradictions: float
+    sampled: float
+    queries: bool
+
+
+def votes_with_points(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a row a vote: where points are split, with a column ``points``, what the winner has of a vote.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        Comparisons in the schema.
+    """
+    import polars as pl
+
+    if REST not in table.collect_schema():
+        return table
+    weight = pl.col("weight")
+    more = pl.when(pl.col(REST).shift(-1)).then(weight.shift(-1)).otherwise(0.0)
+    split = table.with_columns(points=weight / (weight + more), weight=weight + more)
+    return split.filter(~pl.col(REST)).drop(REST)
+
+
+def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
+    """Return decisive votes and those for the left, by judge; None if sides are not known."""
+    import polars as pl
+
+    if "first" not in names:
+        return None
+    decisive = table.filter(~pl.col("tie").fill_null(False)) if "tie" in names else table
+    judge = pl.col("judge").cast(pl.String) if "judge" in names else pl.lit(None, pl.String)
+    won = pl.col("first").cast(pl.Int64)
+    if "points" in names:
+        won = pl.when("first").then(pl.col("points")).otherwise(1 - pl.col("points"))
+    weight = pl.col("weight") if "weight" in names else pl.lit(1.0)
+    grouped = decisive.select(judge.alias("judge"), won.alias("left"), weight.alias("weight")).group_by("judge")
+    sums = [pl.col("left").sum(), (pl.col("left") ** 2).sum().alias("squares"), pl.col("weight").sum()]
+    sums += [(pl.col("weight") * pl.col("left")).sum().alias("heavy"), (pl.col("weight") ** 2).sum().alias("heavier")]
+    return grouped.agg(pl.len().cast(pl.Int64).alias("votes"), *sums).sort("judge").collect(engine="streaming")
+
+
+def mirrored_votes(table: pl.LazyFrame) -> tuple[int, int] | None:
+    """Return how many votes have a mirrored one, of how many, where games stand there from both sides; else None.
+
+    A mirrored vote is about the same items, with the sides exchanged and the same result, and of the same time, judge
+    and query. Votes whose sides were drawn by lot have some by chance: ten times fewer without one are not chance.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        Comparisons in the schema, as `votes_with_points` returns them.
+    """
+    import polars as pl
+
+    names = table.collect_schema().names()
+    if "first" not in names:
+        return None
+    low, high = pl.min_horizontal("winner", "loser"), pl.max_horizontal("winner", "loser")
+    tie = pl.col("tie").fill_null(value=False) if "tie" in names else pl.lit(value=False)
+    points = pl.col("points") if "points" in names else pl.lit(1.0)
+    of_low = pl.when(pl.col("winner") == low).then(points).otherwise(1 - points)
+    result = pl.when(~tie).then(of_low.round(9))
+    turned = pl.when("first").then("winner").otherwise("loser") != low
+    beside = [name for name in ("query_id", "time", "judge", "weight") if name in names]
+    sides = (
+        table.select(low.alias("low"), high.alias("high"), *beside, result=result, turned=turned)
+        .group_by("low", "high", "result", *beside)
+        .agg(n=pl.len().cast(pl.Int64), turned=pl.col("turned").sum().cast(pl.Int64))
+        .select("n", alone=(pl.col("n") - 2 * pl.col("turned")).abs())
+        .group_by("n")
+        .agg(cells=pl.len().cast(pl.Int64), alone=pl.col("alone").sum())
+        .collect(engine="streaming")
+    )
+    rows, alone, by_lot = 0, 0, 0.0
+    for n, cells, without in sides.sort("n").iter_rows():
+        rows, alone = rows + n * cells, alone + without
+        # The mean of |2 X - n| of a fair coin's X heads in n.
+        log_share = (
+            math.lgamma(n) - math.lgamma((n - 1) // 2 + 1) - math.lgamma(n - (n - 1) // 2) - (n - 1) * math.log(2)
+        )
+        by_lot += cells * n * math.exp(log_share)
+    return (rows - alone, rows) if rows - alone >= 6 and alone <= by_lot / 10 else None
+
+
+def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position | None, list[OneSided] | None]:
+    """Return how often the left won, and the judges who favor a side.
+
+    Memory grows with the judges alone.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        Comparisons in the schema.
+    accuse : bool
+        Look for one-sided judges, which takes a tenth of a second; else they are not known.
+
+    Returns
+    -------
+    position : Position or None
+        None where the log does not say what stood on the left, or no vote is decisive.
+    judges : list of OneSided or None
+        Worst first; None where sides or judges are not known.
+    """
+    names = table.collect_schema().names()
+    sides = _sides(table, names)
+    if sides is None or not sides.height:
+        return None, None
+    votes, left = (sides[name].to_numpy() for name in ("votes", "left"))
+    known = sides["judge"].is_not_null().to_numpy()
+    by_judge = bool(known.all()) and len(votes) > 1
+    n, share, points = int(votes.sum()), float(left.sum() / votes.sum()), "points" in names
+    worth = _worth(n, share, float(sides["squares"].sum())) if points else 1.0
+    # A row is one vote, whatever it weighs: so many of equal weights vary as these do.
+    weight, heavy = (sides[name].to_numpy() for name in ("weight", "heavy"))
+    total = float(weight.sum())
+    weighted = not math.isclose(total**2, n * float(sides["heavier"].sum()), rel_tol=1e-9)
+    if weighted:
+        votes, left, share = weight, heavy, float(heavy.sum()) / total
+        worth *= total / float(sides["heavier"].sum())
+    lower, upper = _clustered(votes, left, worth) if by_judge else _wilson(votes.sum() * worth, left.sum() * worth)
+    position = Position(n, share, lower, upper, by_judge, points, weighted)
+    if not accuse or not known.any():
+        return position, None
+    return position, _accused(sides.filter(sides["judge"].is_not_null()))
+
+
+def _worth(n: int, share: float, squares: float) -> float:
+    """Return how many votes without split points vary as little as one: sums of points and of their squares tell."""
+    variance = max(squares - n * share**2, 0.0) / max(n - 1, 1)
+    return min(max(share * (1 - share) / max(variance, _LEAST_VARIANCE), 1.0), _MOST_WORTH)
+
+
+def _wilson(n: float, k: float, z: float = 1.959963984540054) -> tuple[float, float]:
+    center, half = k + z * z / 2, z * math.sqrt(k * (n - k) / n + z * z / 4)
+    return max(0.0, (center - half) / (n + z * z)), min(1.0, (center + half) / (n + z * z))
+
+
+def _clustered(votes: NDArray[np.number], left: NDArray[np.number], worth: float = 1.0) -> tuple[float, float]:
+    """Return the interval of a ratio of sums over judges, who are independent.
+
+    Each judge is left out in turn (the jackknife), and Student's t has the effective number
+    of judges less one for degrees of freedom: both allow for a judge who cast most of the
+    votes. Judges whose shares happen to agree do not make the interval short: it covers
+    Wilson's of independent votes with the same quantile.
+    """
+    from scipy.special import stdtrit
+
+    total, groups = float(votes.sum()), len(votes)
+    weight, share = votes / total, float(left.sum() / total)
+    variance = (groups - 1) / groups * float(((left / total - weight * share) ** 2 / (1 - weight) ** 2).sum())
+    freedom = max(1 / float((weight**2).sum()) - 1, _FEWEST_FREEDOM)
+    quantile = float(stdtrit(freedom, 0.975))
+    lower, upper = _wilson(total * worth, float(left.sum()) * worth, quantile)
+    half = quantile * math.sqrt(variance)
+    return max(0.0, min(lower, share - half)), min(1.0, max(upper, share + half))
+
+
+def _accused(sides: pl.DataFrame) -> list[OneSided]:
+    """Return the judges of ``judge, votes, left`` who are one-sided, the likeliest by chance last."""
+    votes, left = (sides[name].to_numpy().astype(np.float64) for name in ("votes", "left"))
+    p = one_sided(votes, left, LEVEL)
+    rows: list[dict[str, Any]] = sides.to_dicts()
+    return [
+        OneSided(str(rows[i]["judge"]), int(rows[i]["votes"]), round(rows[i]["left"]), float(p[i]))
+        for i in np.argsort(p, kind="stable").tolist()
+        if p[i] < LEVEL
+    ]
+
+
+def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
+    """Return how often judges voted on the same again; None where the log does not name them.
+
+    Of logs longer than two million votes a sample of (judge, pair, query) is looked at, with
+    all their votes, so that memory stays bounded.
+    """
+    import polars as pl
+
+    names = table.collect_schema().names()
+    if "judge" not in names:
+        return None
+    winner, loser = pl.col("winner").cast(pl.String), pl.col("loser").cast(pl.String)
+    tie = pl.col("tie").fill_null(False) if "tie" in names else pl.lit(False)
+    low_won = (winner < loser) == (pl.col("points") > 0.5) if "points" in names else winner < loser
+    keys = table.filter(pl.col("judge").is_not_null()).select(
+        key=pl.struct(
+            pl.col("query_id").cast(pl.String),
+            pl.col("judge").cast(pl.String),
+            pl.when(winner < loser).then(winner).otherwise(loser).alias("low"),
+            pl.when(winner < loser).then(loser).otherwise(winner).alias("high"),
+        ).hash(seed=20130501),
+        query=pl.col("query_id").cast(pl.String).hash(seed=20130501),
+        said=pl.when(tie).then(0).when(low_won).then(1).otherwise(2).cast(pl.Int8),
+    )
+    step = -(-rows // _SAMPLE)
+    if step > 1:
+        keys = keys.filter(pl.col("key") % step == 0)
+    grouped = keys.group_by("key").agg(
+        pl.len(), (pl.col("said").min() != pl.col("said").max()).alias("other"), pl.col("query").first()
+    )
+    found = grouped.select(
+        votes=(pl.col("len") - 1).cast(pl.Int64).sum(),
+        contradictions=pl.col("other").sum(),
+        queries=pl.col("query").min() != pl.col("query").max(),
+    ).collect(engine="streaming")
+    counts = float(found["votes"][0] * step), float(found["contradictions"][0] * step)
+    return Repeats(*counts, 1 / step, bool(found["queries"][0]))
+
+
+_RHO = 0.05
+_PRIOR = 8.0
+_MOST = 0.25
+"""Share of the judges that may be accused: one-sided are those who differ from most."""
+_AT_ONCE = 200
+_FAR, _MANY = 0.01, 2000
+_LOOKS = 2
+"""What p-values are multiplied by, since the log is looked at again after each judge is put aside."""
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over judges: how many, votes, votes for the left, squares of both; scalars or one for each judge."""
+
+    judges: float | NDArray[np.float64]
+    votes: float | NDArray[np.float64]
+    left: float | NDArray[np.float64]
+    shares: float | NDArray[np.float64]
+    squares: float | NDArray[np.float64]
+
+    @classmethod
+    def from_votes(cls, votes: NDArray[np.float64], left: NDArray[np.float64]) -> _Sums:
+        return cls(
+            len(votes), float(votes.sum()), float(left.sum()), float((left**2 / votes).sum()), float((votes**2).sum())
+        )
+
+    def without(self, votes: NDArray[np.float64], left: NDArray[np.float64]) -> _Sums:
+        """Return the sums over all but each one of some judges."""
+        return _Sums(
+            self.judges - 1.0,
+            self.votes - votes,
+            self.left - left,
+            self.shares - left**2 / votes,
+            self.squares - votes**2,
+        )
+
+
+def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: float = 0.05) -> NDArray[np.float64]:
+    """Return each judge's p-value, adjusted for all judges by Holm's method, shape (J,); 1 for those not suspected.
+
+    The most suspicious judges are put aside one after the other, each judged by those that are left without
+    him, until a quarter is: so several one-sided judges do not hide one another. Those put aside up to the last
+    one whose p-value, times the number of judges then left, is below the level are suspected, and judged once
+    more by all who are not.
+
+    Parameters
+    ----------
+    votes, left : ndarray of float64, shape (J,)
+        Decisive votes of each judge, one at least, and those for the left.
+    level : float
+    """
+    count = len(votes)
+    remaining = np.ones(count, np.bool_)
+    aside: list[NDArray[np.int64]] = []
+    suspected = 0
+    while remaining.sum() - 1 >= (1 - _MOST) * count:
+        rows = np.flatnonzero(remaining)
+        p = _p(votes[rows], left[rows], _Sums.from_votes(votes[rows], left[rows]).without(votes[rows], left[rows]))
+        # Of very many judges some at a time.
+        few = min(-(-len(rows) // _AT_ONCE), int(len(rows) - (1 - _MOST) * count))
+        worst = np.argsort(p, kind="stable")[:few]
+        aside.append(rows[worst])
+        remaining[rows[worst]] = False
+        if _LOOKS * p.min() * len(rows) < level:
+            suspected = len(aside)
+    values = np.ones(count)
+    if suspected:
+        accused = np.concatenate(aside[:suspected])
+        rest = np.ones(count, np.bool_)
+        rest[accused] = False
+        values[accused] = np.minimum(
+            1, _LOOKS * _p(votes[accused], left[accused], _Sums.from_votes(votes[rest], left[rest]))
+        )
+    return holm(values)
+
+
+def _p(votes: NDArray[np.float64], left: NDArray[np.float64], others: _Sums) -> NDArray[np.float64]:
+    """Return the two-sided p-value of each judge by what the others say."""
+    from scipy.special import bdtr, betainc, ndtri, stdtr
+
+    p = np.clip((others.left + 0.5) / (others.votes + 1.0), 1e-12, 1 - 1e-12)
+    apart = p * (1 - p)
+    freedom = np.maximum(others.votes**2 / others.squares - 1, 0)
+    # Expected of sum n (x - p)^2 / (p (1 - p)): J - 1 without spread, and `room` more for all of it.
+    room = np.maximum(others.votes - others.squares / others.votes - (others.judges - 1), 1e-9)
+    found = ((others.shares - others.left**2 / others.votes) / apart - (others.judges - 1)) / room
+    rho = (_PRIOR * _RHO + freedom * np.clip(found, 0, 1)) / (_PRIOR + freedom)
+    own = (1 + (votes - 1) * rho) / votes
+    of_others = (others.votes + rho * (others.squares - others.votes)) / others.votes**2
+    size = np.maximum(1 / (own + of_others) - 1, 1e-9)
+    low = betainc(p * size, (1 - p) * size, np.minimum(1, (left + 0.5) / votes))
+    high = betainc((1 - p) * size, p * size, np.minimum(1, (votes - left + 0.5) / votes))
+    tail = np.minimum(0.5, np.minimum(low, high))
+    # Few votes are steps, whose far tails a beta misses; only suspicious judges have theirs summed up.
+    alpha, other = np.broadcast_to(p * size, votes.shape), np.broadcast_to((1 - p) * size, votes.shape)
+    for j in np.flatnonzero((tail < _FAR) & (votes <= _MANY)):
+        n, k, right = int(votes[j]), math.ceil(left[j]), math.ceil(votes[j] - left[j])
+        inflated = votes[j] * (own + of_others)[j]
+        if inflated <= 1 + 1e-9:
+            continue
+        weight = (n - 1) / (inflated - 1) - 1
+        mean = float(alpha[j] / (alpha[j] + other[j]))
+        a, b = weight * mean, weight * (1 - mean)
+        tail[j] = max(tail[j], min(_betabinomial(k, n, a, b), _betabinomial(right, n, b, a)))
+    spread = 2 * stdtr(_PRIOR + freedom, ndtri(tail))
+    whole = votes.astype(np.int64)
+    below, above = bdtr(np.ceil(left), whole, p), bdtr(np.ceil(votes - left), whole, 1 - p)
+    exact = np.minimum(1.0, 2 * np.minimum(below, above))
+    result: NDArray[np.float64] = np.maximum(spread, exact)
+    return result
+
+
+def _betabinomial(k: int, n: int, a: float, b: float) -> float:
+    """Return the chance of at most k of n, of a share that is beta(a, b)."""
+    from scipy.special import betaln, gammaln
+
+    x = np.arange(k + 1)
+    terms = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1) + betaln(x + a, n - x + b) - betaln(a, b)
+    return float(np.exp(terms).sum())

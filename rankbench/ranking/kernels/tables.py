@@ -1,0 +1,311 @@
+"""Tables of all pairs; sums over votes for drift, compiled.
+
+A table of m items is flat, of length m^2 or, with ties, 2 m^2: entry ``i m + j`` is what i won over j,
+entry ``m^2 + i m + j`` what was tied, i named first. What counts stops at the first row that it cannot count
+and returns its number, or -1; the rows before it are in the table.
+
+Counts have 16 bits, so that more of the table stays in cache, and a second table that is hardly
+ever touched for the carries; its last entry, one more than the first table has, is their number.
+
+A quarter is a vote's place among the moments: 0 before the first, 1 from the first to the second, and so on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from rankbench.core.runtime import settle_runtime
+from rankbench.kernels.declared import declared
+
+settle_runtime()
+
+
+_READ = types.Array(types.int32, 1, "C", readonly=True)
+_FLAGS = types.Array(types.uint8, 1, "C", readonly=True)
+_FLOATS = types.Array(types.float64, 1, "C", readonly=True)
+_COUNTS = types.uint16[::1]
+_CARRY = types.uint32[::1]
+_SUMS = types.float64[::1]
+_TABLE = types.float64[:, ::1]
+_STARTS = types.int64[::1]
+_INDEX = types.int32[::1]
+
+_STRIP = 16
+"""Columns of the table read at a time: what a cache line holds, at least."""
+
+
+@declared(types.int64(_READ, _READ, types.int64, _COUNTS, _CARRY))
+def count_wins(
+    winners: NDArray[np.int32], losers: NDArray[np.int32], m: int, table: NDArray[np.uint16], carry: NDArray[np.uint32]
+) -> int:
+    """Count judgments without ties and weights."""
+    size, one = np.uint64(m), np.uint16(1)
+    for t in range(len(winners)):
+        # A negative number is a huge unsigned one: one comparison a side.
+        i, j = np.uint64(winners[t]), np.uint64(losers[t])
+        if i >= size or j >= size or i == j:
+            return t
+        at = i * size + j
+        counted = np.uint16(table[at] + one)
+        table[at] = counted
+        if counted == 0:
+            carry[at] += np.uint32(1)
+            carry[len(carry) - 1] += np.uint32(1)
+    return -1
+
+
+@declared(types.int64(_READ, _READ, _FLAGS, types.int64, _COUNTS, _CARRY))
+def count_tied(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    ties: NDArray[np.uint8],
+    m: int,
+    table: NDArray[np.uint16],
+    carry: NDArray[np.uint32],
+) -> int:
+    """Count judgments of which some are ties (``ties[t] = 1``)."""
+    size, one = np.uint64(m), np.uint16(1)
+    for t in range(len(winners)):
+        i, j = np.uint64(winners[t]), np.uint64(losers[t])
+        if i >= size or j >= size or i == j:
+            return t
+        at = (np.uint64(ties[t]) * size + i) * size + j
+        counted = np.uint16(table[at] + one)
+        table[at] = counted
+        if counted == 0:
+            carry[at] += np.uint32(1)
+            carry[len(carry) - 1] += np.uint32(1)
+    return -1
+
+
+@declared(types.int64(_READ, _READ, _FLAGS, _FLOATS, types.int64, _SUMS))
+def count_weighted(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    ties: NDArray[np.uint8],
+    weights: NDArray[np.float64],
+    m: int,
+    table: NDArray[np.float64],
+) -> int:
+    """Sum the weights of judgments, positive and finite, of which some may be ties."""
+    size = np.uint64(m)
+    for t in range(len(winners)):
+        i, j = np.uint64(winners[t]), np.uint64(losers[t])
+        if i >= size or j >= size or i == j or not 0.0 < weights[t] < np.inf:
+            return t
+        table[(np.uint64(ties[t]) * size + i) * size + j] += weights[t]
+    return -1
+
+
+@declared(
+    *[
+        types.void(table, table, types.int64, types.bool_, _STARTS, _INDEX, _TABLE)
+        for table in (types.Array(types.uint16, 1, "C", readonly=True), _FLOATS)
+    ],
+)
+def gather(
+    first: NDArray[Any],
+    second: NDArray[Any],
+    m: int,
+    tied: bool,
+    starts: NDArray[np.int64],
+    high: NDArray[np.int32],
+    cells: NDArray[np.float64],
+) -> None:
+    """Write the observed pairs of the sum of two tables, sorted.
+
+    Parameters
+    ----------
+    first, second : ndarray of uint16 or float64
+        Tables without carries; `second` may have length 0.
+    m : int
+    tied : bool
+        Whether they have entries for ties.
+    starts : ndarray of int64, shape (m + 1,)
+        On return where the rows start, ``starts[m]`` the number P of pairs.
+    high : ndarray of int32, shape (Q + 1,)
+        ``Q >= P``: one entry behind the last pair is overwritten.
+    cells : ndarray of float64, shape (Q + 1, 2), or (Q + 1, 3) with ties
+    """
+    both, plane = len(second) > 0, m * m
+    # What is written below the diagonal, turned for some rows at a time, so that rows are read along.
+    back, ties = np.empty((_STRIP, m)), np.empty((_STRIP, m))
+    row, tie = np.empty(m), np.empty(m)
+    at = 0
+    starts[0] = 0
+    for begin in range(0, m, _STRIP):
+        end = min(begin + _STRIP, m)
+        for j in range(begin + 1, m):
+            for i in range(begin, min(end, j)):
+                back[i - begin, j] = first[j * m + i] + (second[j * m + i] if both else 0.0)
+                if tied:
+                    ties[i - begin, j] = first[plane + j * m + i] + (second[plane + j * m + i] if both else 0.0)
+        for i in range(begin, end):
+            for j in range(i + 1, m):
+                row[j] = first[i * m + j]
+                tie[j] = 0.0
+            if both:
+                for j in range(i + 1, m):
+                    row[j] += second[i * m + j]
+            if tied:
+                for j in range(i + 1, m):
+                    tie[j] = ties[i - begin, j] + first[plane + i * m + j]
+                    tie[j] += second[plane + i * m + j] if both else 0.0
+            for j in range(i + 1, m):
+                # Written in any case, and overwritten where nothing was judged: no branch to mispredict.
+                high[at] = j
+                cells[at, 0], cells[at, 1] = row[j], back[i - begin, j]
+                if tied:
+                    cells[at, 2] = tie[j]
+                at += row[j] + back[i - begin, j] + tie[j] > 0.0
+            starts[i + 1] = at
+
+
+@declared(
+    types.int64(types.Array(types.uint32, 2, "A", readonly=True), types.int32[::1], types.int64, types.int32[:, ::1]),
+)
+def renumber(given: NDArray[np.uint32], number: NDArray[np.int32], count: int, codes: NDArray[np.int32]) -> int:
+    """Write the new number of every old one, and return how many there are now.
+
+    Parameters
+    ----------
+    given, codes : ndarray, shape (rows, columns)
+        Old numbers and new ones; rows are gone through in order, each from left to right.
+    number : ndarray of int32
+        New number of each old one, -1 where it has none yet.
+    count : int
+        New numbers given so far.
+    """
+    for row in range(given.shape[0]):
+        for column in range(given.shape[1]):
+            old = given[row, column]
+            if number[old] < 0:
+                number[old] = count
+                count += 1
+            codes[row, column] = number[old]
+    return count
+
+
+_READ_INDEX = types.Array(types.int32, 1, "C", readonly=True)
+_READ_STARTS = types.Array(types.int64, 1, "C", readonly=True)
+_VECTOR = types.Array(types.float64, 1, "C", readonly=True)
+_READ_FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
+_READ_TABLE = types.Array(types.float64, 2, "C", readonly=True)
+
+
+@declared(
+    types.void(
+        _READ_INDEX, _READ_INDEX, _READ_INDEX, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _READ_FLAGS, types.float64[:, :, ::1]
+    ),
+)
+def add_by_quarter(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    quarter: NDArray[np.int32],
+    residual: NDArray[np.float64],
+    information: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    won: NDArray[np.float64],
+    aside: NDArray[np.bool_],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add up what votes say of both of their items, but for votes on items that are put aside.
+
+    Parameters
+    ----------
+    winners, losers, quarter : ndarray of int32, shape (n,)
+    residual, information, weight : ndarray of float64, shape (n,)
+        The residual is the winner's; the loser's is its negative.
+    won : ndarray of float64, shape (n,)
+        The winner's share of the win: 1, or 1/2 of a tie.
+    aside : ndarray of bool, shape (m,)
+    sums : ndarray of float64, shape (6, m, Q)
+        Added to: information, residual, its square, its fourth power, weight and wins.
+    """
+    for vote in range(len(winners)):
+        if aside[winners[vote]] or aside[losers[vote]]:
+            continue
+        at, said = quarter[vote], residual[vote]
+        square = said * said
+        for item, own, share in (
+            (winners[vote], said, won[vote]),
+            (losers[vote], -said, 1.0 - won[vote]),
+        ):
+            sums[0, item, at] += information[vote]
+            sums[1, item, at] += own
+            sums[2, item, at] += square
+            sums[3, item, at] += square * square
+            sums[4, item, at] += weight[vote]
+            sums[5, item, at] += weight[vote] * share
+
+
+@declared(
+    types.void(
+        _READ_STARTS,
+        _READ_INDEX,
+        _READ_INDEX,
+        _READ_INDEX,
+        _VECTOR,
+        _READ_FLAGS,
+        _READ_TABLE,
+        types.float64[:, ::1],
+        types.float64[:, ::1],
+    ),
+)
+def add_squares_of_judges(
+    starts: NDArray[np.int64],
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    quarter: NDArray[np.int32],
+    residual: NDArray[np.float64],
+    aside: NDArray[np.bool_],
+    mean: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    fourths: NDArray[np.float64],
+) -> None:
+    """Add squares and fourth powers of what each judge says of a change of each item at each moment.
+
+    A judge says the sum of the item's residuals from the moment on, less the mean times the sum of all of them.
+
+    Parameters
+    ----------
+    starts : ndarray of int64, shape (G + 1,)
+        Votes of judge g are ``starts[g]:starts[g + 1]``.
+    winners, losers, quarter : ndarray of int32, shape (n,)
+    residual : ndarray of float64, shape (n,)
+        The winner's.
+    aside : ndarray of bool, shape (m,)
+        Items whose votes do not count.
+    mean : ndarray of float64, shape (Q - 1, m)
+        Share of an item's information that came from each moment on.
+    squares, fourths : ndarray of float64, shape (Q - 1, m)
+        Added to.
+    """
+    moments, m = mean.shape
+    own = np.zeros((m, moments + 1))
+    seen, items = np.zeros(m, np.bool_), np.empty(m, np.int32)
+    for judge in range(len(starts) - 1):
+        known = 0
+        for vote in range(starts[judge], starts[judge + 1]):
+            if aside[winners[vote]] or aside[losers[vote]]:
+                continue
+            for item, said in ((winners[vote], residual[vote]), (losers[vote], -residual[vote])):
+                if not seen[item]:
+                    seen[item] = True
+                    items[known] = item
+                    known += 1
+                own[item, quarter[vote]] += said
+        for item in items[:known]:
+            total = own[item].sum()
+            after = total
+            for moment in range(moments):
+                after -= own[item, moment]
+                square = (after - mean[moment, item] * total) ** 2
+                squares[moment, item] += square
+                fourths[moment, item] += square * square
+            seen[item] = False
+            own[item, :] = 0.0

@@ -1,0 +1,256 @@
+"""From an opened log to what can be ranked, with the units that its intervals need."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
+
+from rankbench.data.tables.schemas import REST
+from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.table import with_column
+from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
+from rankbench.ranking.rank import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
+from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
+from rankbench.ranking.two_way import CrossedVotes, crossed_votes
+from rankbench.ranking.votes import Votes, coded_votes, load_votes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankbench.ranking.lists import ParquetLog
+    from rankbench.ranking.open import Log, LogSource
+    from rankbench.ranking.stream import FirstVotes
+
+
+WantedIntervals = Intervals | Literal["auto"] | None
+
+
+def opened_log(log: Log, *, columns: str, by: str | None, reader: str) -> LogSource:
+    """Open a log whose rankings are one for each value of a column, if `by` says so.
+
+    Raises
+    ------
+    SpecError
+        The log holds ballots or clicks, of which there are rankings by query alone; or what `open_source` raises.
+    InputError
+        See `open_source`.
+    """
+    from rankbench.ranking.open import open_source
+
+    if by in (None, "query"):
+        return open_source(log, columns=columns, reader=reader)
+    asked = with_column(columns, "query", str(by))
+    # Votes with nothing there are of no ranking; other kinds of tables do not know the role.
+    with suppress(InputError):
+        return open_source(log, columns=with_column(asked, "by", str(by)), reader=reader)
+    try:
+        return open_source(log, columns=asked, reader=reader)
+    except InputError as error:
+        try:
+            table = open_source(log, columns=columns, reader=reader).table
+        except (InputError, SpecError):
+            raise error from None
+        if table.row == "comparisons":
+            raise
+        raise SpecError(f"--by {by}: rankings by another column than the query are of votes, not of {table}") from None
+
+
+def load_log(
+    source: LogSource,
+    aggregator: Aggregator,
+    intervals: WantedIntervals = None,
+    *,
+    pooled: bool = True,
+    address: str = "",
+    first_votes: FirstVotes | None = None,
+) -> tuple[RankedLog, Intervals | None]:
+    """Load what an aggregator ranks, and choose its intervals.
+
+    Parameters
+    ----------
+    source : LogSource
+        Votes, ballots or clicks.
+    aggregator : Aggregator
+        That fits them.
+    intervals : Intervals, "auto" or None
+    pooled : bool
+        Whether an item of one name is one item, whatever the query; else the log is about one query.
+    address : str
+        Of the Dask scheduler whose workers count votes; empty: this machine does.
+    first_votes : FirstVotes, optional
+        What keeps the first votes as they are read here.
+
+    Raises
+    ------
+    InputError
+        What is wrong with the log, with its row.
+    SpecError
+        Intervals that the log cannot have.
+    ExecutorError
+        The cluster cannot be used.
+    """
+    if intervals == "judges+queries":
+        return _crossed(source, aggregator, address), intervals
+    if source.table.row == "comparisons":
+        if not aggregator.ranks_counts():
+            table = coded_votes(source.frame)
+            votes = load_votes(table)
+            if first_votes is not None:
+                chosen = [name for name in ("winner", "loser", "tie", "weight") if name in table.collect_schema()]
+                columns = [*chosen, *first_votes.beside(table.collect_schema())]
+                first_votes.frames[:] = [table.select(columns).head(first_votes.limit).collect()]
+            facts = _facts_of_votes(votes, intervals)
+            return OrderedVotes(votes, by_judge(facts, intervals)), chosen_intervals(facts, intervals, aggregator)
+        counted, facts = counted_votes(source, intervals, address=address, first_votes=first_votes)
+        return counted, chosen_intervals(facts, intervals, aggregator)
+    if intervals == "sandwich":
+        raise SpecError("there are sandwich intervals for votes only; take bootstrap")
+    if source.table.row == "orders":
+        judges = intervals == "judges"
+        ballots = pooled_ballots(source, judges=judges) if pooled else load_ballots(source.frame, judges=judges)
+        return ballots, intervals and ("judges" if judges else "bootstrap")
+    if intervals == "judges":
+        raise SpecError("clicks have no judges: a session is what is resampled; take --intervals bootstrap")
+    frame = _as_one_query(source.frame) if pooled else source.frame
+    return load_sessions(frame), intervals and "bootstrap"
+
+
+def _crossed(source: LogSource, aggregator: Aggregator, address: str) -> CrossedVotes:
+    """Return votes with their judges and queries.
+
+    Raises
+    ------
+    SpecError
+        The log holds no votes, a method cannot have such intervals, or a cluster was to count.
+    """
+    if source.table.row != "comparisons":
+        raise SpecError("there are intervals by judge and query for votes only; take bootstrap")
+    if not aggregator.ranks_counts():
+        raise SpecError(
+            f"{aggregator.name!r} goes by single votes: it has no intervals by judge and query; take judges"
+        )
+    if address:
+        raise SpecError(
+            "a cluster does not count by judge and query; leave --executor and --address out to do it on this machine"
+        )
+    return crossed_votes(source.frame)
+
+
+def counted_votes(
+    source: LogSource, intervals: WantedIntervals, *, address: str = "", first_votes: FirstVotes | None = None
+) -> tuple[CountedVotes, LogFacts]:
+    """Count votes by pair, and by what is independent if intervals are wanted, in one pass.
+
+    Judges are counted apart wherever the log names them, as it is known at its end alone whether all votes have one.
+    Where they turn out not to be independent, single votes are: the sums by pair are enough, but for votes with
+    weights, of which a second pass is made.
+
+    Parameters
+    ----------
+    source : LogSource
+        Of comparisons.
+    intervals : Intervals, "auto" or None
+    address, first_votes
+        See `load_log`.
+
+    Returns
+    -------
+    counted : CountedVotes
+    facts : LogFacts
+        What the log knows about its judges, if intervals depend on it.
+
+    Raises
+    ------
+    SpecError
+        Intervals by judge that the log cannot have.
+    """
+    from rankbench.ranking.count_log import count_frame
+    from rankbench.ranking.lists import ROW
+    from rankbench.ranking.partial_counts import LogPart, counts_of, counts_of_part
+
+    def count(column: str | None) -> LogPart:
+        def here(frame: pl.LazyFrame) -> LogPart:
+            rows = _numbered(frame) if column == ROW else frame
+            check = refuse_too_many_cells if column == "judge" else None
+            return count_frame(rows, judge=column, signed=intervals == "judges", first_votes=first_votes, check=check)
+
+        def away(log: ParquetLog) -> LogPart:
+            from rankbench.ranking.count_log import count_parts_on_cluster
+
+            return count_parts_on_cluster(
+                log, address, judge=column, numbered=column == ROW, signed=intervals == "judges"
+            )
+
+        return source.counted(here, away if address else None)
+
+    schema = source.frame.collect_schema()
+    weighted, asked = "weight" in schema, intervals not in (None, "bootstrap") and "judge" in schema
+    if not asked:
+        # Intervals by judge are refused before anything is counted.
+        by_judge(LogFacts(0, 0, 0), intervals)
+    part = count("judge" if asked else ROW if weighted and intervals is not None else None)
+    split = REST in schema
+    if not asked:
+        data = counts_of(part) if part.weighted else counts_of_part(part)
+        return CountedVotes(data, split=split), LogFacts(part.judgments, 0, 0)
+    refuse_too_many_cells(part)
+    cells = part.cluster_cells
+    facts = LogFacts(part.judgments, 0 if cells is None else len(cells.clusters), part.unsigned)
+    if by_judge(facts, intervals):
+        return CountedVotes(counts_of(part), by_judge=True, split=split), facts
+    data = counts_of(count(ROW)) if part.weighted else counts_of_part(part)
+    return CountedVotes(data, split=split), facts
+
+
+def _numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return votes with their numbers: the two rows of a vote whose points are split have one."""
+    import polars as pl
+
+    from rankbench.ranking.lists import ROW
+
+    rows = frame.with_row_index(ROW)
+    if REST not in frame.collect_schema():
+        return rows
+    return rows.with_columns(pl.col(ROW).cast(pl.Int64) - pl.col(REST).cast(pl.Int64))
+
+
+def _facts_of_votes(votes: Votes, intervals: WantedIntervals) -> LogFacts:
+    """Return what votes that were loaded know about their judges.
+
+    Raises
+    ------
+    InputError
+        Intervals are to be by judge, and not all votes have one.
+    """
+    if intervals == "judges" and votes.unsigned:
+        raise InputError(
+            f"the judge is missing in {votes.unsigned:,} of {votes.count:,} votes; take --intervals bootstrap",
+            column="judge",
+        )
+    return LogFacts(votes.count, 0 if votes.judges is None else int(votes.judges.max()) + 1, votes.unsigned)
+
+
+def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:
+    """Return all ballots of a log as those of one query.
+
+    Raises
+    ------
+    InputError
+        See `rankbench.ranking.lists.load_ballots`.
+    SpecError
+        The ballots do not say whose they are, and judges are to be resampled.
+    """
+    if judges and "judge" not in source.frame.collect_schema():
+        raise SpecError("the ballots do not say whose they are; take --intervals bootstrap, which resamples voters")
+    return load_ballots(_as_one_query(source.frame), judges=judges)
+
+
+def _as_one_query(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a log of lists as one query; with several, only what judgments name are its items."""
+    import polars as pl
+
+    queries = frame.select(pl.col("query_id").n_unique()).collect(engine="streaming").item()
+    if queries == 1:
+        return frame
+    return frame.with_columns(query_id=pl.lit("all")).drop("candidates", strict=False)

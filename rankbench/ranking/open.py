@@ -1,0 +1,353 @@
+"""Where a log comes from: a file, a folder of shards, a data set by name, or a frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import polars as pl
+
+from rankbench.core.spec import Spec, parse
+from rankbench.data.readers.choose import choose_reader, is_pattern
+from rankbench.data.readers.frame_source import frame_in_memory, readable
+from rankbench.data.readers.parquet import MANIFEST
+from rankbench.data.readers.remote import is_address, piped, scan_address, shown_address
+from rankbench.data.tables.checks import checked, judgments_of, table_kind, table_of
+from rankbench.data.tables.schemas import REST
+from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.dataset import Reader, Remarks, existing, remarks_kept
+
+if TYPE_CHECKING:
+    from rankbench.interfaces.dataset import Dataset
+    from rankbench.interfaces.table import TableKind
+    from rankbench.ranking.lists import ParquetLog
+
+
+_READER = ":reader="
+
+T = TypeVar("T")
+Log: TypeAlias = pl.LazyFrame | pl.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str]
+"""A log: a table in memory (of Polars, pandas or PyArrow, a list of dicts, a dict of lists), or the path of a file or
+folder; where data sets have names, one of those."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogSource:
+    """An opened log.
+
+    Attributes
+    ----------
+    name : str
+        For people: of the file, of the data set.
+    path : Path or None
+    table : TableKind
+    frame : LazyFrame
+        In the schema of `rankbench.data.tables`; its rows are checked as they are collected.
+    remarks : Remarks
+        What a reader of the answer must know of how columns were read, a sentence each; and which columns were.
+    parquet : ParquetLog or None
+        The same comparisons without the checks, where Polars can read them all by itself:
+        for what looks at every row anyway, and on other machines.
+    """
+
+    name: str
+    path: Path | None
+    table: TableKind
+    frame: pl.LazyFrame
+    parquet: ParquetLog | None = None
+    remarks: Remarks = field(default_factory=Remarks)
+
+    def judged(self) -> LogSource:
+        """Return the log of the judgments that its rows are: see `TableKind.as_judgments`."""
+        kind, frame = judgments_of(self.table, self.frame)
+        return self if frame is self.frame else LogSource(self.name, self.path, kind, frame, remarks=self.remarks)
+
+    def counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
+        """Return ``count(comparisons)``, without the checks where that is possible.
+
+        Parameters
+        ----------
+        count : callable
+        away : callable, optional
+            Does the same on other machines, of a log that has `parquet`.
+
+        Raises
+        ------
+        InputError
+            What the checks find, with its row; or what `count` raises.
+        """
+        with readable(self.path):
+            return self._counted(count, away)
+
+    def _counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
+        if self.parquet is None:
+            return count(self.frame)
+        try:
+            return count(self.parquet.frame()) if away is None else away(self.parquet)
+        except InputError as error:
+            if self.parquet.roles is not None:
+                # The checks know the file's own columns and words.
+                count(self.frame)
+            raise self.parquet.located(error) from error
+
+
+def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
+    """Return the reader of a file, told what its columns mean.
+
+    Parameters
+    ----------
+    path : Path
+    columns : str
+        As `rankbench.data.tables.column_roles.parse_columns` takes it; empty: guessed from their names.
+    reader : str
+        In the contender grammar; empty: chosen by the file's ending or its first bytes.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or no reader knows it.
+    SpecError
+        There is no such reader, or one that takes no columns was given some.
+    """
+    if reader:
+        from rankbench.plugin import manager
+
+        found = manager.get(Reader, reader)
+        existing(path)
+    else:
+        found = choose_reader(path)
+    if not columns:
+        return found
+    if "columns" not in found.parameters() or (path / MANIFEST).is_file():
+        raise SpecError(f"the columns of this file ({found.name}) have fixed names; leave --columns out")
+    return found.model_copy(update={"columns": columns})
+
+
+def named(log: str, *, columns: str = "", reader: str = "") -> Dataset | tuple[Path, Reader]:
+    """Return what a text names: a data set, or a file with its reader.
+
+    Parameters
+    ----------
+    log : str
+        A path; a pattern, as ``votes/*.parquet``; ``-``, what is piped in; a path with its reader in the contender
+        grammar, ``votes.csv:reader=csv(columns="left=x")``, as results name a log; or a data set.
+    columns, reader : str
+        See `reader_for`.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set.
+    SpecError
+        A data set needs no columns and no reader; or its parameters are wrong.
+    """
+    from rankbench.interfaces.dataset import Dataset
+    from rankbench.plugin import manager
+
+    path = Path(log)
+    found = named_file(log, columns=columns, reader=reader)
+    if found is not None:
+        return found
+    known = _data_sets()
+    name = log.split(":", 1)[0]
+    if name not in known:
+        # What has a folder or an ending was meant for a file.
+        existing(path, known if path.name == log and not path.suffix else ())
+    if columns or reader:
+        raise SpecError(f"{name!r} is a data set, which has its columns and reader; leave --columns and --reader out")
+    return manager.get(Dataset, log)
+
+
+def named_file(text: str, *, columns: str = "", reader: str = "") -> tuple[Path, Reader] | None:
+    """Return path and reader of what a text names, if that is a file; None if it is not, or not there.
+
+    Parameters
+    ----------
+    text, columns, reader
+        See `named`.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `named`.
+    """
+    path = piped() if text == "-" else Path(text)
+    if path.exists() or is_pattern(path):
+        return path, reader_for(path, columns=columns, reader=reader)
+    said = _with_reader(text)
+    if said is not None:
+        if columns or reader:
+            raise SpecError(f"{text!r} has its columns and reader; leave --columns and --reader out")
+        existing(said[0])
+    return said
+
+
+def _with_reader(text: str) -> tuple[Path, Reader] | None:
+    """Return path and reader of a text that says both; None if it does not, or the file is not there."""
+    from rankbench.plugin import manager
+
+    # As people write it: what stands before the reader is the path, whatever spaces and colons are in it.
+    before, found, after = text.rpartition(_READER)
+    plain = Path(before).exists() or is_pattern(Path(before))
+    try:
+        spec = parse(f"file{_READER}{after}" if found and plain else text)
+    except SpecError:
+        return None
+    path, said = Path(before) if found and plain else Path(spec.name), spec.params.get("reader")
+    if list(spec.params) != ["reader"] or not isinstance(said, str | Spec):
+        return None
+    return (path, manager.get(Reader, said)) if path.exists() or is_pattern(path) else None
+
+
+def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
+    """Open a log.
+
+    Parameters
+    ----------
+    log : LazyFrame, DataFrame, another table in memory, path, or str
+        Of a text, what `named` says it names; see `frame_in_memory`.
+    columns, reader : str
+        See `reader_for`.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set; it is empty, or not one of the schema's tables.
+    SpecError
+        See `reader_for`.
+    """
+    held = None if isinstance(log, str | os.PathLike) else frame_in_memory(log)
+    if held is not None:
+        if reader:
+            raise SpecError("a frame needs no reader")
+        with remarks_kept() as remarks:
+            frame = checked(held, columns=columns)
+        return LogSource("log", None, table_of(frame.collect_schema(), None), frame, remarks=remarks)
+    from rankbench.interfaces.dataset import Dataset
+
+    if isinstance(log, str) and is_address(log):
+        if reader:
+            raise SpecError("what is at an address is read by its ending; leave --reader out")
+        with remarks_kept() as remarks:
+            frame = scan_address(log, columns)
+        name = shown_address(log)
+        return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=remarks)
+    if isinstance(log, str):
+        if columns and not reader and named_file(log) is None and log.split(":", 1)[0] in _data_sets():
+            return _dataset_as(log, columns)
+        found = named(log, columns=columns, reader=reader)
+        if isinstance(found, Dataset):
+            return LogSource(log, None, table_kind(found.table), found.scan())
+        path, chosen = found
+    elif isinstance(log, os.PathLike):
+        path, chosen = Path(log), reader_for(Path(log), columns=columns, reader=reader)
+    else:
+        raise SpecError(f"a {type(log).__name__} is no log: give a path, a frame, a list of dicts or a dict of lists")
+    parquet = None
+    with readable(path):
+        with remarks_kept() as remarks:
+            frame = chosen.scan(path)
+        table = table_of(frame.collect_schema(), path)
+        if table.checked_by_counting and chosen.parquet:
+            parquet = _unchecked(path, getattr(chosen, "columns", ""))
+    return LogSource(path.name, path, table, frame, parquet, remarks)
+
+
+def _data_sets() -> list[str]:
+    from rankbench.plugin import manager
+
+    return manager.names("dataset")
+
+
+def _dataset_as(log: str, columns: str) -> LogSource:
+    """Open a data set with other meanings of its columns."""
+    from rankbench.interfaces.dataset import Dataset
+    from rankbench.plugin import manager
+
+    dataset = manager.get(Dataset, log)
+    with remarks_kept() as remarks:
+        frame = dataset.scan_as(columns)
+        table = table_of(frame.collect_schema())
+    return LogSource(log, None, table, frame, remarks=remarks)
+
+
+def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
+    """Return a log's table in the schema as a lazy frame: nothing is read but what tells columns and words apart.
+
+    Parameters
+    ----------
+    log : LazyFrame, DataFrame, path, or str
+        As `rankbench.aggregate` takes it: a file, a folder of shards, a frame, or the name of a data set.
+    columns : str
+        What columns mean, as ``left=model_x,right=model_y,winner=choice``; guessed from their names by default.
+    reader : str
+        In the contender grammar; chosen by the file's ending, or its first bytes, by default.
+
+    Returns
+    -------
+    LazyFrame
+        With the columns that docs/logs.md lists. Rows are checked as they are collected: what is wrong with one
+        is an `InputError` then, with its row.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set; it is empty, or not one of the schema's tables.
+    SpecError
+        An unknown reader; columns or a reader for what has them.
+    """
+    return open_source(log, columns=columns, reader=reader).frame
+
+
+def _unchecked(path: Path, columns: str) -> ParquetLog | None:
+    """Return comparisons in Parquet without checks; None if types have to be converted."""
+    from rankbench.data.readers.choose import partition_keys, scan_parts
+    from rankbench.data.tables.column_roles import OPTIONS, guess, parse_columns, whole_ids
+    from rankbench.data.tables.outcomes import decided
+    from rankbench.interfaces.table_check import WEIGHTLESS, with_counts
+    from rankbench.ranking.lists import is_parquet, parquet_log
+
+    if (path / MANIFEST).is_file():
+        log = parquet_log(path)
+        return None if REST in log.frame().collect_schema() else log
+    several = path.is_dir() or is_pattern(path)
+    if several and not is_parquet(path):
+        return None
+    raw = scan_parts(path) if several else pl.scan_parquet(path, glob=False)
+    types = raw.collect_schema()
+    said = parse_columns(columns) if columns else {}
+    roles = None if said.keys() & set(OPTIONS) else guess(types, said)
+    if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
+        return None
+    if whole_ids(raw, roles) is not raw:
+        return None
+    roles = with_counts(raw, roles, said)
+    if WEIGHTLESS in roles:
+        return None
+    if several and partition_keys(path) & set(roles.values()):
+        return None  # files do not have these columns
+    roles = decided(raw, roles, said)
+    if not {"side", "item", "loser"} & set(roles) or REST in roles:
+        return None  # rows become others, or none
+    log = parquet_log(path, roles)
+    schema = log.frame().collect_schema()
+    texts = (pl.String, pl.Categorical, pl.Enum)
+    names = all(schema[name] in texts for name in ("winner", "loser"))
+    judge = "judge" not in schema or schema["judge"] in texts or schema["judge"].is_integer()
+    weight = "weight" not in schema or schema["weight"].is_numeric()
+    # Counting does not look at the queries.
+    queries = "query" not in roles or _named(raw.select(pl.col(roles["query"])))
+    return log if names and judge and weight and queries else None
+
+
+def _named(column: pl.LazyFrame) -> bool:
+    """Return whether no name of a column is missing or empty."""
+    ((name, dtype),) = column.collect_schema().items()
+    missing = pl.col(name).is_null()
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        # Not by `replace`, for which Polars holds all of a column.
+        missing |= pl.col(name).cast(pl.String) == ""
+    return column.filter(missing).head(1).collect(engine="streaming").is_empty()

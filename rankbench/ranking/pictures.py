@@ -1,0 +1,128 @@
+"""Rankings and scores over time as pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankbench.core.text import grouped_digits, one_line, place_range_text
+from rankbench.drawing.canvas import dots_canvas, lines_canvas
+from rankbench.errors import SpecError
+from rankbench.interfaces.figure import Dot, Drawing, Line, Plot
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure as Canvas
+
+
+MOST_DRAWN = 21
+"""Items of a picture of 16 to 9; who draws may say another number."""
+
+_RANKING_SIZE = (8.1, 2.6)
+
+
+def items_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> Canvas:
+    """Return the first items of a ranking as a figure.
+
+    Parameters
+    ----------
+    table : DataFrame
+    method : str
+    facts : dict
+        These three as of `rankbench.Aggregation`.
+    top : int, optional
+
+    Raises
+    ------
+    SpecError
+        There is a ranking for each query.
+    """
+    if "query" in table.columns:
+        raise SpecError("a picture has one ranking, and there is one for each query")
+    rows, certain = table.head(top or MOST_DRAWN), facts["intervals"] is not None
+    dots = tuple(_dot(method, row["item"], row, row["votes"]) for row in rows.iter_rows(named=True))
+    unit = f" in {facts['unit']}" if facts["unit"] else ""
+    places = "places" if certain else "place by score"
+    plot = Plot(x_label=f"score{unit} (more is better)", dots=dots, notes=f"{places}, {facts['votes']}")
+    bands = f"95% intervals ({facts['intervals']}) of each score alone; places hold all together"
+    words = f"{one_line(method)}: {_shown(len(dots), table.height, 'items')}\n{grouped_digits(facts['n'])} judgments; "
+    words += bands if certain else "no intervals: how certain places are is not known"
+    return dots_canvas(Drawing(((plot,),), legends="none", size=_RANKING_SIZE), words)
+
+
+def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> Canvas:
+    """Return the first systems of a score table by one method as a figure.
+
+    Parameters
+    ----------
+    table : DataFrame
+    method : str
+    facts : dict
+        As of `rankbench.ScoreRanking`; the method is one of its methods.
+    top : int, optional
+    """
+    own = table.filter(method=method)
+    rows = own.head(top or MOST_DRAWN)
+    known = facts["methods"][method]
+    better = "more is better" if known["direction"] == "maximize" else "less is better"
+    dots = tuple(_dot(method, row["system"], row) for row in rows.iter_rows(named=True))
+    unit = f", unit: {known['unit']}" if known["unit"] else ""
+    plot = Plot(x_label=f"score{unit} ({better})", dots=dots, notes="places")
+    words = (
+        f"{one_line(method)}: {_shown(len(dots), own.height, 'systems')}\n{grouped_digits(facts['n']['tasks'])} tasks; "
+        "95% intervals of each score alone; places hold all together"
+    )
+    return dots_canvas(Drawing(((plot,),), legends="none", size=_RANKING_SIZE), words)
+
+
+def _shown(drawn: int, known: int, what: str) -> str:
+    return f"first {drawn} of {known} {what}" if drawn < known else f"{drawn} {what}"
+
+
+def _dot(method: str, name: str, row: dict[str, Any], votes: float | None = None) -> Dot:
+    lower, upper = (math.nan if row[end] is None else row[end] for end in ("lower", "upper"))
+    places = place_range_text(row["rank_low"], row["rank_high"])
+    note = places if votes is None else f"{places},  {grouped_digits(round(votes))}"
+    return Dot(method, name, row["score"], lower, upper, note)
+
+
+MOST_LINES = 6
+"""Items of a picture; who draws may say another number."""
+
+_HISTORY_SIZE = (8.1, 4.2)
+
+
+def history_canvas(
+    table: pl.DataFrame,
+    now: pl.DataFrame,
+    place: Mapping[str, float],
+    method: str,
+    facts: dict[str, Any],
+    top: int | None,
+) -> Canvas:
+    """Return the scores of the first items over time as a figure; those are first that are so now.
+
+    Parameters
+    ----------
+    table, now, method, facts
+        As of `rankbench.ranking.over_time.ScoresOverTime`.
+    place : mapping of str to float
+        Where each time stands on the axis.
+    top : int, optional
+    """
+    lines = []
+    for item in now["item"].head(top or MOST_LINES):
+        own = table.filter(item=item)
+        x = np.array([place[time] for time in own["time"]])
+        score, lower, upper = (own[name].to_numpy() for name in ("score", "lower", "upper"))
+        lines.append(Line(item, x, score, lower, upper))
+    unit = f" in {facts['unit']}" if facts["unit"] else ""
+    plot = Plot(x_label="time", y_label=f"score{unit}, less the mean of its time", lines=tuple(lines))
+    words = (
+        f"{one_line(method)}: first {len(lines)} of {now.height} items now\n"
+        f"{grouped_digits(facts['n'])} votes; 95% bands of each score alone"
+    )
+    return lines_canvas(Drawing(((plot,),), size=_HISTORY_SIZE), words)

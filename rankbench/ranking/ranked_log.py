@@ -1,0 +1,269 @@
+"""What can be ranked, behind one face; totals of items."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.interfaces.aggregator import Aggregator, finite_scores
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
+from rankbench.interfaces.queries import Orders, Selections
+from rankbench.interfaces.resamples import draws_of, resamples_of
+from rankbench.ranking.sampling_units import Units, units_of_counts, units_of_votes, without_penalty
+from rankbench.ranking.votes import Votes
+
+_ROUNDED = 1e-9
+
+
+class ItemTallies(NamedTuple):
+    """Sums over a log, by item.
+
+    Attributes
+    ----------
+    judged : ndarray of float64, shape (m,)
+        Weight of the votes that an item was in, of the ballots that name it, or how often it was shown.
+    won : ndarray of float64, shape (m,)
+        Weight of the votes that it won, a tie being half a win each; of the ballots that put it first, or how often it
+        was clicked.
+    judged_words, won_words : str
+        What they are called: "votes" and "wins", "ballots" and "firsts", "shown" and "clicks".
+    judgments : int
+        Number of judgments of the log.
+    """
+
+    judged: NDArray[np.float64]
+    won: NDArray[np.float64]
+    judged_words: str
+    won_words: str
+    judgments: int
+
+
+def _sums(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    return np.bincount(items, weights, m).astype(np.float64)
+
+
+def tallies_of_counts(counts: PairCounts) -> ItemTallies:
+    """Return the votes and wins of each item."""
+    won, lost = counts.won_and_lost()
+    judged, whole = won + lost, np.rint(won + lost)
+    # Points of split votes sum to whole votes, but for rounding.
+    judged = np.where(np.abs(judged - whole) < _ROUNDED, whole, judged)
+    return ItemTallies(judged, won, "votes", "wins", counts.judgments)
+
+
+def tallies_of_orders(orders: Orders, m: int) -> ItemTallies:
+    """Return the ballots that name each item, and those that put nothing before it."""
+    lengths = np.diff(orders.starts)
+    weights = np.repeat(orders.weights, lengths)
+    best = np.repeat(np.minimum.reduceat(orders.places, orders.starts[:-1]), lengths)
+    first = np.where(orders.places == best, weights, 0.0)
+    return ItemTallies(_sums(orders.items, weights, m), _sums(orders.items, first, m), "ballots", "firsts", len(orders))
+
+
+def tallies_of_selections(selections: Selections, m: int) -> ItemTallies:
+    """Return how often each item was shown, and clicked."""
+    shown, clicked = np.ones(len(selections.items)), selections.clicked.astype(np.float64)
+    return ItemTallies(
+        _sums(selections.items, shown, m), _sums(selections.items, clicked, m), "shown", "clicks", len(selections)
+    )
+
+
+class RankedLog(ABC):
+    """A log that an aggregator can rank, with the units that are independent in it.
+
+    Attributes
+    ----------
+    items : list of str, length m
+    by_judge : bool
+        Whether judges are the units.
+    units : Units
+    """
+
+    items: list[str]
+    by_judge: bool
+
+    @property
+    @abstractmethod
+    def units(self) -> Units:
+        """What is independent, and how much of it there is."""
+
+    @abstractmethod
+    def tallies(self) -> ItemTallies:
+        """Return how often each item was judged, and how often for the better."""
+
+    @abstractmethod
+    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
+        """Return the scores of the items, shape (m,).
+
+        Raises
+        ------
+        ContenderDiverged
+            They are not finite, or too far apart.
+        SpecError
+            There are more items than the aggregator can rank.
+        """
+
+    @abstractmethod
+    def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
+        """Return a number for each item, (m,): scores of the same number can be compared."""
+
+    @abstractmethod
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of resamples of the units, (B, m); rows of nan where there are none."""
+
+    def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+        """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
+        raise SpecError("there are sandwich intervals for votes only; take bootstrap")
+
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know."""
+        return []
+
+
+@dataclass(frozen=True, eq=False)
+class CountedVotes(RankedLog):
+    """Votes as sums by pair, by judge (or vote, where they have weights) if that is the unit.
+
+    Attributes
+    ----------
+    data : PairCounts or ClusterCounts
+    by_judge : bool
+    known_units : Units, optional
+        Those of the data, if they are known already.
+    split : bool
+        Whether points of votes are split: see `rankbench.ranking.sampling_units.units_of_counts`.
+    """
+
+    data: PairCounts | ClusterCounts
+    by_judge: bool = False
+    known_units: Units | None = None
+    split: bool = False
+
+    @property
+    def counts(self) -> PairCounts:
+        """The sums over all units."""
+        return self.data.counts if isinstance(self.data, ClusterCounts) else self.data
+
+    @property
+    def items(self) -> list[str]:  # type: ignore[override]
+        """Names of the items."""
+        return self.counts.items
+
+    @cached_property
+    def units(self) -> Units:
+        """What is independent, and how much of it there is."""
+        return units_of_counts(self.data, split=self.split) if self.known_units is None else self.known_units
+
+    def tallies(self) -> ItemTallies:
+        """Return the votes and wins of each item."""
+        return tallies_of_counts(self.counts)
+
+    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
+        """Return the scores of the items, shape (m,)."""
+        return aggregator.from_counts(self.counts)
+
+    def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
+        """Return a number for each item, (m,)."""
+        return aggregator.scales(self.counts).scale_of.astype(np.int64)
+
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of resamples of the units, (B, m)."""
+        return aggregator.replicates(scores, resamples_of(self.data, resamples, seed))
+
+    def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+        """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
+        clusters = self.data if isinstance(self.data, ClusterCounts) else None
+        return aggregator.covariance(self.counts, scores, clusters), []
+
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know."""
+        own, connected = len(aggregator.scales(self.counts)), len(connected_components(self.counts))
+        remarks = [*filter(None, [without_penalty(aggregator, len(self.items))])]
+        if own <= connected:
+            return remarks
+        groups = "all items are connected" if connected == 1 else f"chains of comparisons connect {connected} groups"
+        return [
+            *remarks,
+            f"{aggregator} puts the items on {own} scales, although {groups}: it has no finite distance between some "
+            "that were compared, as plain maximum likelihood has none between items of which one side won every time "
+            "(bradley-terry with a ridge, or with Firth's penalty, has one scale for all that are connected)",
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedVotes(RankedLog):
+    """Votes one by one, in their order, for methods that are not made of counts.
+
+    Attributes
+    ----------
+    votes : Votes
+    by_judge : bool
+        Whether judges are the units; else single votes are.
+    """
+
+    votes: Votes
+    by_judge: bool = False
+
+    @property
+    def items(self) -> list[str]:  # type: ignore[override]
+        """Names of the items."""
+        return self.votes.items
+
+    @cached_property
+    def _unit(self) -> NDArray[np.integer]:
+        """Number of the unit of each vote, (n,)."""
+        if self.by_judge and self.votes.judges is not None:
+            return self.votes.judges
+        return self.votes.numbers
+
+    @cached_property
+    def units(self) -> Units:
+        """What is independent, and how much of it there is."""
+        return units_of_votes(self.votes, self._unit)
+
+    def tallies(self) -> ItemTallies:
+        """Return the votes and wins of each item."""
+        return tallies_of_counts(self.votes.counts())._replace(judgments=self.votes.count)
+
+    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
+        """Return the scores of the items, shape (m,)."""
+        return self._of_rows(aggregator, None)
+
+    def _of_rows(self, aggregator: Aggregator, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        m = len(self.items)
+        aggregator.check_size(m)
+        return finite_scores(aggregator.from_comparisons(self.votes.comparisons(rows), m), m)
+
+    def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
+        """Return a number for each item, (m,)."""
+        return connected_components(self.votes.counts()).scale_of.astype(np.int64)
+
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of resamples of the units, (B, m)."""
+        rows = np.arange(len(self.votes))
+        draws = draws_of(self.units.count, resamples, seed)
+        found = np.full((resamples, len(scores)), np.nan)
+        for r, row in enumerate(found):
+            try:
+                # In their order, a vote that was drawn twice two times in a row.
+                row[:] = self._of_rows(aggregator, np.repeat(rows, draws.times(r)[self._unit]))
+            except (ContenderDiverged, InputError):
+                continue
+        return found
+
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know."""
+        order = self.votes.order_note()
+        return [order] if order else []

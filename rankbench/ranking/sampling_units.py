@@ -1,0 +1,445 @@
+"""What is independent, how much of it there is, what is certain about scores.
+
+References
+----------
+.. [CSS17] A. V. Carter, K. T. Schnepel and D. G. Steigerwald. Asymptotic behavior of a t-test robust to
+   cluster heterogeneity. Review of Economics and Statistics 99(4), 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError
+from rankbench.interfaces.aggregator import MOST_DENSE
+from rankbench.interfaces.metric import RIDGE, UNPENALIZED
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
+from rankbench.ranking.votes import Votes
+
+if TYPE_CHECKING:
+    from rankbench.interfaces.aggregator import Aggregator
+
+
+_AT_ONCE = 1 << 20
+"""Sums that are looked at together: what is made on the way does not grow with the log."""
+
+_KNOWN = 30
+"""Degrees of freedom of a variance from which on it is taken for known."""
+
+_LEAST = 0.01
+"""A vote whose points are split is worth a hundred whole ones at most."""
+
+ENOUGH = 10.0
+"""Fewer votes on an item than this do not show how far its score could be off."""
+
+
+def effective(sizes: NDArray[np.generic]) -> float:
+    r"""Return how many equally large groups are as good as groups of these sizes.
+
+    :math:`(\sum_g n_g)^2 / \sum_g n_g^2`, Kish's effective number; 0 for none.
+    """
+    known = np.asarray(sizes, dtype=np.float64)
+    squares = float(known @ known)
+    return float(known.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Independent units (votes, judges, ballots, sessions) behind the scores of m items.
+
+    Attributes
+    ----------
+    count : int
+        Of the log.
+    effective : float
+        The same, unequal ones counting for fewer, see `effective`.
+    items : ndarray of float64, shape (m,)
+        Effective number of those that judged each item.
+    votes : ndarray of float64, shape (m,)
+        Effective number of judgments of each item, by whomever.
+    of_variance : ndarray of float64, shape (m,)
+        Effective number of units that show how much an item's score varies, at most `items`: where judgments of a unit
+        are alike, the largest units are most of the variance, see `units_of_counts`.
+    """
+
+    count: int
+    effective: float
+    items: NDArray[np.float64]
+    votes: NDArray[np.float64]
+    of_variance: NDArray[np.float64]
+
+    @classmethod
+    def alike(cls, count: int, m: int) -> Units:
+        """Return units that are equally large and of which each judged every item."""
+        every = np.full(m, float(count))
+        return cls(count, float(count), every, every, every)
+
+
+def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
+    """Return the units of a log whose vote t belongs to unit ``groups[t]``."""
+    m = len(votes.items)
+    items = np.concatenate([votes.winners, votes.losers])
+    twice, weights = np.concatenate([groups, groups]), np.concatenate([votes.weights, votes.weights])
+    sizes = np.bincount(groups, votes.weights)
+    won = np.concatenate([np.where(votes.ties, 0.5, 1.0), np.where(votes.ties, 0.5, 0.0)])
+    sums = _SaidSums.nothing(m)
+    # Both rows of a vote whose points are split are one judgment.
+    numbers = np.tile(votes.numbers, 2)
+    squares = None if votes.rest is None else _of_votes(numbers, weights)
+    sums.add(items, twice, weights, weights * won, squares)
+    judged = _kish(items, weights, m) if votes.rest is None else _by_item(items, numbers, weights, m)
+    return Units(int(groups.max()) + 1, effective(sizes), sums.shares(), judged, sums.of_variance(sums.alike()))
+
+
+def units_of_counts(data: PairCounts | ClusterCounts, *, split: bool = False) -> Units:
+    """Return the units of sums: judgments of `PairCounts`, clusters of `ClusterCounts`.
+
+    Where judgments of a cluster have weights, what a cluster said about a pair, in one way,
+    counts as one vote: single weights are not known any more. Where points are `split`, it is one vote whichever way.
+
+    n judgments of a cluster on an item, of which any two have the correlation rho, make a variance of
+    v = n (1 + (n - 1) rho). The variance of a sum over clusters is so estimated from (sum v)^2 / sum v^2 of them in
+    effect (Satterthwaite): Kish's number of judgments where rho = 0, and far fewer of unequal clusters where it is 1,
+    the worst case of [CSS17]_. One rho is estimated for all items, by moments of the clusters' shares of wins.
+    """
+    if isinstance(data, ClusterCounts):
+        return units_of_parts(data.counts, [data], split=split)
+    weight = data.forward + data.backward + data.ties
+    judged = _sums(np.concatenate([data.low, data.high]), np.tile(weight, 2), data.m)
+    return Units(data.judgments, float(data.judgments), judged, judged, judged)
+
+
+def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts], *, split: bool = False) -> Units:
+    """Return the units of clusters that come part by part, as `units_of_counts` does of all of them together.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        The sums over all parts.
+    parts : iterable of ClusterCounts
+        Whole clusters, each in one of them.
+    split : bool
+        Whether points of votes are split: see `units_of_counts`.
+    """
+    sums, votes, votes_squares = _SaidSums.nothing(counts.m), np.zeros(counts.m), np.zeros(counts.m)
+    low, high, sizes = counts.low, counts.high, []
+    for data in parts:
+        for begin, end in _whole_clusters(data.starts):
+            rows = slice(data.starts[begin], data.starts[end])
+            cells, weights = data.cells[rows], data.weights[rows]
+            cluster = np.repeat(np.arange(end - begin), np.diff(data.starts[begin : end + 1]))
+            firsts = np.arange(len(cells))
+            if split:
+                # Cells rise, so that those of a cluster and a pair adjoin.
+                firsts = np.flatnonzero(np.diff(cluster * len(low) + cells // 3, prepend=-1))
+            said = np.add.reduceat(np.stack([weights, *(_WON[:, cells % 3] * weights)]), firsts, axis=1)
+            pair, weight = cells[firsts] // 3, np.tile(said[0], 2)
+            items = np.concatenate([low[pair], high[pair]])
+            cluster = np.tile(cluster[firsts], 2)
+            sums.add(items, cluster, weight, said[1:].ravel(), None if counts.weighted else weight)
+            votes += _sums(items, weight, counts.m)
+            votes_squares += _sums(items, weight**2, counts.m)
+        sizes.append(np.add.reduceat(np.append(data.weights, 0.0), data.starts[:-1]) * (np.diff(data.starts) > 0))
+    judged = _shared(votes, votes_squares) if counts.weighted else votes
+    size = np.concatenate(sizes)
+    return Units(len(size), effective(size), sums.shares(), judged, sums.of_variance(sums.alike()))
+
+
+def spread_of_points(votes: Votes, *groups: NDArray[np.int64]) -> float:
+    r"""Return the variance of points of votes over that of whole votes, from .01 to 1.
+
+    With g the share of the first item of a vote, :math:`(g - g')^2 / (g (1 - g') + g' (1 - g))` of all two votes of a
+    group: both sums have the variance's expectation where g is 0 or 1, and then they are equal.
+
+    Parameters
+    ----------
+    votes : Votes
+    groups : ndarrays of int64, shape (n,)
+        Rows of votes on one pair of items that are alike; those below 0 are left out. Of several the first that tells
+        the variance is taken. None does: 1, which is too much rather than too little.
+    """
+    if votes.rest is None:
+        return 1.0
+    first = np.flatnonzero(~votes.rest)
+    won = votes.weights * np.where(votes.ties, 0.5, votes.winners < votes.losers)
+    points, weight = (np.bincount(votes.numbers, of) for of in (won, votes.weights))
+    for group in groups:
+        kept = (weight > 0) & (group[first] >= 0)
+        g = points[kept] / weight[kept]
+        _, place, count = np.unique(group[first][kept], return_inverse=True, return_counts=True)
+        several = count > 1
+        n, total, squares = count[several], *(_sums(place, of, len(count))[several] for of in (g, g**2))
+        if (n - 1).sum() >= _KNOWN:
+            apart = float(((n * squares - total**2) / (n - 1)).sum())
+            whole = float((total - (total**2 - squares) / (n - 1)).sum())
+            return min(max(apart / whole, _LEAST), 1.0) if whole > 0 else 1.0
+    return 1.0
+
+
+def _whole_clusters(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of clusters of some `_AT_ONCE` rows, or of one that has more."""
+    begin = 0
+    while begin < len(starts) - 1:
+        end = int(np.searchsorted(starts, starts[begin] + _AT_ONCE, side="right")) - 1
+        end = min(max(end, begin + 1), len(starts) - 1)
+        yield begin, end
+        begin = end
+
+
+@dataclass(eq=False)
+class _SaidSums:
+    """Sums over units by item, of the weight n, the wins y and the sum of squared weights q of a unit's votes.
+
+    Shape (9, m): of n, y, n^2, n y, y^2, q, q^2, q n^2 and n^4, in this order.
+    """
+
+    sums: NDArray[np.float64]
+
+    @classmethod
+    def nothing(cls, m: int) -> _SaidSums:
+        return cls(np.zeros((9, m)))
+
+    def add(
+        self,
+        items: NDArray[np.integer],
+        units: NDArray[np.integer],
+        weights: NDArray[np.float64],
+        won: NDArray[np.float64],
+        squares: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Add votes of units, all of each, by item: shapes (k,). `squares` are those of single votes' weights."""
+        m = self.sums.shape[1]
+        keys, at = np.unique(units.astype(np.int64) * m + items, return_inverse=True)
+        squared = weights**2 if squares is None else squares
+        n, y, q = (_sums(at.reshape(-1), of, len(keys)) for of in (weights, won, squared))
+        who = keys % m
+        for total, of in zip(self.sums, (n, y, n**2, n * y, y**2, q, q**2, q * n**2, n**4), strict=True):
+            total += _sums(who, of, m)
+
+    def shares(self) -> NDArray[np.float64]:
+        """Return the effective number of units of each item, by their shares of its votes, (m,)."""
+        return _shared(self.sums[0], self.sums[2])
+
+    def alike(self) -> float:
+        """Return the correlation of votes of one unit on one item, from 0 to 1."""
+        n, y, nn, ny, yy, q = self.sums[:6]
+        p = np.divide(y, n, out=np.zeros(len(n)), where=n > 0)
+        spread = p * (1 - p)
+        known = spread > 0
+        excess = (yy - 2 * p * ny + p**2 * nn)[known] / spread[known] - q[known]
+        pairs = float((nn - q)[known].sum())
+        return min(max(float(excess.sum()) / pairs, 0.0), 1.0) if pairs > 0 else 0.0
+
+    def of_variance(self, rho: float) -> NDArray[np.float64]:
+        """Return the effective number of units behind the variance of each item, (m,)."""
+        nn, q, qq, qnn, nnnn = self.sums[2], *self.sums[5:]
+        total = (1 - rho) * q + rho * nn
+        return _shared(total, (1 - rho) ** 2 * qq + 2 * rho * (1 - rho) * qnn + rho**2 * nnnn)
+
+
+_WON = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
+"""What `low` and what `high` has won by each outcome."""
+
+
+def units_of_lists(
+    items: NDArray[np.int32], starts: NDArray[np.int64], units: NDArray[np.int64], weights: NDArray[np.float64], m: int
+) -> Units:
+    """Return the units of lists: list b names ``items[starts[b]:starts[b + 1]]`` and belongs to ``units[b]``."""
+    lengths = np.diff(starts)
+    unit, weight = np.repeat(units, lengths), np.repeat(weights, lengths)
+    sizes = np.bincount(units, weights)
+    judged = _by_item(items, unit, weight, m)
+    return Units(len(sizes), effective(sizes), judged, _kish(items, weight, m), judged)
+
+
+def units_of_voters(items: NDArray[np.int32], starts: NDArray[np.int64], voters: NDArray[np.float64], m: int) -> Units:
+    """Return the voters behind ballots that stand for many of them each."""
+    judged = _sums(items, np.repeat(voters, np.diff(starts)), m)
+    return Units(round(voters.sum()), float(voters.sum()), judged, judged, judged)
+
+
+def _by_item(
+    items: NDArray[np.int32], units: NDArray[np.integer], weights: NDArray[np.float64], m: int
+) -> NDArray[np.float64]:
+    """Return the effective number of units of each item, shape (m,)."""
+    keys, at = np.unique(items.astype(np.int64) * (int(units.max()) + 1) + units, return_inverse=True)
+    sums = _sums(at.reshape(-1), weights, len(keys))
+    return _kish(keys // (int(units.max()) + 1), sums, m)
+
+
+def _of_votes(numbers: NDArray[np.integer], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the square of each vote's weight, shared by its rows: `weights` are those of rows, twice."""
+    squares: NDArray[np.float64] = weights * np.bincount(numbers, weights)[numbers] / 2
+    return squares
+
+
+def _kish(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    return _shared(_sums(items, weights, m), _sums(items, weights**2, m))
+
+
+def _shared(total: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return effective numbers, from sums and sums of squares."""
+    return np.divide(total**2, squares, out=np.zeros(len(total)), where=squares > 0)
+
+
+def _sums(index: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    return np.bincount(index, weights, m).astype(np.float64)
+
+
+FEW = 30
+"""With fewer units a bootstrap of a maximum is too coarse: Bonferroni instead."""
+
+LARGEST = 4000
+"""Most items whose differences are compared: matrices of 128 MB."""
+
+MANY = 500
+"""With more items the maximum over all pairs takes long, and gains little over Holm's levels."""
+
+_FEWEST = 3.0
+"""Fewer units have no spread to speak of: one degree of freedom, or none."""
+
+_ZERO = 1e-9
+
+
+def check_size(m: int) -> None:
+    """Refuse more items than intervals can compare, before anything is allocated.
+
+    Raises
+    ------
+    InputError
+        There are more than `LARGEST`.
+    """
+    if m > LARGEST:
+        raise InputError(
+            f"intervals compare all pairs of items: {m:,} are too many (at most {LARGEST:,}); leave them out"
+        )
+
+
+def shrunk(ridge: float) -> str:
+    """Say what intervals of scores with a ridge are intervals of; empty without one."""
+    return RIDGE.sentence.format(value=ridge) if ridge > 0 else ""
+
+
+def ridge_of(aggregator: Aggregator) -> float:
+    """Return the penalty on an aggregator's scores, its parameter ``ridge``; 0 if it has none, or another penalty."""
+    said = aggregator.config()
+    return float(said.get("ridge", 0.0)) if said.get("penalty", "ridge") == "ridge" else 0.0
+
+
+def unpenalized(aggregator: Aggregator, m: int) -> bool:
+    """Return whether Firth's penalty, an aggregator's parameter ``penalty``, is left out as there are so many items."""
+    return aggregator.config().get("penalty") == "firth" and m > MOST_DENSE
+
+
+def without_penalty(aggregator: Aggregator, m: int) -> str:
+    """Say that so many items have no penalty, where they were to have one; else empty."""
+    return UNPENALIZED.sentence.format(value=m) if unpenalized(aggregator, m) else ""
+
+
+def score_intervals(
+    scores: NDArray[np.float64], se: NDArray[np.float64], units: Units, level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the items' own intervals by Student's t, shapes (m,); nan where nothing is known.
+
+    Degrees of freedom are one fewer than the effective number of units behind the item's variance.
+    An item has no interval if fewer than ten votes (or three units) judged it, or if its score is
+    the same in all resamples: what always happened in a few votes need not always happen.
+    """
+    from scipy.special import stdtrit
+
+    known = judged_enough(units) & (se > _unit(scores))
+    half = np.where(known, -stdtrit(_freedom(units.of_variance), (1 - level) / 2) * se, np.nan)
+    return scores - half, scores + half
+
+
+def item_rank_ranges(
+    scores: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    scales: NDArray[np.int64],
+    units: Units,
+    deviations: NDArray[np.float64] | None = None,
+    level: float = 0.95,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the best and the worst place of each item, shapes (m,): all ranges hold at once.
+
+    1 + the number of items that are significantly better, to m - the number that are
+    significantly worse, by step-down tests of all ordered pairs within scales [MWR24]_.
+    Critical values have the degrees of freedom of the item whose variance fewer units show. A
+    difference without any spread is significant if so many units would hardly ever agree by
+    chance; items that fewer than ten votes (or three units) judged may hold any place.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (m,)
+    covariance : ndarray of float64, shape (m, m)
+    scales : ndarray of int, shape (m,)
+    units : Units
+        What is independent behind the covariance.
+    deviations : ndarray of float64, shape (B, m), optional
+        Of replicates from the scores: max-t intervals. Without, or with fewer than 30
+        units, or more than 500 items: Holm's levels.
+    level : float, in (0, 1)
+    """
+    from scipy.special import stdtrit
+
+    from rankbench.stats.contrast_columns import AllPairs
+    from rankbench.stats.multiple_tests import told_apart
+
+    m = len(scores)
+    first, second = np.triu_indices(m, 1)
+    variance, judged = np.diag(covariance), judged_enough(units)
+    compared = (scales[first] == scales[second]) & judged[first] & judged[second]
+    count = int(compared.sum())
+    if not count:
+        return np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
+    unit = _unit(scores)
+    se = np.sqrt(np.maximum(variance[first] + variance[second] - 2 * covariance[first, second], 0))
+    live = compared & (se > unit)
+    se[~live] = 0.0
+    lead = scores[first] - scores[second]
+    fewer = np.minimum(units.items[first], units.items[second])
+    freedom = _freedom(np.minimum(units.of_variance[first], units.of_variance[second]))
+    largest = None
+    if deviations is not None and units.effective >= FEW and m <= MANY:
+        columns, centre = AllPairs(m).contrast_rows(deviations), np.zeros(len(se))
+        largest = partial(columns.largest, centre, se)
+    signs = told_apart(lead, se, lambda local: -stdtrit(freedom, local / 2), largest, level, 2 * count)
+    # No spread at all: n units agree by chance with probability 2^(1 - n).
+    agreed = compared & ~live & (np.abs(lead) > unit) & (2.0 ** (1 - fewer) <= (1 - level) / count)
+    signs[agreed] = np.sign(lead[agreed])
+    better = np.concatenate([first[signs > 0], second[signs < 0]])
+    worse = np.concatenate([second[signs > 0], first[signs < 0]])
+    return 1 + np.bincount(worse, minlength=m), m - np.bincount(better, minlength=m)
+
+
+def judged_enough(units: Units) -> NDArray[np.bool_]:
+    """Return which items ten votes and three units at least are about, shape (m,)."""
+    known: NDArray[np.bool_] = (units.votes >= ENOUGH) & (units.items >= _FEWEST)
+    return known
+
+
+def too_thin(units: Units) -> list[str]:
+    """Return a sentence on the items without intervals; none if all have them."""
+    thin = int((~judged_enough(units)).sum())
+    if not thin:
+        return []
+    return [
+        f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or those of fewer than "
+        f"{_FEWEST:.0f} equal judges: too few for an interval, and they may hold any place (a row of the log is one "
+        "vote here, whatever it weighs)"
+    ]
+
+
+def _freedom(units: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.maximum(units - 1, 1.0)
+
+
+def _unit(scores: NDArray[np.float64]) -> float:
+    """Return what counts as zero beside these scores."""
+    return _ZERO * max(1.0, float(np.abs(scores).max(initial=0.0)))

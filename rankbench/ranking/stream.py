@@ -1,0 +1,264 @@
+"""Comparison logs as a stream of coded chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.core.text import short_repr
+from rankbench.data.tables.schemas import REST
+from rankbench.errors import InputError, nearest
+from rankbench.interfaces.table_check import UNREADABLE
+from rankbench.ranking.count import no_flags, no_weights
+from rankbench.ranking.item_encoding import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
+from rankbench.ranking.thread_tables import ROWS, LogPiece
+
+T = TypeVar("T")
+
+_LONGEST = 400
+
+
+@dataclass
+class FirstVotes:
+    """The first votes of a log, kept as it streams by: what is looked at more closely is not read again.
+
+    Attributes
+    ----------
+    limit : int
+        Rows to keep.
+    frames : list of DataFrame
+        Those that were kept: ``winner`` and ``loser`` by name, ``tie``, ``query_id``, ``judge`` and ``first`` if
+        the log has them.
+    """
+
+    limit: int
+    frames: list[pl.DataFrame] = field(default_factory=list)
+
+    @staticmethod
+    def beside(schema: pl.Schema) -> list[str]:
+        """Return the columns of a log that are kept and not counted."""
+        return [name for name in ("query_id", "first", "judge", REST) if name in schema]
+
+    def keep(self, rows: pl.DataFrame) -> None:
+        """Take the next rows, as many as are wanted."""
+        self.frames.append(rows.head(self.lacking()))
+
+    def lacking(self) -> int:
+        """Return how many rows are still to come."""
+        return self.limit - sum(frame.height for frame in self.frames)
+
+
+class LogStream:
+    """One pass over a log, coded batch by batch.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (a number) and
+        ``tie`` (a boolean), and the judges' column if it is asked for; others are not read.
+    items : Codes
+        Numbering of the items.
+    judge : str, optional
+        Column of the judges.
+    judges : Codes, optional
+        Their numbering.
+    first : int
+        Rows of the log before those of the frame, for errors.
+    signed : bool
+        Whether a missing judge is an error; else `unsigned` tells that there was one.
+    first_votes : FirstVotes, optional
+        What keeps the first rows of this pass.
+
+    Attributes
+    ----------
+    tied, weighted : bool
+        Whether the log has such a column.
+    uneven : bool
+        Whether some weight was not 1 since this was last set to False.
+    unsigned : int
+        Rows without a judge that were read so far.
+    rows : int
+        Rows that were read so far.
+    votes : int
+        Votes in them: one whose points are split has two rows.
+    """
+
+    def __init__(
+        self,
+        frame: pl.LazyFrame,
+        items: Codes,
+        judge: str | None = None,
+        judges: Codes | None = None,
+        first: int = 0,
+        signed: bool = True,
+        first_votes: FirstVotes | None = None,
+    ) -> None:
+        schema = log_schema(frame)
+        self.first_votes = first_votes
+        self.signed, self.unsigned = signed, 0
+        self.items, self.judge, self.judges = items, judge, judges
+        self.rows, self.votes, self.first = 0, 0, first
+        self.tied, self.weighted = "tie" in schema, "weight" in schema
+        self.uneven = False
+        columns = [items.expression("winner"), items.expression("loser")]
+        if self.tied:
+            columns.append(_flag(schema["tie"]))
+        if self.weighted:
+            _check_weight(schema["weight"])
+            columns.append(pl.col("weight").cast(pl.Float64, strict=False))
+        if REST in schema:
+            columns.append(pl.col(REST))
+        if judges is not None and judge is not None:
+            columns.append(judges.expression(judge).alias("judge"))
+        self.coded = frame.select(columns)
+        # What must be there in every row.
+        self.needed = [name for name in self.coded.collect_schema() if signed or name != "judge"]
+        if first_votes is not None:
+            first_votes.frames.clear()
+            known = self.coded.collect_schema()
+            columns += [pl.col(name) for name in first_votes.beside(schema) if name not in known]
+            self.coded = frame.select(columns)
+        self.frame = frame
+
+    def chunks(self) -> Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]:
+        """Yield `ROWS` rows at a time, in the log's order: pieces with their judges' codes.
+
+        Rows before a missing value come out before its error is raised: something may be wrong with those too.
+
+        Raises
+        ------
+        InputError
+            With its row: something missing or unknown; the file cannot be read.
+        """
+        try:
+            chunk: list[tuple[LogPiece, NDArray[np.int32] | None]] = []
+            height = 0
+            for frame in self.coded.collect_batches(chunk_size=ROWS, maintain_order=True, engine="streaming"):
+                for piece in _pieces(frame, height):
+                    height += piece.height
+                    sound = _sound(piece, self.needed)
+                    if sound:
+                        whole = piece.head(sound) if sound < piece.height else piece
+                        self._keep(whole)
+                        chunk.append(self._piece(whole))
+                    if sound < piece.height:
+                        if chunk:
+                            yield chunk
+                        raise self._missing(piece.row(sound, named=True))
+                    if height == ROWS:
+                        yield chunk
+                        chunk, height = [], 0
+            if height:
+                yield chunk
+        except UNREADABLE as error:
+            raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:_LONGEST]}") from error
+        if not self.rows:
+            raise InputError("there are no comparisons")
+
+    def _keep(self, frame: pl.DataFrame) -> None:
+        """Keep the first rows of the log with the names of what is coded."""
+        if self.first_votes is None or not self.first_votes.lacking():
+            return
+        rows = frame.head(self.first_votes.lacking())
+        coded = {"winner": self.items, "loser": self.items} | ({"judge": self.judges} if self.judges else {})
+        named = [codes.named(rows[name]).alias(name) for name, codes in coded.items()]
+        self.first_votes.keep(rows.with_columns(named))
+
+    def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
+        winners, losers = self.items.batch(frame["winner"], frame["loser"])
+        ties = frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else no_flags()
+        piece = LogPiece(winners, losers, ties, frame["weight"].to_numpy() if self.weighted else no_weights())
+        self.uneven |= bool((piece.weights != 1).any())
+        self.rows += len(piece)
+        self.votes += len(piece) - (int(frame[REST].sum()) if REST in frame.columns else 0)
+        self.unsigned += frame["judge"].null_count() if self.judges is not None else 0
+        judges = None if self.judges is None or self.unsigned else self.judges.batch(frame["judge"])[0]
+        return piece, judges
+
+    def nameless(self, *columns: str) -> InputError:
+        """Return the error for the first row that has an empty name in one of some columns."""
+        rows = self.frame.select(pl.col(list(columns)).cast(pl.String)).with_row_index("row", offset=self.first + 1)
+        row, *names = rows.filter(pl.any_horizontal(pl.col(list(columns)) == "")).head(1).collect().row(0)
+        return InputError("the name is empty", row=row, column=columns[names.index("")])
+
+    def _missing(self, coded: dict[str, object]) -> InputError:
+        """Return the error for the next row, which has a null: missing, or not what the column must hold."""
+        column = next(name for name, value in coded.items() if value is None and name in self.needed)
+        row = self.first + self.rows + 1
+        name = self.judge if column == "judge" and self.judge else column
+        given = self.frame.select(name).slice(self.rows, 1).collect().item()
+        if given is None:
+            return InputError(f"the {column} is missing", row=row, column=column)
+        expected = {"weight": "a number", "tie": "true or false"}.get(column, "one of the items that were named")
+        return InputError(f"{short_repr(given)} is not {expected}", row=row, column=column)
+
+
+def _pieces(frame: pl.DataFrame, height: int) -> Iterator[pl.DataFrame]:
+    """Cut a frame where `ROWS` rows are full, `height` being there, and where its memory is: pieces are not copied."""
+    begin = 0
+    for length in frame.to_series().chunk_lengths():
+        end = begin + length
+        while begin < end:
+            rows = min(end - begin, ROWS - height)
+            yield frame.slice(begin, rows) if rows < frame.height else frame
+            begin, height = begin + rows, (height + rows) % ROWS
+
+
+def _sound(frame: pl.DataFrame, needed: Sequence[str]) -> int:
+    """Return the number of rows before the first one with a null in a column that is needed."""
+    # Not `frame.select`: it plans a query, and the threads of its engine spin; that took a fifth of counting.
+    columns = (frame.get_column(name) for name in needed)
+    nulls = (column.is_null().arg_max() or 0 for column in columns if column.null_count())
+    return min(nulls, default=frame.height)
+
+
+def log_schema(frame: pl.LazyFrame) -> pl.Schema:
+    """Return the schema of a log.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or has no winners or no losers.
+    """
+    try:
+        schema = frame.collect_schema()
+    except UNREADABLE as error:
+        raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:_LONGEST]}") from error
+    for name in ("winner", "loser"):
+        if name not in schema:
+            raise InputError(f"column {name!r} is missing{nearest(name, schema)}", column=name)
+    return schema
+
+
+def _check_weight(dtype: pl.DataType) -> None:
+    if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
+        raise InputError(f"weights must be numbers, not {short_repr(str(dtype))}", column="weight")
+
+
+def _flag(dtype: pl.DataType) -> pl.Expr:
+    if dtype == pl.Boolean:
+        return pl.col("tie")
+    if dtype.is_integer():
+        return pl.when(pl.col("tie").is_in([0, 1])).then(pl.col("tie").cast(pl.Boolean)).alias("tie")
+    raise InputError(f"ties must be true or false, not {short_repr(str(dtype))}", column="tie")
+
+
+def streamed(frame: pl.LazyFrame, items: Sequence[str] | None, use: Callable[[Codes], T]) -> T:
+    """Return ``use(codes)`` with the numbering of items that fits the log.
+
+    Integers are tried as their own codes; if they turn out to be large or negative, `use`
+    is called again.
+    """
+    schema = log_schema(frame)
+    if items is not None:
+        return use(FixedCodes(items))
+    codes = codes_for([schema["winner"], schema["loser"]])
+    try:
+        return use(codes)
+    except OutOfRange:
+        return use(CategoryCodes())

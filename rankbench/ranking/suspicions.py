@@ -1,0 +1,258 @@
+"""Lookalike names, odd votes, in words.
+
+References
+----------
+.. [UTS39] Unicode Technical Standard 39: Unicode security mechanisms.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankbench.core.text import short_repr
+from rankbench.data.tables.schemas import REST
+from rankbench.ranking.judges import (
+    OneSided,
+    Position,
+    Repeats,
+    mirrored_votes,
+    position_bias,
+    repeats,
+    votes_with_points,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# ruff: noqa: RUF001
+
+
+_TWINS: dict[str, str] = {
+    # Cyrillic, Greek and Armenian letters that look like small or capital Latin ones.
+    "a": "аα",
+    "b": "вβьЬ",
+    "c": "сϲ",
+    "d": "ԁ",
+    "e": "еεҽ",
+    "g": "ɡց",
+    "h": "һнη",
+    "i": "іιıӏ",
+    "j": "јϳ",
+    "k": "кκ",
+    "m": "мμ",
+    "n": "пո",
+    "o": "оοσօ0",
+    "p": "рρ",
+    "q": "ԛ",
+    "r": "гг",
+    "s": "ѕ",
+    "t": "тτ",
+    "u": "υս",
+    "v": "νѵ",
+    "w": "ԝω",
+    "x": "хχ",
+    "y": "уγү",
+    "l": "1|",
+}
+_NUMBER = re.compile(r"\+?(-?)([0-9]+)(?:\.([0-9]*))?")
+_ROUNDS = 5
+_TABLE = {ord(twin): latin for latin, twins in _TWINS.items() for twin in twins.casefold()}
+
+
+def skeleton(name: str) -> str:
+    """Return what names that look alike have in common, in the manner of [UTS39]_.
+
+    Compatible forms, capitals, white space, hidden characters, dashes and quotes make no
+    difference; nor do letters of other alphabets that look like Latin ones, the
+    digits 0 and 1, or a capital I for a small l. Numbers that are equal look alike,
+    as 007 and 7.0.
+    """
+    before, after = "", name
+    # What is left may compose anew, or have another small form.
+    for _ in range(_ROUNDS):
+        if before == after:
+            break
+        before, after = after, _reduced(after)
+    return after
+
+
+def _reduced(name: str) -> str:
+    number = _NUMBER.fullmatch(name.strip())
+    if number is not None:
+        sign, whole, fraction = number.groups(default="")
+        name = f"{sign}{whole.lstrip('0') or '0'}.{fraction.rstrip('0')}".removesuffix(".")
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).replace("I", "l").casefold())
+    kept = []
+    for character in folded:
+        category = unicodedata.category(character)
+        if category in ("Cf", "Cc", "Zs", "Zl", "Zp") or character.isspace():
+            continue
+        if category in ("Pd", "Pc") or character == "\u2212":
+            kept.append("-")
+        elif category in ("Pi", "Pf") or character in "'\"`´":
+            kept.append("'")
+        else:
+            kept.append(_TABLE.get(ord(character), character))
+    return "".join(kept)
+
+
+def lookalikes(names: Iterable[str]) -> list[list[str]]:
+    """Return the groups of different names with one skeleton, sorted."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(set(names)):
+        groups.setdefault(skeleton(name), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def odd(names: Iterable[str]) -> list[str]:
+    """Return the names that are odd, sorted.
+
+    Those that are empty, hold control or hidden characters, begin or end with space, or
+    look like formulas of spreadsheets.
+    """
+    return sorted(name for name in set(names) if _odd(name))
+
+
+def _odd(name: str) -> bool:
+    if not name.strip() or name != name.strip() or name[0] in "=+@":
+        return True
+    return any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co") for character in name)
+
+
+LOOKED_AT = 1 << 15
+"""Votes that `suspicious_votes` looks at: it costs milliseconds, whatever the log's length."""
+
+_BY_LOT = "if sides were drawn by lot"
+_MOST = 4
+_MOST_NAMES = 100_000
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known about sides, judges and repeated votes.
+
+    Attributes
+    ----------
+    position : Position or None
+    one_sided : list of OneSided or None
+    repeats : Repeats or None
+        None: the log does not say.
+    first : int or None
+        They are about the first so many votes; None: about all.
+    mirrored : (int, int) or None
+        Votes that have a mirrored one, and all; None: games do not stand there from both sides.
+    """
+
+    position: Position | None
+    one_sided: list[OneSided] | None
+    repeats: Repeats | None
+    first: int | None = None
+    mirrored: tuple[int, int] | None = None
+
+    def sided(self) -> bool:
+        """Return whether one half lies outside the interval of the left's share."""
+        return self.position is not None and not self.position.lower <= 0.5 <= self.position.upper
+
+    def left_wins(self) -> str:
+        """Say how often the left won."""
+        if self.position is None:
+            return "not known: no columns left and right, or no decisive vote"
+        found = self.position
+        within = f"{found.lower:.1%} to {found.upper:.1%}{', by judge' if found.by_judge else ''}"
+        of = "the points of " if found.points else "the weight of " if found.weighted else ""
+        return f"{found.share:.1%} of {of}{found.votes:,} decisive votes (95%: {within})"
+
+    def one_sided_judges(self) -> str:
+        """Say which judges favor a side."""
+        if self.one_sided is None:
+            return "not known"
+        return count_and_first([f"{short_repr(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.one_sided])
+
+    def cast_again(self) -> str:
+        """Say how often judges voted on the same again."""
+        if self.repeats is None:
+            return "not known: the log does not say who judged"
+        about = "" if self.repeats.sampled == 1 else "about "
+        if not self.repeats.votes:
+            return "none"
+        return (
+            f"{about}{self.repeats.votes:,.0f}, by the same judge on the same pair"
+            f"{' and query' if self.repeats.queries else ''}; "
+            f"{about}{self.repeats.contradictions:,.0f} times the judge said something else"
+        )
+
+    def mirrored_games(self) -> str:
+        """Say how many votes have a mirrored one."""
+        if self.mirrored is None:
+            return "none"
+        return (
+            f"{self.mirrored[0]:,} of {self.mirrored[1]:,} votes stand there again from the other side (sides "
+            "exchanged; same result, time and judge): if two are one game seen from both teams, "
+            "--columns mirrored=halve counts it once"
+        )
+
+    def notes(self) -> list[str]:
+        """Return what a reader of a ranking must know, a line each; nothing where nothing was found."""
+        found = []
+        if self.sided():
+            found.append(f"left wins {self.left_wins()}: a preferred side, {_BY_LOT}")
+        if self.one_sided:
+            found.append(f"one-sided judges: {self.one_sided_judges()}: a preferred side, {_BY_LOT}")
+        if self.repeats is not None and self.repeats.votes:
+            found.append(f"votes cast again: {self.cast_again()}")
+        if self.mirrored is not None:
+            found.append(f"mirrored votes: {self.mirrored_games()}")
+        about = f" (of the first {self.first:,} votes; rankbench data describe looks at all)" if self.first else ""
+        return [f"{note}{about}" for note in found]
+
+
+def count_and_first(texts: Sequence[str]) -> str:
+    """Return how many there are, and the first four."""
+    if not texts:
+        return "none"
+    more = f" and {len(texts) - _MOST:,} more" if len(texts) > _MOST else ""
+    return f"{len(texts):,}: {', '.join(texts[:_MOST])}{more}"
+
+
+def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool = True) -> Findings:
+    """Look at the first `LOOKED_AT` votes of a log; at one-sided judges only where these are all.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        Comparisons in the schema.
+    whole : bool
+        Look at all votes, however many.
+    queries : bool
+        Whether ``query_id`` is what was asked; else it says something else of a vote, and nothing is said of votes that
+        were cast again.
+    """
+    names = table.collect_schema().names()
+    read = ("query_id", "winner", "loser", "tie", "first", "judge", "time", "weight", REST)
+    wanted = [name for name in read if name in names]
+    chosen = table.select(wanted)
+    head = (chosen if whole else chosen.head(LOOKED_AT + 1)).collect(engine="streaming")
+    cut = not whole and len(head) > LOOKED_AT
+    votes = votes_with_points((head.head(LOOKED_AT) if cut else head).lazy()).collect()
+    position, judges = position_bias(votes.lazy(), accuse=not cut)
+    again = repeats(votes.lazy(), len(votes)) if queries and "query_id" in names else None
+    return Findings(position, judges, again, len(votes) if cut else None, mirrored_votes(votes.lazy()))
+
+
+def name_notes(names: Collection[str]) -> list[str]:
+    """Say which items people would take for one another, or hardly read; of very many nobody reads the names."""
+    if len(names) > _MOST_NAMES:
+        return []
+    notes = []
+    groups = [" = ".join(map(short_repr, group[:3])) for group in lookalikes(names)]
+    if groups:
+        notes.append(f"items called alike are taken for different ones: {count_and_first(groups)}")
+    strange = [short_repr(name) for name in odd(names)]
+    if strange:
+        notes.append(f"odd names: {count_and_first(strange)}")
+    return notes

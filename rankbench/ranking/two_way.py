@@ -1,0 +1,309 @@
+"""Votes that are alike in two ways, by judge and by query: intervals that allow for both.
+
+References
+----------
+.. [CGM11] A. C. Cameron, J. B. Gelbach and D. L. Miller. Robust inference with multiway clustering.
+   Journal of Business & Economic Statistics 29(2), 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.system import check_memory
+from rankbench.data.tables.schemas import REST
+from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.pair_counts import ClusterCounts
+from rankbench.interfaces.resamples import crossed_resamples, resamples_of
+from rankbench.interfaces.table_check import check_weights
+from rankbench.ranking.ranked_log import CountedVotes
+from rankbench.ranking.sampling_units import FEW, Units, units_of_parts
+from rankbench.ranking.votes import all_ones
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_AT_ONCE = 1 << 21
+"""Votes that are put in order together, unless one judge or query has more: some 100 MB."""
+
+_BYTES = 64
+"""That a vote takes at most: its judge, query and cell are held in 12, and come from buffers that are read into."""
+
+_WEIGHT_BYTES = 16
+"""That its weight takes, where weights differ."""
+
+_NEGATIVE = 1e-10
+"""Share of the largest eigenvalue from which on a negative one is more than rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrossedVotes(CountedVotes):
+    """Votes as sums by pair, and of each vote its judge and its query.
+
+    Attributes
+    ----------
+    judge, query : ndarray of int32, shape (n,)
+        Numbers from 0, by name.
+    cell : ndarray of int32, shape (n,)
+        Three times the pair of each vote, plus 0 where `low` won, 1 where `high` did, 2 for a tie.
+    weight : ndarray of float64, shape (n,)
+    """
+
+    judge: NDArray[np.int32] = field(kw_only=True)
+    query: NDArray[np.int32] = field(kw_only=True)
+    cell: NDArray[np.int32] = field(kw_only=True)
+    weight: NDArray[np.float64] = field(kw_only=True)
+
+    def by(self, unit: NDArray[np.integer]) -> ClusterCounts:
+        """Return the votes by a unit, numbered in any way, shape (n,): a row a vote, none of them summed up."""
+        # As resamples take them: what a cluster said in the order of the pairs.
+        order = np.lexsort((self.cell, unit))
+        ordered = unit[order]
+        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
+        return ClusterCounts(self.counts, [""] * (len(starts) - 1), starts, self.cell[order], self.weight[order])
+
+    def parts(self, unit: NDArray[np.int32], within: NDArray[np.int32] | None = None) -> Iterator[ClusterCounts]:
+        """Yield the votes by a unit, whole units at a time, a row a vote: what is made on the way does not grow.
+
+        Parameters
+        ----------
+        unit : ndarray of int32, shape (n,)
+            Numbered from 0.
+        within : ndarray of int32, shape (n,), optional
+            Votes of one unit that differ in it are different clusters.
+        """
+        ends = np.cumsum(np.bincount(unit))
+        first, before = 0, 0
+        while first < len(ends):
+            last = max(first + 1, int(np.searchsorted(ends, before + _AT_ONCE, side="right")))
+            rows = np.flatnonzero((unit >= first) & (unit < last)) if (first, last) != (0, len(ends)) else slice(None)
+            keys = [unit[rows]] if within is None else [unit[rows], within[rows]]
+            order = np.lexsort((self.cell[rows], *reversed(keys)))
+            new = np.ones(len(order) + 1, np.bool_)
+            new[1:-1] = False
+            for key in keys:
+                ordered = key[order]
+                new[1:-1] |= ordered[1:] != ordered[:-1]
+            starts = np.flatnonzero(new)
+            cells, weights = self.cell[rows][order], self.weight[rows][order]
+            yield ClusterCounts(self.counts, [""] * (len(starts) - 1), starts, cells, weights)
+            first, before = last, int(ends[last - 1])
+
+    @cached_property
+    def of_judges(self) -> Units:
+        """Judges, and how much of them there is."""
+        return units_of_parts(self.counts, self.parts(self.judge))
+
+    @cached_property
+    def of_queries(self) -> Units:
+        """Queries, and how much of them there is."""
+        return units_of_parts(self.counts, self.parts(self.query))
+
+    @cached_property
+    def units(self) -> Units:
+        """Of judges and queries the fewer, for the log and for each item: one fewer degrees of freedom [CGM11]_."""
+        if self.known_units is not None:
+            return self.known_units
+        one, other = self.of_judges, self.of_queries
+        return Units(
+            min(one.count, other.count),
+            min(one.effective, other.effective),
+            np.minimum(one.items, other.items),
+            one.votes,
+            np.minimum(one.of_variance, other.of_variance),
+        )
+
+    def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+        """Return the two-way sandwich, (m, m): by judge, plus by query, less by both [CGM11]_.
+
+        Votes of one judge on one query are a cluster of the third term: they are put in order for it some judges at a
+        time, and never counted. Where the sum is not positive semidefinite its negative eigenvalues are set to 0, and
+        a note says so.
+        """
+        total = np.zeros((len(scores), len(scores)))
+        for sign, unit, within in ((1.0, self.judge, None), (1.0, self.query, None), (-1.0, self.judge, self.query)):
+            total += sign * self._sandwich(aggregator, scores, self.parts(unit, within))
+        kept, clipped = _clipped(total)
+        if not clipped:
+            return kept, []
+        return kept, [
+            f"the sandwich by judge and query had {clipped} negative eigenvalue{'s' * (clipped > 1)} of {len(scores)}, "
+            "which are set to 0: some intervals may be a little too wide"
+        ]
+
+    def _sandwich(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], parts: Iterator[ClusterCounts]
+    ) -> NDArray[np.float64]:
+        """Return the sandwich by clusters that come part by part: what all have in common counts once."""
+        total, common = np.zeros((len(scores), len(scores))), None
+        for part in parts:
+            whole = len(part.cells) == len(self.cell)
+            total += aggregator.covariance(self.counts, scores, part if whole else _with_silent(part, 1))
+            if common is not None:
+                total -= common
+            elif not whole:
+                nothing = ClusterCounts(self.counts, [], np.zeros(1, np.int64), part.cells[:0], part.weights[:0])
+                common = aggregator.covariance(self.counts, scores, _with_silent(nothing, 2))
+        return total
+
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of crossed resamples, (B, m): judges and queries are drawn, each by itself.
+
+        These draw chance with the judges and with the queries, and their variance is too large by up to twice that of
+        the votes of one judge on one query. So each score's deviations are scaled to the variance by judge, plus that
+        by query, less that by both, as [CGM11]_ adds them up, each from resamples of its own; to the larger of the
+        first two at least.
+        """
+        units = self.judge, self.query
+        drawn = aggregator.replicates(
+            scores, crossed_resamples(self.counts, units, self.cell, self.weight, resamples, seed)
+        )
+
+        def variance(unit: NDArray[np.integer]) -> NDArray[np.float64]:
+            some = self.by(unit)
+            found = aggregator.replicates(scores, resamples_of(some, resamples, seed))
+            return _spread_of(found) * len(some) / (len(some) - 1)
+
+        judges, queries, both = variance(self.judge), variance(self.query), variance(self._both)
+        wanted = np.maximum(judges + queries - both, np.maximum(judges, queries))
+        count = self.units.count
+        # `rank` widens what fewer units than that spread by.
+        had = _spread_of(drawn) * count / (count - 1)
+        factor = np.sqrt(np.divide(wanted, had, out=np.ones(len(scores)), where=had > 0))
+        factor[~np.isfinite(factor)] = 1.0
+        scaled: NDArray[np.float64] = scores + (drawn - scores) * factor
+        return scaled
+
+    @property
+    def _both(self) -> NDArray[np.int64]:
+        """Number of each vote's judge and query together, (n,)."""
+        return self.judge.astype(np.int64) * (int(self.query.max()) + 1) + self.query
+
+    def few_units(self) -> list[str]:
+        """Return what a reader of intervals must know where judges or queries are few."""
+        return [
+            f"only {of.count} {what}, who count like {of.effective:.1f} equal ones: intervals are rough, and wide"
+            for of, what in ((self.of_judges, "judges"), (self.of_queries, "queries"))
+            if of.effective < FEW
+        ]
+
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know."""
+        return [*super().notes(aggregator), *self.few_units()]
+
+
+def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
+    """Load votes with their judges and queries.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        Comparisons in the schema of `rankbench.data.tables`.
+
+    Raises
+    ------
+    SpecError
+        The log does not name two judges and two queries, or has more votes than there is memory for.
+    InputError
+        The judge of some votes is missing.
+    """
+    import polars as pl
+
+    from rankbench.ranking.count_log import count_log
+
+    if "judge" not in frame.collect_schema():
+        raise SpecError(
+            "the log does not say who judged (judge=COLUMN in --columns says where it stands); take --intervals "
+            "bootstrap"
+        )
+    votes = _columns(frame)
+    facts = votes.select(
+        pl.len(), pl.col("judge").null_count().alias("unsigned"), (pl.col("weight") == 1).all().alias("alike")
+    )
+    n, unsigned, alike = facts.collect(engine="streaming").row(0)
+    if not n:
+        raise InputError("the log has no votes")
+    if unsigned:
+        raise InputError(f"the judge is missing in {unsigned:,} of {n:,} votes", column="judge")
+    check_memory(
+        n * (_BYTES + (not alike) * _WEIGHT_BYTES),
+        f"holding the judge and the query of {n:,} votes",
+        "fewer votes, or --intervals judges",
+    )
+    counts = count_log(votes.drop("weight") if alike else votes)
+    judges, queries = (_names(votes, name) for name in ("judge", "query_id"))
+    for units, what, other in ((judges, "judge", "bootstrap"), (queries, "query", "judges")):
+        if len(units) < 2:
+            raise SpecError(f"all votes are of one {what}; take --intervals {other}")
+    numbers = [
+        pl.col("winner", "loser").cast(pl.Enum([str(item) for item in counts.items])).to_physical(),
+        pl.col("tie"),
+    ]
+    numbers += [
+        pl.col("judge").cast(pl.Enum(judges)).to_physical(),
+        pl.col("query_id").cast(pl.Enum(queries)).to_physical(),
+    ]
+    read = votes.select(*numbers, *([] if alike else ["weight"])).collect(engine="streaming")
+    weight = all_ones(n) if alike else read["weight"].to_numpy()
+    check_weights(weight)
+    judge, query, cell = (np.empty(n, np.int32) for _ in range(3))
+    known, begin = counts.low.astype(np.int64) * counts.m + counts.high, 0
+    for some in read.iter_slices(_AT_ONCE):
+        rows = slice(begin, begin + len(some))
+        judge[rows], query[rows] = some["judge"].to_numpy(), some["query_id"].to_numpy()
+        winners, losers = (some[name].to_numpy().astype(np.int64) for name in ("winner", "loser"))
+        pair = np.searchsorted(known, np.minimum(winners, losers) * counts.m + np.maximum(winners, losers))
+        cell[rows] = 3 * pair + np.where(some["tie"].to_numpy(), 2, winners > losers)
+        begin = rows.stop
+    return CrossedVotes(counts, judge=judge, query=query, cell=cell, weight=weight)
+
+
+def _columns(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return winners, losers, judges and queries as texts, weights (1 where there are none), and ties."""
+    import polars as pl
+
+    names = frame.collect_schema().names()
+    weight = pl.col("weight").cast(pl.Float64).fill_null(1.0) if "weight" in names else pl.lit(1.0).alias("weight")
+    tie = pl.col("tie").fill_null(False) if "tie" in names else pl.lit(False).alias("tie")
+    rest = [REST] if REST in names else []
+    return frame.select(pl.col("query_id", "winner", "loser", "judge").cast(pl.String), weight, tie, *rest)
+
+
+def _names(votes: pl.LazyFrame, column: str) -> pl.Series:
+    """Return the different names in a column, sorted."""
+    import polars as pl
+
+    return votes.select(pl.col(column).unique().sort()).collect(engine="streaming")[column]
+
+
+def _with_silent(part: ClusterCounts, more: int) -> ClusterCounts:
+    """Return clusters and some more that say nothing: a sandwich takes two clusters at least."""
+    starts = np.append(part.starts, np.repeat(part.starts[-1:], more))
+    return replace(part, clusters=[""] * (len(starts) - 1), starts=starts)
+
+
+def _spread_of(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variances of the scores of resamples, (m,), of those that have scores; nan of none."""
+    kept = drawn[np.isfinite(drawn).all(axis=1)]
+    variance: NDArray[np.float64] = kept.var(axis=0, ddof=1) if len(kept) > 1 else np.full(drawn.shape[1], np.nan)
+    return variance
+
+
+def _clipped(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Return the nearest positive semidefinite matrix, and how many eigenvalues are set to 0 for it."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    negative = values < -_NEGATIVE * max(float(values[-1]), 0.0)
+    if not negative.any():
+        return matrix, 0
+    kept: NDArray[np.float64] = (vectors * np.maximum(values, 0)) @ vectors.T
+    return kept, int(negative.sum())

@@ -1,0 +1,439 @@
+"""Votes as columns, with covariates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.data.tables.covariates import CONTROL, parse_control
+from rankbench.data.tables.schemas import REST
+from rankbench.errors import InputError
+from rankbench.interfaces.covariate_aggregator import Covariates, CovariateVotes
+from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.table_check import check_weights
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankbench.interfaces.pair_counts import PairCounts
+
+
+_TABLE = 1 << 22
+"""Numbers that are looked up in a table, however few votes there are."""
+
+_AS_READ = "methods that go by the order of votes take the file's order"
+
+NO_TIMES = f"the log does not say when votes were cast: {_AS_READ}"
+"""What a reader of a sequential method must know of a log without times."""
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Votes on items of one name space, whatever query they were asked under.
+
+    They stand in the order in which they were cast, as far as it is known, so that rows in rising
+    order are what a sequential aggregator is to be shown: by time, votes of one time in the
+    order of the log; in the order of the log alone where times are not known.
+
+    Attributes
+    ----------
+    items : list of str, length m
+        Sorted.
+    winners, losers : ndarray of int32, shape (n,)
+        Indices into `items`; which is which means nothing for a tie.
+    ties : ndarray of bool, shape (n,)
+    weights : ndarray of float64, shape (n,)
+        Where all are 1, `all_ones`, which takes no memory.
+    judges : ndarray of int32, shape (n,), or None
+        Number of the judge; None where the log does not name them.
+    groups : ndarray of int32, shape (n,)
+        Number of the (query, pair of items): votes on one thing have one number.
+    times : ndarray of int32, shape (n,), or None
+        Place in the order of time, not decreasing, equal times have one place; None where a vote
+        has none.
+    unsigned : int
+        Votes without a judge, in a log that names judges of others.
+    undated : int
+        Votes without a time, in a log that has times of others.
+    covariates : Covariates, optional
+        Of the winner less the loser, where the log was asked for some.
+    rest : ndarray of bool, shape (n,), or None
+        Which rows are the rest of the vote of the row before: a vote whose points are split has two rows, one for
+        each item, whose weights are its points. None: every row is a vote.
+    """
+
+    items: list[str]
+    winners: NDArray[np.int32]
+    losers: NDArray[np.int32]
+    ties: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+    judges: NDArray[np.int32] | None
+    groups: NDArray[np.int32]
+    times: NDArray[np.int32] | None
+    unsigned: int = 0
+    undated: int = 0
+    covariates: Covariates | None = None
+    rest: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.winners)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of the vote that each row is of, from 0, shape (n,)."""
+        return np.arange(len(self)) if self.rest is None else np.cumsum(~self.rest) - 1
+
+    @property
+    def count(self) -> int:
+        """Number of votes."""
+        return len(self) if self.rest is None else int(len(self) - self.rest.sum())
+
+    @property
+    def alike(self) -> bool:
+        """Whether all weights are 1."""
+        return bool((self.weights == 1).all())
+
+    def order_note(self) -> str:
+        """Return what a reader of a sequential method must know of the order of the votes; empty: nothing."""
+        if self.undated:
+            return f"{self.undated:,} of {self.count:,} votes have no time: {_AS_READ} of all"
+        if self.times is None:
+            return NO_TIMES
+        times = self.times if self.rest is None else self.times[~self.rest]
+        alike = self.count - int((np.bincount(times) == 1).sum())
+        return f"{alike:,} of {self.count:,} votes share their time with others: {_AS_READ} of these" if alike else ""
+
+    def decisive(self) -> NDArray[np.bool_]:
+        """Return which votes prefer one item, with some weight, shape (n,)."""
+        return ~self.ties & (self.weights > 0)
+
+    def comparisons(self, rows: NDArray[np.int64] | None = None) -> Comparisons:
+        """Return all votes, or those at `rows`, as the comparisons of one query."""
+        chosen = slice(None) if rows is None else rows
+        winners = self.winners[chosen]
+        return Comparisons(
+            np.array([0, len(winners)], dtype=np.int64),
+            winners,
+            self.losers[chosen],
+            np.ascontiguousarray(self.weights[chosen]),
+            self.ties[chosen],
+        )
+
+    def counts(self, rows: NDArray[np.int64] | None = None) -> PairCounts:
+        """Return the sums by pair of all votes, or of those at `rows`."""
+        from rankbench.ranking.count import count_pairs
+
+        said = self.comparisons(rows)
+        weights = None if (said.weights == 1).all() else said.weights
+        return count_pairs(said.winners, said.losers, weights=weights, ties=said.ties, items=self.items)
+
+
+def all_ones(n: int) -> NDArray[np.float64]:
+    """Return n weights of 1 that take the memory of one, read-only."""
+    return np.broadcast_to(np.ones(1), n)
+
+
+def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
+    """Collect a table of comparisons, its texts as numbers: 4 bytes a name, however long that is.
+
+    Parameters
+    ----------
+    comparisons : LazyFrame
+        In the schema of `rankbench.data.tables`.
+
+    Returns
+    -------
+    LazyFrame
+        Of what is in memory; texts are categories, those of winners and losers the same.
+    """
+    import polars as pl
+
+    schema = comparisons.collect_schema()
+    texts = [name for name, dtype in schema.items() if dtype == pl.String]
+    kinds = {name: pl.Categorical(pl.Categories.random(namespace=name)) for name in texts}
+    if "winner" in kinds and "loser" in kinds:
+        kinds["loser"] = kinds["winner"]
+    return (
+        comparisons.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
+        .collect(engine="streaming")
+        .lazy()
+    )
+
+
+def load_votes(comparisons: pl.LazyFrame) -> Votes:
+    """Load a table of comparisons; memory is that of numbers, whatever names are like.
+
+    Parameters
+    ----------
+    comparisons : LazyFrame
+        In the schema of `rankbench.data.tables`, or what `coded_votes` makes of such a table.
+
+    Raises
+    ------
+    InputError
+        There are no rows, or only one item; or weights are too large or different.
+    """
+    import polars as pl
+
+    frame = (comparisons if _are_coded(comparisons) else coded_votes(comparisons)).collect()
+    if not frame.height:
+        raise InputError("the log has no votes")
+    whole = frame.filter(~pl.col(REST)) if REST in frame.columns else frame
+    undated = whole["time"].null_count() if "time" in frame.columns else 0
+    order, times = (None, None) if undated or "time" not in frame.columns else _in_time(frame["time"])
+
+    def column(name: str) -> pl.Series:
+        return frame[name] if order is None else frame[name].gather(order)
+
+    items, place = _alphabetical(frame["winner"], frame["loser"])
+    if len(items) < 2:
+        raise InputError("the log names one item only: there is nothing to rank")
+    winners, losers = (place[column(name).to_physical().to_numpy()] for name in ("winner", "loser"))
+    ties = column("tie").fill_null(False).to_numpy() if "tie" in frame.columns else np.zeros(frame.height, np.bool_)
+    weights = all_ones(frame.height)
+    if "weight" in frame.columns:
+        given = column("weight").fill_null(1.0).cast(pl.Float64).to_numpy()
+        check_weights(given)
+        weights = weights if (given == 1).all() else given
+    unsigned = whole["judge"].null_count() if "judge" in frame.columns else 0
+    judges = None
+    if "judge" in frame.columns and not unsigned:
+        judges = _alphabetical(frame["judge"])[1][column("judge").to_physical().to_numpy()]
+    queries = _alphabetical(frame["query_id"])[1][column("query_id").to_physical().to_numpy()]
+    return Votes(
+        items,
+        winners,
+        losers,
+        ties.astype(np.bool_, copy=False),
+        weights,
+        judges,
+        _asked_groups(queries, winners, losers, len(items)),
+        times,
+        0 if unsigned == whole.height else unsigned,
+        0 if undated == whole.height else undated,
+        loaded_covariates(frame, order, weights),
+        column(REST).to_numpy() if REST in frame.columns else None,
+    )
+
+
+def query_numbers(coded: pl.LazyFrame) -> NDArray[np.int32]:
+    """Return the number of each row's query, by name, shape (n,): of what `coded_votes` returns."""
+    queries = coded.select("query_id").collect()["query_id"]
+    numbers: NDArray[np.int32] = _alphabetical(queries)[1][queries.to_physical().to_numpy()]
+    return numbers
+
+
+def _are_coded(table: pl.LazyFrame) -> bool:
+    """Return whether all texts are categories, those of winners and losers the same."""
+    import polars as pl
+
+    schema = table.collect_schema()
+    texts = [schema[name] for name in ("query_id", "winner", "loser", "judge") if name in schema]
+    return all(isinstance(dtype, pl.Categorical) for dtype in texts) and schema["winner"] == schema["loser"]
+
+
+def _alphabetical(*columns: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+    """Return the names in columns of the same categories, sorted, and the place of each category's number."""
+    known = columns[0].dtype.categories.to_series()  # type: ignore[attr-defined]
+    used = np.zeros(len(known), np.bool_)
+    for column in columns:
+        used[column.drop_nulls().to_physical().to_numpy()] = True
+    numbers = np.flatnonzero(used)
+    names = known.gather(numbers)
+    order = names.arg_sort().to_numpy()
+    place = np.full(len(known), -1, np.int32)
+    place[numbers[order]] = np.arange(len(order), dtype=np.int32)
+    return names.gather(order).to_list(), place
+
+
+def _in_time(times: pl.Series) -> tuple[pl.Series | None, NDArray[np.int32]]:
+    """Return the order of the rows by time, those of one time as they stand (None: as they stand), and their places."""
+    import polars as pl
+
+    order = None
+    if not times.is_sorted():
+        by_time = times.to_frame("time").with_row_index("row").sort("time", maintain_order=True)
+        order, times = by_time["row"], by_time["time"]
+    return order, (times != times.shift(1)).fill_null(False).cum_sum().cast(pl.Int32).to_numpy()
+
+
+def dense_ranks(keys: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the different keys, all in ``[0, bound)``, sorted, and the place of each key among them, shape (n,)."""
+    if bound > max(_TABLE, len(keys)):
+        known, place_of = np.unique(keys, return_inverse=True)
+        return known, place_of.reshape(-1).astype(np.int32)
+    seen = np.zeros(bound, np.bool_)
+    seen[keys] = True
+    known = np.flatnonzero(seen)
+    place = np.zeros(bound, np.int32)
+    place[known] = np.arange(len(known), dtype=np.int32)
+    return known, place[keys]
+
+
+def numbered_pairs(
+    winners: NDArray[np.int32], losers: NDArray[np.int32], m: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the pairs of items that were compared, sorted, as their smaller and their larger items, (P,) each.
+
+    The third is the number of each vote's pair, shape (n,).
+    """
+    key = np.minimum(winners, losers).astype(np.int64)
+    key *= m
+    key += np.maximum(winners, losers)
+    known, pair = dense_ranks(key, m * m)
+    low, high = np.divmod(known, m)
+    return low.astype(np.int32), high.astype(np.int32), pair
+
+
+def _asked_groups(
+    queries: NDArray[np.int32], winners: NDArray[np.int32], losers: NDArray[np.int32], m: int
+) -> NDArray[np.int32]:
+    """Return the number of each vote's (query, pair), by query and then by pair, shape (n,)."""
+    low, _, pair = numbered_pairs(winners, losers, m)
+    if queries.max() == 0:
+        return pair
+    key = queries.astype(np.int64)
+    key *= len(low)
+    key += pair
+    return dense_ranks(key, (int(queries.max()) + 1) * len(low))[1]
+
+
+def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
+    """Return the comparisons that the ballots of a log imply; a ballot is a judge.
+
+    Parameters
+    ----------
+    orders : LazyFrame
+        In the schema of `rankbench.data.tables`. An item that a ballot leaves out is not
+        compared by it.
+
+    Raises
+    ------
+    InputError
+        The ballots imply no comparison, or too many.
+    """
+    from rankbench.data.tables.orders import load_orders, take_orders
+    from rankbench.interfaces.queries import check_implied, implied_comparisons
+
+    log = load_orders(orders)
+    check_implied(log.orders, len(log.items))
+    names = sorted(set(log.items))
+    number = {name: i for i, name in enumerate(names)}
+    of_log = np.array([number[name] for name in log.items], dtype=np.int32)
+    lengths = np.diff(log.orders.starts)
+    # A ballot that leaves items out says nothing about them: l items are l (l - 1) / 2 comparisons.
+    pairs = lengths * (lengths - 1) // 2
+    winners, losers, ties, weights = [], [], [], []
+    for q in range(len(log)):
+        if not pairs[log.orders.offsets[q] : log.orders.offsets[q + 1]].any():
+            continue  # ballots of one item
+        begin, end = log.item_offsets[q], log.item_offsets[q + 1]
+        said = implied_comparisons(take_orders(log.orders, q), int(end - begin))
+        winners.append(of_log[begin:end][said.winners])
+        losers.append(of_log[begin:end][said.losers])
+        ties.append(np.zeros(len(said), np.bool_) if said.ties is None else said.ties)
+        weights.append(said.weights)
+    if not winners:
+        raise InputError("the ballots say nothing: none of them ranks two items")
+    judges = np.repeat(np.arange(len(log.orders), dtype=np.int32), pairs)
+    queries = np.repeat(np.repeat(np.arange(len(log)), log.orders.counts), pairs)
+    won, lost = np.concatenate(winners), np.concatenate(losers)
+    pair = np.minimum(won, lost).astype(np.int64) * len(names) + np.maximum(won, lost)
+    keys = np.stack([queries, pair], axis=1)
+    groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+    return Votes(names, won, lost, np.concatenate(ties), np.concatenate(weights), judges, groups, None)
+
+
+_LONG = 1_000_000
+"""Covariates of more votes than these have 32 bits; sums of them have 64."""
+
+
+def loaded_covariates(frame: pl.DataFrame, order: pl.Series | None, weights: NDArray[np.float64]) -> Covariates | None:
+    """Return the covariates among a log's columns, of the winner less the loser; None if there are none.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        In the schema of comparisons: covariates are of the left less the right.
+    order : Series, optional
+        Rows in the order of time; by default as they stand.
+    weights : ndarray of float64, shape (n,)
+        Of the votes, in this order.
+
+    Raises
+    ------
+    InputError
+        One is missing in some rows, 0 in all, or the same in all.
+    """
+    columns = [name for name in frame.columns if name.startswith(CONTROL)]
+    if not columns:
+        return None
+    names = tuple(name.removeprefix(CONTROL) for name in columns)
+    values = np.empty((frame.height, len(names)), np.float32 if frame.height > _LONG else np.float64)
+    scales = []
+    for k, column in enumerate(columns):
+        given = frame[column] if order is None else frame[column].gather(order)
+        missing = given.null_count()
+        if missing:
+            raise InputError(
+                f"control {names[k]!r}: the value is missing in {missing:,} of {frame.height:,} votes; fill these rows "
+                "in, or leave them out of the log",
+                column=names[k],
+            )
+        numbers = given.to_numpy()
+        _refuse_constant(names[k], numbers)
+        term = parse_control(names[k])[0]
+        scales.append(float(np.sqrt(weights @ np.square(numbers) / weights.sum())) if term.scaled else 1.0)
+        values[:, k] = numbers / scales[k]
+    if "first" in frame.columns:
+        first = frame["first"] if order is None else frame["first"].gather(order)
+        values[~first.to_numpy()] *= -1
+    return Covariates(names, tuple(scales), values)
+
+
+def _refuse_constant(name: str, numbers: NDArray[np.float64]) -> None:
+    low, high = float(numbers.min()), float(numbers.max())
+    if low == high == 0:
+        raise InputError(
+            f"control {name!r}: it is 0 in every vote, so that it explains nothing; leave it out", column=name
+        )
+    if low == high and not name.startswith("side"):
+        raise InputError(
+            f"control {name!r}: it is {low:g} in every vote; that the left wins more often is the control 'side'",
+            column=name,
+        )
+
+
+def covariate_votes(votes: Votes, *, by_judge: bool = False) -> CovariateVotes:
+    """Return votes with their covariates, each a row: its winner is the first item.
+
+    Parameters
+    ----------
+    votes : Votes
+        That have covariates.
+    by_judge : bool
+        Whether votes of a judge belong together.
+
+    Raises
+    ------
+    InputError
+        They have none.
+    """
+    if votes.covariates is None:
+        raise InputError("the log was asked for no covariates")
+    outcomes = np.zeros((len(votes), 3))
+    outcomes[:, 0] = np.where(votes.ties, 0.0, votes.weights)
+    outcomes[:, 2] = np.where(votes.ties, votes.weights, 0.0)
+    clusters = votes.judges if by_judge else None
+    rows = CovariateVotes(
+        votes.items, votes.winners, votes.losers, outcomes, votes.covariates, clusters, not votes.alike
+    )
+    if votes.rest is None:
+        return rows
+    # What the loser has of a vote stands in its row: a sandwich takes the two together.
+    outcomes[np.flatnonzero(votes.rest) - 1, 1] = votes.weights[votes.rest]
+    rows = rows.take(~votes.rest)
+    return rows if by_judge else replace(rows, clusters=np.arange(len(rows), dtype=np.int32))

@@ -1,0 +1,170 @@
+"""The claims on a leaderboard: verdicts first, then the intervals that they rest on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rankbench.core.text import interval_text, markdown, number, numbered, sentence
+from rankbench.interfaces.cell import Split
+from rankbench.interfaces.suite import Claim
+from rankbench.plugin.manager import claim_kind
+from rankbench.reports.analysis import Analysis
+from rankbench.reports.claims import Answer, Finding
+from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph
+from rankbench.reports.leaderboard_intro import split_words
+from rankbench.store.records import SourceRecord
+
+MOST_DIGITS = 8
+
+LATE = "written knowing earlier results"
+"""What is said of claims whose origin is ``post hoc``."""
+
+
+def claims_section(analysis: Analysis) -> list[Node]:
+    """Return the claims' section, or nothing where nothing was claimed."""
+    found = [answer for section in analysis.sections for answer in section.answers]
+    if not found:
+        return []
+    titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
+    words = split_words(analysis)
+    splits = list(words)
+    claims: dict[tuple[str, str], list[Answer]] = {}
+    for answer in found:
+        claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
+    ordered = sorted(claims.items(), key=lambda item: (numbered(item[0][1]), item[0]))
+    columns = [Column("claim"), *(Column(words[split]) for split in splits)]
+    return [
+        *_heading([answer.claim for answer in found]),
+        Paragraph(
+            f"Verdicts are about {_subject(analysis)}. One contrast on the other side suffices "
+            "for *did not hold*: it does not refute the paper."
+        ),
+        Paragraph(
+            "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side; a claim needs all of "
+            "them, so that is a test at 5% as it is. *Did not hold*: of the intervals that cover all contrasts of the "
+            "claim at once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. "
+            + _intervals([titles[answer.experiment] for answer in found])
+        ),
+        Grid.from_rows(columns, [_summary(answers, splits) for _, answers in ordered]),
+        Details(
+            "The intervals behind the verdicts",
+            (
+                Paragraph(
+                    "*Alone*: the 95% interval of that contrast by itself, which *held* rests on. *All at once*: those "
+                    "that cover every contrast of the claim together (95%), which *did not hold* rests on."
+                ),
+                *(part for (name, _), answers in ordered for part in _details(answers, titles[name])),
+            ),
+        ),
+    ]
+
+
+def _heading(claims: Sequence[Claim]) -> list[Node]:
+    """Return a title that promises no more than what is so, and the sentence that says which is which."""
+    late = [claim for claim in claims if claim.origin == "post hoc"]
+    if not late:
+        return [Heading(2, "The claims, declared before the run")]
+    if len(late) == len(claims):
+        return [
+            Heading(2, f"The claims, {LATE}"),
+            Paragraph(
+                "No claim below is a prediction: results of its experiment, of a trial of it or of another program for "
+                "it had been seen before it was written, or last changed."
+            ),
+        ]
+    return [
+        Heading(2, "The claims"),
+        Paragraph(
+            f"Claims were declared before the run. Those marked *{LATE}* are no predictions: results of their "
+            "experiment, of a trial of it or of another program for it had been seen before they were written, or last "
+            "changed."
+        ),
+    ]
+
+
+def _subject(analysis: Analysis) -> str:
+    """Say what verdicts are about: minimizers where something was minimized, and what losses are given for."""
+    claiming = [section.sampler for section in analysis.sections if section.answers]
+    arms = [arm for sampler in claiming for race in sampler.races for arm in race.arms]
+    parts = ["this data"]
+    if any(not math.isnan(arm.optimality) for arm in arms):
+        parts.append("these minimizers")
+    sources = [sampler.source for sampler in claiming if sampler.source.test_share is None]
+    names = [source.short(split).split()[-1] for source in sources for split in source.shown_splits()]
+    parts += [f"these {name}" for name in dict.fromkeys(names)]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _intervals(sources: Sequence[SourceRecord]) -> str:
+    """Say which intervals verdicts rest on."""
+    resampled = [source.test_share is not None for source in sources]
+    if all(resampled):
+        return "Intervals are those of the corrected resampled t: repetitions share training data."
+    where = "; where repetitions share training data, they are those of the corrected resampled t"
+    return f"Intervals are over queries and draws{where if any(resampled) else ''}."
+
+
+def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> list[str]:
+    claim = answers[0].claim
+    cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)}"]
+    for split in splits:
+        answer = next((a for a in answers if a.about == split), None)
+        cells.append("—" if answer is None else _words(answer))
+    return cells
+
+
+def _mark(claim: Claim) -> str:
+    return f" *({LATE})*" if claim.origin == "post hoc" else ""
+
+
+def _words(answer: Answer) -> str:
+    verdict = f"**{answer.verdict}**" if answer.verdict != "could not tell" else answer.verdict
+    if answer.against:
+        clearest, *more = answer.against
+        verdict += f" ({markdown(clearest)}{f'; and {len(more)} more' if more else ''})"
+    if answer.split is None:
+        return f"{verdict} (over draws)"
+    return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"
+
+
+def _details(answers: Sequence[Answer], source: SourceRecord) -> list[Node]:
+    claim = answers[0].claim
+    kind = claim_kind(claim)
+    said = f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {kind.measured()}"
+    parts: list[Node] = [Paragraph(said)]
+    ratio = kind.ratio
+    # Splits of one table have one interval of a difference, whether it is called over draws or not.
+    single = source.test_share is not None and not ratio
+    rows = [
+        (
+            markdown(f.text),
+            source.short(a.split) if a.split else "curves",
+            _estimate(f, ratio),
+            _interval(f.own_lower, f.own_upper, ratio),
+            _interval(f.lower, f.upper, ratio),
+            *(() if single else (_interval(f.lower_draws, f.upper_draws, ratio),)),
+        )
+        for a in answers
+        for f in a.findings
+    ]
+    if rows:
+        spread = ("alone", "all at once", *(() if single else ("all at once, over draws",)))
+        columns = [Column("contrast"), Column("on"), Column("ratio" if ratio else "difference", "right")]
+        parts.append(Grid.from_rows([*columns, *(Column(title, "center") for title in spread)], rows))
+    notes = tuple(dict.fromkeys(markdown(sentence(note)) for answer in answers for note in answer.notes))
+    return [*parts, *([Bullets(notes)] if notes else [])]
+
+
+def _estimate(finding: Finding, ratio: bool) -> str:
+    return number(finding.estimate, 2 if ratio else 4, sign=not ratio)
+
+
+def _interval(lower: float, upper: float, ratio: bool) -> str:
+    """Return an interval with digits enough to see on which side of no difference (or of a ratio of 1) its ends are."""
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return "—"
+    same, digits = 1.0 if ratio else 0.0, 2 if ratio else 4
+    while digits < MOST_DIGITS and any(end != same and round(end, digits) == same for end in (lower, upper)):
+        digits += 1
+    return interval_text(lower, upper, digits, sign=not ratio)

@@ -1,0 +1,260 @@
+"""Blocks, Markdown, CSV, terminal.
+
+Texts are lines of Markdown, in which foreign words are escaped already (`rankbench.core.text`): bold, italic and code
+are all that they hold, and in a list of contents links. Blocks know nothing of where they are written to.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from html import unescape
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from rankbench.core.text import csv_cell
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.text import Text
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A title of a level, 1 to 6."""
+
+    level: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Sentences."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What stands out before everything else: paragraphs, then a list."""
+
+    paragraphs: tuple[str, ...]
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its title, and where its cells stand."""
+
+    title: str
+    align: Literal["left", "center", "right"] = "left"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: columns, and rows with a text for each of them."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def from_rows(cls, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Grid:
+        """Return a table of any sequences."""
+        return cls(tuple(columns), tuple(tuple(row) for row in rows))
+
+
+@dataclass(frozen=True)
+class Image:
+    """A figure that stands in a file beside the document."""
+
+    words: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Details:
+    """Blocks that are shown when asked for."""
+
+    summary: str
+    blocks: tuple[Node, ...]
+
+
+Node: TypeAlias = Heading | Paragraph | Bullets | Quote | Grid | Image | Details
+
+
+_MARKS = {"left": "---", "center": ":-:", "right": "--:"}
+
+
+def markdown_of(blocks: Sequence[Node]) -> str:
+    """Return blocks as Markdown, without a line feed at the end."""
+    return "\n\n".join(_markdown_block(block) for block in blocks)
+
+
+def _markdown_block(block: Node) -> str:
+    match block:
+        case Heading(level, text):
+            return f"{'#' * level} {text}"
+        case Paragraph(text):
+            return text
+        case Bullets(items):
+            return "\n".join(f"- {item}" for item in items)
+        case Quote(paragraphs, items):
+            lines = [f"> {text}" for text in paragraphs]
+            return "\n".join([*lines, *([">", *(f"> - {item}" for item in items)] if items else [])])
+        case Grid():
+            return _markdown_grid(block)
+        case Image(words, path):
+            return f"![{words}]({path})"
+        case Details(summary, inner):
+            return "\n\n".join([f"<details><summary>{summary}</summary>", markdown_of(inner), "</details>"])
+
+
+def _markdown_grid(grid: Grid) -> str:
+    titles = [column.title for column in grid.columns]
+    head = "| " + " | ".join(titles) + " |" if any(titles) else "| " * len(titles) + "|"
+    marks = "|" + "|".join(_MARKS[column.align] for column in grid.columns) + "|"
+    return "\n".join([head, marks, *("| " + " | ".join(row) + " |" for row in grid.rows)])
+
+
+def csv_of(columns: Sequence[str], rows: Iterable[Sequence[object]], exponents: Collection[str] = ()) -> str:
+    """Return rows as CSV: six decimals, empty where there is no value.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    rows : iterable of sequence
+        Texts, numbers, truth values and None, one for each column.
+    exponents : collection of str
+        Columns whose numbers are written with an exponent and two decimals.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_cell(value, name in exponents) for name, value in zip(columns, row, strict=True)])
+    return text.getvalue()
+
+
+def _cell(value: object, exponent: bool) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return csv_cell(value)
+    number = float(value)  # type: ignore[arg-type]
+    if math.isnan(number):
+        return ""
+    return f"{number:.2e}" if exponent else f"{round(number, 6) + 0.0:.6f}"
+
+
+GAP = 2
+"""Spaces between columns of a table, one of which is that of its lines."""
+
+EDGES = 2
+"""Spaces at the edges of a table."""
+
+LEAST = 8
+"""Letters that are left of the words of a table, however narrow the terminal."""
+
+
+def terminal_of(blocks: Sequence[Node]) -> RenderableType:
+    """Return blocks as they are printed: a table's last column has the room that is left, and one line a row."""
+    from rich.console import Group
+
+    return Group(*(_terminal_block(block) for block in blocks))
+
+
+def _terminal_block(block: Node) -> RenderableType:
+    from rich.markdown import Markdown
+    from rich.padding import Padding
+
+    match block:
+        case Heading(_, text):
+            title = _inline(text)
+            title.stylize("bold")
+            return title
+        case Paragraph(text):
+            return Markdown(text)
+        case Bullets(items):
+            return Markdown("\n".join(f"- {item}" for item in items))
+        case Quote(paragraphs, items):
+            return Padding(
+                terminal_of([*map(Paragraph, paragraphs), *([Bullets(items)] if items else [])]), (0, 0, 0, 2)
+            )
+        case Grid():
+            return _terminal_grid(block)
+        case Image(words, path):
+            return _inline(f"{words}: {path}")
+        case Details(summary, inner):
+            return terminal_of([Heading(3, summary), *inner])
+
+
+_INLINE = re.compile(r"\\(?P<escaped>\d+[.)]|[^\w\s]|_)|(?P<code>(?P<fence>`+) ?.+? ?(?P=fence))|(?P<mark>\*{1,3})")
+
+
+def _inline(text: str) -> Text:
+    """Return a line of Markdown as text: what was escaped is itself again, marks are styles."""
+    from rich.text import Text
+
+    found, styles, at = Text(), "", 0
+    for token in _INLINE.finditer(text):
+        found.append(unescape(text[at : token.start()]), styles)
+        at = token.end()
+        if token["mark"]:
+            styles = "" if styles else ("italic", "bold", "bold italic")[len(token["mark"]) - 1]
+        elif token["code"]:
+            found.append(token["code"].strip("`").strip().replace("\\|", "|"), f"{styles} cyan".strip())
+        else:
+            found.append(token["escaped"], styles)
+    found.append(unescape(text[at:]), styles)
+    return found
+
+
+def _terminal_grid(grid: Grid) -> RenderableType:
+    return _Fitted(grid)
+
+
+class _Fitted:
+    """A table as wide as its cells, or as the terminal: the widest column of words is cut where room is short."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        columns = self.grid.columns
+        titles = [_inline(column.title) for column in columns]
+        rows = [[_inline(cell) for cell in row] for row in self.grid.rows]
+        # As wide as its cells; its title is folded.
+        widths = [
+            max([1, *(len(word) for word in title.plain.split()), *(row[i].cell_len for row in rows)])
+            for i, title in enumerate(titles)
+        ]
+        words = [i for i, column in enumerate(columns) if column.align == "left"]
+        cut = max(words, key=lambda i: widths[i], default=None)
+        if cut is not None:
+            room = options.max_width - EDGES - GAP * (len(columns) - 1) - sum(widths) + widths[cut]
+            widths[cut] = max(LEAST, min(widths[cut], room))
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+        for column, title, width in zip(columns, titles, widths, strict=True):
+            table.add_column(title, justify=column.align, width=width, no_wrap=False, overflow="ellipsis")
+        for row in rows:
+            for i, cell in enumerate(row):
+                cell.truncate(widths[i], overflow="ellipsis")
+            table.add_row(*row)
+        yield table

@@ -1,1 +1,0 @@
-"""A report as a document: a tree of blocks, and writers for Markdown, CSV and terminals."""

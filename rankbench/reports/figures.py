@@ -1,0 +1,257 @@
+"""Figures of experiments, drawn and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.text import csv_cell
+from rankbench.drawing.canvas import canvas_of, picture_bytes
+from rankbench.drawing.looks import Look, safe, styled
+from rankbench.interfaces.cell import Layout, Split
+from rankbench.interfaces.figure import Cast, CurveIntervals, Drawing, PairedIntervals, Plot
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.suite import Figure
+from rankbench.plugin.manager import figure_kind
+from rankbench.reports.claims import curve_steps, curve_values, in_windows
+from rankbench.reports.experiment_data import Arm, Race, Sampler
+from rankbench.reports.standings import differences_of
+from rankbench.stats.contrast_columns import OnePair
+from rankbench.stats.contrasts import FEWEST, MeanIntervals, contrasts, mean_intervals, too_few
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+
+FIGURE_COLUMNS = (
+    "row", "column", "title", "x_label", "y_label", "mark", "name", "label", "x", "value", "lower", "upper", "hollow",
+)  # fmt: skip
+"""Columns of ``figures/NAME.csv``, in order; described in docs/leaderboard.md."""
+
+DIGITS = 6
+"""Significant ones: the last bits of a number are the machine's."""
+
+
+def figure_csv(drawing: Drawing) -> str:
+    """Return what a figure shows, from the plot at the top left on, row by row."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(FIGURE_COLUMNS)
+    for r, plots in enumerate(drawing.plots):
+        for c, plot in enumerate(plots):
+            place = (str(r), str(c), *(csv_cell(words) for words in (plot.title, plot.x_label, plot.y_label)))
+            writer.writerows((*place, *row) for row in _marks(plot))
+    return text.getvalue()
+
+
+def _marks(plot: Plot) -> Iterator[tuple[str, ...]]:
+    for line in plot.lines:
+        for i in range(len(line.x)):
+            hollow = "" if line.hollow is None else ("true" if line.hollow[i] else "false")
+            point = (line.x[i], line.y[i], line.lower[i], line.upper[i])
+            yield "point", csv_cell(line.name), csv_cell(line.label), *map(_number, point), hollow
+    for level in plot.levels:
+        yield "level", csv_cell(level.name), "", "", *map(_number, (level.value, level.lower, level.upper)), ""
+    for dot in plot.dots:
+        numbers = (dot.value, dot.lower, dot.upper)
+        yield "dot", csv_cell(dot.name), csv_cell(dot.row), "", *map(_number, numbers), ""
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{float(value) + 0.0:.{DIGITS}g}"
+
+
+def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: Drawing) -> str:
+    """Return the figure's title, and under it which data, n if there is one, and what its bands are."""
+    title = safe(figure.title or sampler.experiment.title)
+    counts = sorted({len(race.repetitions) for race in races})
+    words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
+    source = sampler.source
+    if drawing.bands and not (counts and too_few(counts[-1])):
+        bands = drawing.bands
+    elif source.layout != "race":
+        bands = "exact" if source.layout == "exact" else "95% intervals"
+    elif not counts or counts[-1] < 2:
+        bands = f"no bands: {words} repetition"
+    elif too_few(counts[-1]):
+        times = "runs" if source.test_share is not None else "repetitions"
+        bands = f"no intervals: {words} {times}, fewer than {FEWEST}"
+    elif source.test_share is not None:
+        bands = f"{figure.level:.0%} intervals of the corrected resampled t ({words} runs)"
+    else:
+        bands = f"{figure.level:.0%} bands over draws ({words} repetitions)"
+    data = "simulated data" if source.simulated else safe((source.dataset or source.protocol).partition(":")[0])
+    n = f"; n = {races[0].n:,}" if len(races) == 1 and source.counts and source.layout == "race" else ""
+    note = f"\n{safe(drawing.note)}" if drawing.note else ""
+    return f"{title}\n{data}{n}; {bands}{note}"
+
+
+class View:
+    """A sampler as `rankbench.interfaces.figure.ExperimentResults`.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    together : float, optional
+        Level at which the differences between all contenders hold together, in each table of a page that
+        recommends something; None: each difference has an interval of its own.
+    """
+
+    def __init__(self, sampler: Sampler, together: float | None = None) -> None:
+        self._sampler, self._together = sampler, together
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics, the headline first."""
+        return self._sampler.metrics
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """Splits that have units."""
+        return self._sampler.source.shown_splits()
+
+    @property
+    def races(self) -> Sequence[Race]:
+        """One for each n."""
+        return self._sampler.races
+
+    @property
+    def added(self) -> frozenset[str]:
+        """Labels of contenders that were added to the run."""
+        return self._sampler.added
+
+    @property
+    def layout(self) -> Layout:
+        """What contenders do."""
+        return self._sampler.source.layout
+
+    @property
+    def counts(self) -> str:
+        """What n counts."""
+        return self._sampler.source.counts
+
+    def metric(self, name: str) -> Metric:
+        """Return what is known of a metric, or of a curve."""
+        source = self._sampler.source
+        return source.metric(name) if name in self.metrics else Metric(name, source.curve(name)[1])
+
+    def units(self, split: Split) -> Sequence[str]:
+        """Return the names of a split's units."""
+        return self._sampler.source.units[split]
+
+    def split_title(self, split: Split) -> str:
+        """Return a split's title in a few words."""
+        return self._sampler.source.short(split)
+
+    def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
+        """Return the means of contenders that race at an n, with their intervals over draws."""
+        race = next(race for race in self.races if race.n == n)
+        arms = [arm for label in labels for arm in race.racing if arm.label == label]
+        return self._sampler.intervals(arms, metric, split, race.repetitions, level)
+
+    def differences(
+        self, n: int, labels: Sequence[str], base: str, metric: str, split: Split, level: float
+    ) -> PairedIntervals:
+        """Return the means of contenders that race at an n minus that of `base`, with the intervals of the page."""
+        sampler = self._sampler
+        race = next(race for race in self.races if race.n == n)
+        at = {arm.label: i for i, arm in enumerate(race.racing)}
+        means = sampler.intervals(race.racing, metric, split, race.repetitions).mean
+        estimate = np.array([means[at[label]] - means[at[base]] for label in labels])
+        if self._together is not None:
+            known = differences_of(sampler, race, metric, split, self._together)
+            pairs = np.array([known.interval(label, base) for label in labels]).reshape(-1, 2)
+            sign = -1 if sampler.source.direction(metric) == "maximize" else 1
+            lower, upper = np.sort(sign * pairs, axis=1).T
+            words = "95% intervals of the differences between all contenders, which hold together"
+            return PairedIntervals(estimate, lower, upper, words)
+        sample = sampler.sample(race.racing, metric, split, race.repetitions)
+        found = [contrasts(sample, OnePair(at[label], at[base]), level) for label in labels]
+        lower, upper = (np.array([getattr(one, end)[0] for one in found]) for end in ("lower", "upper"))
+        resampled = sampler.source.test_share is not None
+        words = f"{level:.0%} of the corrected resampled t" if resampled else f"{level:.0%} over queries and draws"
+        return PairedIntervals(estimate, lower, upper, words)
+
+    def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:
+        """Return a contender's value for every unit, of its first finished repetition."""
+        return self._sampler.values(self._arm(n, label), metric, split)
+
+    def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
+        """Return a contender's curve with intervals over draws; None unless all repetitions have it."""
+        race, arm = next(race for race in self.races if race.n == n), self._arm(n, label)
+        steps = curve_steps(self._sampler, arm, metric)
+        if not len(steps):
+            return None
+        values = curve_values(self._sampler, arm, metric, steps.tolist(), race.repetitions)
+        if values is None:
+            return None
+        if per_decade:
+            steps, values = in_windows(steps, values, per_decade)
+        return steps, mean_intervals(values, level)
+
+    def _arm(self, n: int, label: str) -> Arm:
+        return next(arm for race in self.races if race.n == n for arm in race.arms if arm.label == label)
+
+
+def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
+    """Return who is in each figure of an experiment, in their order."""
+    view = View(sampler)
+    return tuple(figure_kind(figure).cast(figure, view) for figure in sampler.experiment.figures)
+
+
+def drawings_of(sampler: Sampler, casts: Sequence[Cast], together: float | None = None) -> list[Drawing]:
+    """Return the figures of an experiment as data, in their order.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    casts : sequence of Cast
+        From `casts_of`.
+    together : float, optional
+        As `View` takes it.
+    """
+    view = View(sampler, together)
+    pairs = zip(sampler.experiment.figures, casts, strict=True)
+    return [figure_kind(figure).drawing(figure, view, cast) for figure, cast in pairs]
+
+
+def draw_figures(
+    sampler: Sampler, casts: Sequence[Cast], drawings: Sequence[Drawing], looks: Mapping[str, Look]
+) -> dict[str, bytes]:
+    """Return the figures of an experiment by file name, as SVG and as PNG.
+
+    Nothing global is touched: no pyplot, and matplotlib's settings are put back. The
+    same results give the same bytes.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    casts : sequence of Cast
+        From `casts_of`.
+    drawings : sequence of Drawing
+        From `drawings_of`.
+    looks : dict of str to Look
+        From `rankbench.drawing.looks.assign_looks`, for all figures of the suite.
+    """
+    if not sampler.experiment.figures:
+        return {}  # without an import of a fifth of a second
+    found: dict[str, bytes] = {}
+    for figure, cast, drawing in zip(sampler.experiment.figures, casts, drawings, strict=True):
+        canvas = figure_canvas(sampler, figure, cast, drawing, looks)
+        found |= {f"{figure.file}.{suffix}": data for suffix, data in picture_bytes(canvas).items()}
+    return found
+
+
+def figure_canvas(sampler: Sampler, figure: Figure, cast: Cast, drawing: Drawing, looks: Mapping[str, Look]) -> Canvas:
+    """Return one figure of an experiment as matplotlib has it; arguments as those of `draw_figures`."""
+    races = [race for race in sampler.races if drawing.n is None or race.n in drawing.n]
+    with styled():
+        canvas = canvas_of(drawing, cast, looks)
+        canvas.suptitle(subtitle(sampler, figure, races, drawing), fontsize=10)
+    return canvas

@@ -1,0 +1,382 @@
+"""Who is best, what was asked, on which data."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rankbench.core.text import code, grouped_digits, markdown, number, sentence
+from rankbench.interfaces.cell import RANKING, SPLITS, Split
+from rankbench.interfaces.figure import matches
+from rankbench.interfaces.metric import Metric
+from rankbench.reports.analysis import Analysis, Section
+from rankbench.reports.claims import Verdict
+from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, Quote
+from rankbench.reports.experiment_data import Arm, Race
+from rankbench.reports.footnotes import Group
+from rankbench.reports.recommendation import Recommendation
+from rankbench.reports.standings import Standing, best_first
+from rankbench.reports.tables import item_table
+from rankbench.stats.contrasts import contender_rank_ranges
+
+MOST_NAMED = 4
+"""Contenders that a sentence names; of more it says how many."""
+
+
+class Runner(NamedTuple):
+    """A contender, and the places that it may hold among those that are measured."""
+
+    row: Standing
+    low: int
+    high: int
+
+
+class Leaders(NamedTuple):
+    """Who may be the best of a table: the headline at the largest n that has results, on one split.
+
+    Attributes
+    ----------
+    n : int
+    split : Split
+    split_title : str
+        In a few words.
+    runners : tuple of Runner
+        Who is measured and has a place, the best mean first; contenders that know what the others have to
+        learn, and those that equal another one, are not among them.
+    oracles : tuple of str
+        Labels of those that know.
+    unranked : str
+        Why nobody has a place; empty where places are known.
+    one_draw : bool
+        There is one repetition, of several that could be drawn: what is shown holds for what was learned from it.
+    """
+
+    n: int
+    split: Split
+    split_title: str
+    runners: tuple[Runner, ...]
+    oracles: tuple[str, ...]
+    unranked: str
+    one_draw: bool = False
+
+    @property
+    def first(self) -> tuple[Runner, ...]:
+        """Those that nobody is shown to be better than."""
+        return tuple(one for one in self.runners if one.low == 1)
+
+    @property
+    def sure(self) -> bool:
+        """Whether one contender is shown to be better than every other one, for other draws too."""
+        return self.ahead and not self.one_draw
+
+    @property
+    def ahead(self) -> bool:
+        """Whether one contender is shown to be better than every other one, as it was trained here."""
+        return len(self.runners) > 1 and self.runners[0].high == 1 and len(self.first) == 1
+
+
+def leaders_of(section: Section) -> list[Leaders]:
+    """Return who may be the best of an experiment, one for each split; nothing where no contender has a number."""
+    sampler = section.sampler
+    races = [race for race in sampler.races if race.racing and race.repetitions]
+    if not races or not section.rows:
+        return []
+    return [_leaders(section, races[-1], split) for split in sampler.source.shown_splits()]
+
+
+def _leaders(section: Section, race: Race, split: Split) -> Leaders:
+    sampler = section.sampler
+    metric, patterns = sampler.metrics[0], sampler.experiment.oracles
+    rows = [row for row in section.rows if (row.n, row.metric, row.split) == (race.n, metric, split)]
+    by_label = {row.contender: row for row in rows}
+    known = [arm for arm in race.racing if matches(arm.label, patterns)]
+    arms = [arm for arm in race.racing if arm not in known and not _counted_elsewhere(arm, race)]
+    ranks = {arm.label: (by_label[arm.label].rank_low, by_label[arm.label].rank_high) for arm in arms}
+    if known and len(arms) > 1 and None not in next(iter(ranks.values())):
+        # Places among those that are measured: an oracle takes none of them.
+        sample = sampler.sample(arms, metric, split, race.repetitions)
+        ranges = contender_rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
+        ranks = {arm.label: (int(low), int(high)) for arm, (low, high) in zip(arms, ranges, strict=True)}
+    runners = tuple(
+        Runner(row, low, high)
+        for row in best_first([by_label[label] for label in ranks])
+        for low, high in [ranks[row.contender]]
+        if low is not None and high is not None
+    )
+    unranked = "" if runners else "no intervals"
+    oracles = tuple(arm.label for arm in known)
+    source = sampler.source
+    whole = source.pool is not None and race.n >= source.pool
+    one_draw = len(race.repetitions) == 1 and bool(source.counts) and not whole
+    return Leaders(race.n, split, source.short(split), runners, oracles, unranked, one_draw)
+
+
+def _counted_elsewhere(arm: Arm, race: Race) -> bool:
+    other = race.arm(arm.equals) if arm.equals else None
+    return other is not None and other.racing
+
+
+def said_of_leaders(found: Leaders) -> str:
+    """Return who is best and whether that is real, in Markdown, without a period."""
+    runners, first = found.runners, found.first
+    if not runners:
+        return f"nobody is ranked: there are {found.unranked}"
+    best = f"**{markdown(runners[0].row.contender)}**"
+    others = len(runners) - 1
+    if not others:
+        return f"{best} is alone"
+    each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
+    if found.sure:
+        return f"{best} is best: it is shown to be better than {each}"
+    if found.ahead:
+        return (
+            f"nobody is shown to be best: there is one draw. As trained on it, {best} is shown to be better than {each}"
+        )
+    if len(first) == len(runners):
+        return (
+            f"nobody is shown to be best: none of the {grouped_digits(len(runners))} contenders is shown to be worse "
+            f"than another; {best} has the best mean"
+        )
+    rest = len(runners) - len(first)
+    trained = " as trained on the one draw" if found.one_draw else ""
+    behind = f"{grouped_digits(rest)} other{'s are' if rest > 1 else ' is'} shown to be worse than somebody{trained}"
+    if len(first) == 1:
+        return f"nobody is shown to be better than **{markdown(first[0].row.contender)}**, and {behind}"
+    names = [markdown(one.row.contender) for one in first]
+    kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
+    between = "; " if any("," in name for name in kept) else ", "
+    listed = between.join(kept) + (f" and {len(names) - len(kept)} more" if len(kept) < len(names) else "")
+    several = f"{len(first)} of {grouped_digits(len(runners))} contenders may be ({listed})"
+    return f"nobody is shown to be best: {several}, {best} has the best mean; {behind}"
+
+
+VERDICTS: dict[Verdict, str] = {
+    "held": "held",
+    "did not hold": "did not hold",
+    "could not tell": "cannot be decided by these data",
+}
+
+MOST_ITEMS = 10
+"""Items of a ranking that stand at the beginning."""
+
+
+def headline_section(analysis: Analysis) -> Section | None:
+    """Return the experiment that stands for a suite.
+
+    The one that a recommendation is drawn from, else that about which most is claimed; of equals the first that has
+    a figure.
+    """
+    compared = [section for section in analysis.sections if section.rows]
+    if not compared:
+        return None
+
+    def weight(section: Section) -> tuple[bool, int, bool]:
+        experiment = section.sampler.experiment
+        return experiment.recommend, len(experiment.claims), bool(experiment.figures)
+
+    return max(compared, key=weight)
+
+
+def question_and_data(analysis: Analysis, groups: Sequence[Group]) -> list[Node]:
+    """Return a paragraph: what was asked, and whether anybody judged anything; then what real data were put to."""
+    simulated = [group for group in groups if group.first.simulated]
+    drawn = [group for group in groups if group.first.simulated or group.first.dataset]
+    real = [group for group in groups if group.first.dataset and not group.first.simulated]
+    parts = [markdown(sentence(analysis.record.asks))] if analysis.record.asks else []
+    if simulated:
+        which = "All data are" if len(simulated) == len(drawn) else f"The data of {_experiments(simulated)} are"
+        parts.append(f"**{which} *simulated***: no person judged anything ([what is assumed](#the-data)).")
+    if real:
+        names = ", ".join(dict.fromkeys(f"{code(group.first.dataset)}{_judgments(group)}" for group in real))
+        whose = f" of {_experiments(real)}" if simulated else ""
+        what = "are" if any(group.first.assumptions for group in real) else "are real:"
+        parts.append(f"The data{whose} {what} {names}.")
+    said = [
+        (f"**{_experiments([group])}**: " if len(groups) > 1 else "")
+        + " ".join(markdown(sentence(text)) for text in group.first.assumptions)
+        for group in real
+        if group.first.assumptions
+    ]
+    found: list[Node] = [Paragraph(" ".join(parts))] if parts else []
+    return [*found, *([Quote(tuple(said))] if said else [])]
+
+
+def _judgments(group: Group) -> str:
+    """Return how many judgments a real log has; nothing where judgments are simulated, or of subsets."""
+    whole = [source.pool for source in group.sources if source.pool is not None] or list(group.n)
+    if group.first.assumptions or len(set(whole)) != 1 or not group.first.counts:
+        return ""
+    return f" ({grouped_digits(whole[0])} {markdown(group.first.counts)})"
+
+
+def _experiments(groups: Sequence[Group]) -> str:
+    return ", ".join(markdown(name) for group in groups for name in group.experiments)
+
+
+def in_short(analysis: Analysis, found: Sequence[Recommendation]) -> list[Node]:
+    """Return who is best, what to use, how the claims fared, and the figure of the headline experiment."""
+    section = headline_section(analysis)
+    lines = who_is_best(section) if section is not None else []
+    lines = [f"**Who is best?** {lines[0]}", *lines[1:]] if lines else []
+    lines += [f"**Which item is first?** {said}" for said in items_said(analysis)]
+    lines += [f"**What to use?** {line}" for one in found for line in one.answer[:1]]
+    lines += _tally(analysis)
+    parts: list[Node] = [Bullets(tuple(lines))] if lines else []
+    figures = section.sampler.experiment.figures if section is not None else ()
+    if section is not None and figures:
+        words = markdown(figures[0].title or section.sampler.experiment.title)
+        parts.append(Image(words, f"figures/{figures[0].file}.svg"))
+    return parts
+
+
+def who_is_best(section: Section) -> list[str]:
+    """Say who is best in an experiment, a sentence for each split."""
+    sampler, lines = section.sampler, []
+    for leaders in leaders_of(section):
+        at = f", n = {grouped_digits(leaders.n)}" if sampler.source.counts and len(sampler.races) > 1 else ""
+        how = f"by {code(sampler.metrics[0])} in {code(sampler.experiment.name)}{at}{_not_counted(leaders)}"
+        lines.append(f"On {leaders.split_title} {said_of_leaders(leaders)} ({how}).")
+    return lines
+
+
+def _not_counted(leaders: Leaders) -> str:
+    if not leaders.oracles:
+        return ""
+    names, several = ", ".join(map(markdown, leaders.oracles)), len(leaders.oracles) > 1
+    return f"; not counted: {names}, which know{'' if several else 's'} what the others have to learn"
+
+
+def split_words(analysis: Analysis) -> dict[Split, str]:
+    """Return what claims are about, by split, in a few words."""
+    titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
+    about = [(a.about, titles[a.experiment].short(a.about)) for s in analysis.sections for a in s.answers]
+    words = {split: " / ".join(dict.fromkeys(name for at, name in about if at == split)) for split in SPLITS}
+    return {split: name for split, name in words.items() if name}
+
+
+def _tally(analysis: Analysis) -> list[str]:
+    """Count the claims by verdict, for each kind of what they were judged on."""
+    answers = [answer for section in analysis.sections for answer in section.answers]
+    if not answers:
+        return []
+    claims = {(answer.experiment, answer.claim.id) for answer in answers}
+    late = {(a.experiment, a.claim.id) for a in answers if a.claim.origin == "post hoc"}
+    asked = Counter((answer.experiment, answer.claim.id) for answer in answers)
+    parts = []
+    for split, words in split_words(analysis).items():
+        found = Counter(answer.verdict for answer in answers if answer.about == split)
+        counted = [f"{found[verdict]} {said}" for verdict, said in VERDICTS.items() if found[verdict]]
+        parts.append(f"on {words} {', '.join(counted)}")
+    knew = f" ({len(late)} written knowing earlier results)" if late else ""
+    number_of = f"{len(claims)} claim{'s' if len(claims) != 1 else ''}"
+    twice = sum(count > 1 for count in asked.values())
+    # Else the verdicts, added up, would be more than the claims.
+    which = f"{twice} of them " if twice < len(claims) else ""
+    more = f", {which}judged on several kinds of data" if twice else ""
+    return [f"**Do the claims hold?** {number_of}{more}{knew}: {'; '.join(parts)}."]
+
+
+def at_a_glance(analysis: Analysis) -> list[Node]:
+    """Return a table of who is best in each experiment, at its largest n, by its headline."""
+    rows = []
+    for section in analysis.sections:
+        source, experiment = section.sampler.source, section.sampler.experiment
+        data = code(source.dataset.partition(":")[0]) if source.dataset else "made by the protocol"
+        data += " (simulated)" if source.simulated else ""
+        for leaders in leaders_of(section):
+            n = grouped_digits(leaders.n) if source.counts else ""
+            metric = section.sampler.metrics[0]
+            rows.append(
+                (
+                    markdown(experiment.name), data, n, leaders.split_title,
+                    f"{code(metric)}, {source.metric(metric).better}", *_best(leaders),
+                )
+            )  # fmt: skip
+    if not rows:
+        return []
+    titles = ("experiment", "data", "n", "judged on", "by", "best mean", "shown to be best?")
+    columns = [Column(title, "right" if title == "n" else "left") for title in titles]
+    note = (
+        "*Shown*: at 95% better than every other contender of the table, by tests of all pairs at once, for other "
+        "queries or splits too and not only for other draws. *Not shown* does not mean equal: the data may be too few."
+    )
+    return [Grid.from_rows(columns, rows), Paragraph(note), *_judged_by(analysis)]
+
+
+def _judged_by(analysis: Analysis) -> list[Node]:
+    """Say what the metrics of the table are; of losses, where it is said."""
+    metrics = dict.fromkeys(
+        section.sampler.source.metric(section.sampler.metrics[0]) for section in analysis.sections if section.rows
+    )
+    said = [f"{code(one.name)}: {_metric_said(one)}" for one in metrics]
+    sources = [section.sampler.source for section in analysis.sections]
+    titles = dict.fromkeys(source.splits.get(split, "") for source in sources for split in source.shown_splits())
+    # What a title explains stands in its parentheses.
+    explained = [found for title in titles if (found := re.fullmatch(r"(.+?) \((.+)\)", title))]
+    said += [f"*{markdown(found[1][:1].lower() + found[1][1:])}*: {markdown(found[2])}." for found in explained]
+    return [Bullets(tuple(said))]
+
+
+def _metric_said(metric: Metric) -> str:
+    text = metric.sentence or f"a loss; {code(f'rankbench info {metric.name}')} says which."
+    coin = "" if metric.chance is None else f" A coin gets {metric.chance:.4g}."
+    return f"{text[:1].lower()}{text[1:]}{coin}"
+
+
+def _best(leaders: Leaders) -> tuple[str, str]:
+    if not leaders.runners:
+        return "—", f"unknown: {leaders.unranked}"
+    row = leaders.runners[0].row
+    name = markdown(row.contender)
+    mean = f"{f'**{name}**' if leaders.sure else name} {number(row.mean)}"
+    if len(leaders.runners) == 1:
+        return mean, "alone"
+    if leaders.sure:
+        return mean, f"yes, of {grouped_digits(len(leaders.runners))}"
+    if leaders.ahead:
+        return mean, f"as trained on the one draw, of {grouped_digits(len(leaders.runners))}; not shown for other draws"
+    alike = sum(runner.row.mean == row.mean for runner in leaders.first)
+    if alike == len(leaders.first):
+        return mean, f"no: {alike} of {grouped_digits(len(leaders.runners))} have the same mean"
+    return mean, f"not shown: any of {len(leaders.first)} of {grouped_digits(len(leaders.runners))} may be"
+
+
+def top_items(analysis: Analysis) -> list[Node]:
+    """Return the first items of each ranking of items, by the first contender that finished."""
+    parts: list[Node] = []
+    for section, arm, split in _rankings(analysis):
+        count = len(section.sampler.source.units[split])
+        more = f" The first {MOST_ITEMS}:" if count > MOST_ITEMS else ""
+        parts += [
+            Paragraph(f"{_first_item(section, arm, split)}{more}"), item_table(section.sampler, arm, split, MOST_ITEMS)
+        ]  # fmt: skip
+    return parts
+
+
+def items_said(analysis: Analysis) -> list[str]:
+    """Return which item is first, a sentence for each ranking of items."""
+    return [_first_item(*ranking) for ranking in _rankings(analysis)]
+
+
+def _rankings(analysis: Analysis) -> Iterator[tuple[Section, Arm, Split]]:
+    for section in analysis.sections:
+        sampler = section.sampler
+        if sampler.source.layout == "ranking" and sampler.races:
+            arm = next((arm for arm in sampler.races[-1].arms if arm.done), None)
+            if arm is not None:
+                yield from ((section, arm, split) for split in sampler.source.shown_splits())
+
+
+def _first_item(section: Section, arm: Arm, split: Split) -> str:
+    sampler = section.sampler
+    units = sampler.source.units[split]
+    score, _, _, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
+    best = min(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
+    who = f"**{markdown(units[best])}** has the highest score"
+    if low[best] == high[best] == 1:
+        told = f"{who} of {grouped_digits(len(units))}, and it is shown to stand above each other one"
+    else:
+        told = f"{who}, but any of {int((low == 1).sum())} of {grouped_digits(len(units))} may be first"
+    return f"By {markdown(arm.label)}, {told} (95%, all places at once)."

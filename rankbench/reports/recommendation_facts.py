@@ -1,0 +1,447 @@
+"""Who is shown to be better than whom.
+
+Everything that a page says of the differences between methods, and of their means and a coin, goes by one set of
+intervals: of all pairs of methods, and of all means where it is known what a coin gets, in all metrics that it goes by
+and all evaluations. They hold together at 95%: those of a table are simultaneous, at 5% divided by the number of
+tables of differences and of means. So two sentences cannot contradict each other, a reference may be chosen by the
+same data, and at most one page in twenty says anything wrong about who is better, than others or a coin. A method is
+*as good* as another where these intervals lie within the margin, in every metric. Everything else is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rankbench.core.runtime import one_blas_thread
+from rankbench.reports.analysis import Analysis, Section
+from rankbench.reports.experiment_data import Race
+from rankbench.reports.standings import Differences, Standing, best_first, differences_of
+from rankbench.stats.contrasts import FEWEST
+
+Coin: TypeAlias = Literal["better", "no better", "open"]
+"""Whether a contender predicts better than a coin."""
+
+WORDS = {"error": "failed", "timeout": "ran out of time", "diverged": "diverged", "skipped": "was skipped"}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One experiment's tables, at its largest n.
+
+    Attributes
+    ----------
+    name : str
+    runs, planned : int
+    rows : dict of str to list of Standing
+        By metric that the recommendation goes by: contenders with a rank, the best mean first; no oracle.
+    differences : dict of str to Differences
+        By metric; the intervals of a page hold together.
+    split : bool
+        Runs are splits of one log: their means have no interval over queries.
+    whole : bool
+        A single run is all there is: the intervals are over queries.
+    chance : dict of str to float
+        What a coin gets, by metric that knows it.
+    failed : dict of str to str
+        Of those that are not judged: what happened, and how often.
+    """
+
+    name: str
+    runs: int
+    planned: int
+    rows: Mapping[str, list[Standing]]
+    differences: Mapping[str, Differences] = field(default_factory=dict)
+    split: bool = True
+    whole: bool = False
+    chance: Mapping[str, float] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def few(self) -> bool:
+        """Whether runs are too few to tell anything apart by."""
+        return self.runs < FEWEST and not (self.whole and self.runs == 1)
+
+    def row(self, metric: str, label: str) -> Standing | None:
+        """Return a contender's row, if it has a rank."""
+        return next((row for row in self.rows.get(metric, []) if row.contender == label), None)
+
+    @property
+    def labels(self) -> list[str]:
+        """Contenders with a rank in every metric."""
+        found = [{row.contender for row in rows} for rows in self.rows.values()]
+        ranked = set.intersection(*found) if found else set()
+        return [row.contender for rows in list(self.rows.values())[:1] for row in rows if row.contender in ranked]
+
+    @property
+    def tables(self) -> int:
+        """Number of tables in which a method might be called better."""
+        return 0 if self.few else sum(bool(rows) for rows in self.rows.values())
+
+    @property
+    def coin_tables(self) -> int:
+        """Number of tables in which a method might be called better than a coin."""
+        return 0 if self.few else len(self.of_chance)
+
+    def sign(self, metric: str) -> int:
+        """Return 1 where less is better, else -1."""
+        return -1 if any(row.direction == "maximize" for row in self.rows[metric]) else 1
+
+    def interval(self, metric: str, label: str, other: str) -> tuple[float, float]:
+        """Return the interval of a contender minus another, below 0 where it is better; nan where there is none."""
+        found = self.differences.get(metric)
+        return (math.nan, math.nan) if self.few or found is None else found.interval(label, other)
+
+    def gap(self, metric: str, label: str, other: str) -> float:
+        """Return a contender's mean minus that of another, below 0 where it is better; nan where one has none."""
+        one, two = self.row(metric, label), self.row(metric, other)
+        return math.nan if one is None or two is None else self.sign(metric) * (one.mean - two.mean)
+
+    def places(self, metric: str, label: str) -> tuple[int, int]:
+        """Return the places that a contender may hold, by the same intervals."""
+        found = self.differences.get(metric)
+        return (1, len(self.rows[metric])) if self.few or found is None else found.places(label)
+
+    def better(self, label: str, other: str) -> list[str]:
+        """Return the metrics in which a contender is shown to be better than another."""
+        return [metric for metric in self.rows if self.interval(metric, label, other)[1] < 0]
+
+    def worse(self, label: str) -> list[str]:
+        """Return the metrics in which some method is shown to be better than a contender."""
+        return [metric for metric in self.rows if self.places(metric, label)[0] > 1]
+
+    def leaders(self, baseline: str) -> list[str]:
+        """Return who is shown to be better than the baseline in some metric, and worse than nothing in any.
+
+        Who is above a coin comes first, then the best mean in the last metric: it tells more than those before it.
+        """
+        found = [label for label in self.labels if self.better(label, baseline) and not self.worse(label)]
+        order = [row.contender for row in self.rows[list(self.rows)[-1]]] if self.rows else []
+        return sorted(found, key=lambda label: (bool(self.short_of_a_coin(label)), order.index(label)))
+
+    def coin(self, metric: str, label: str) -> Coin:
+        """Return whether a contender predicts better than a coin, by intervals that hold together."""
+        found = self.differences.get(metric)
+        if self.few or found is None or label not in found.means:
+            return "open"
+        low, high = found.means[label]
+        sign, chance = self.sign(metric), self.chance[metric]
+        low, high = sorted((sign * (low - chance), sign * (high - chance)))
+        return "no better" if low >= -1e-12 else "better" if high < 0 else "open"
+
+    def coins(self, metric: str) -> dict[str, Coin]:
+        """Return whether contenders predict better than a coin, by label; empty where nobody said what one gets."""
+        known = metric in self.chance
+        return {row.contender: self.coin(metric, row.contender) for row in self.rows[metric]} if known else {}
+
+    @property
+    def of_chance(self) -> list[str]:
+        """Metrics that know what a coin gets."""
+        return [metric for metric in self.rows if metric in self.chance and self.rows[metric]]
+
+    def short_of_a_coin(self, label: str) -> list[str]:
+        """Return the metrics in which a contender is not shown to predict better than a coin."""
+        return [metric for metric in self.of_chance if self.coin(metric, label) != "better"]
+
+    def above_nothing(self, metric: str) -> bool:
+        """Return whether a metric knows what a coin gets, and nobody is shown to be better than it."""
+        found = self.coins(metric)
+        return bool(found) and "better" not in found.values()
+
+    def interval_of_mean(self, row: Standing) -> tuple[float, float]:
+        """Return the interval of a mean alone: over queries too, but for repeated splits, which have none."""
+        return (row.lower, row.upper) if self.split else (row.lower_queries, row.upper_queries)
+
+
+def last_race(section: Section) -> Race:
+    """Return the race at the largest n."""
+    return max(section.sampler.races, key=lambda race: race.n)
+
+
+def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
+    """Collect an experiment's tables; what holds together on a page is not known yet."""
+    source, race = section.sampler.source, last_race(section)
+    judged = source.shown_splits()[-1]  # what was held out, where something was
+    ranked = [row for row in section.rows if row.rank_low is not None and not row.oracle]
+    own = [row for row in ranked if row.n == race.n and row.split == judged]
+    rows = {metric: best_first([row for row in own if row.metric == metric]) for metric in metrics}
+    return Evaluation(
+        section.sampler.experiment.name,
+        len(race.repetitions),
+        race.planned,
+        rows,
+        split=source.test_share is not None,
+        whole=source.pool is not None and race.n >= source.pool and len(source.units[judged]) > 1,
+        chance={m: level for m in metrics if (level := source.metric(m).chance) is not None},
+        failed={
+            arm.member.label: f"{WORDS.get(arm.status, arm.status)} in "
+            f"{sum(cell.status != 'done' for cell in arm.stored.values())} of {len(arm.cells)} runs"
+            for arm in race.arms
+            if arm.stored and not arm.racing
+        },
+    )
+
+
+ALPHA = 0.05
+"""Share of pages on which anything wrong may be said about who is better."""
+
+Doubt: TypeAlias = Literal["absent", "failed", "no baseline", "worse", "not better", "coin", "mean"]
+"""Why an evaluation does not confirm a winner."""
+
+Told: TypeAlias = Literal["worse", "slightly worse", "better", "slightly better", "within", "unclear"]
+"""How a method stands to another; *slightly*: within the margin."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known about the methods of an experiment that asks for a recommendation.
+
+    Attributes
+    ----------
+    main : Evaluation
+    others : tuple of Evaluation
+        Of the same data, cut otherwise, in the metrics that both have.
+    baseline : str
+    margins : dict of str to float
+        By metric.
+    counts : str
+        What was predicted: votes, sessions.
+    purpose : str
+    specs : dict of str to str
+        By label.
+    no_intervals : frozenset of str
+        Labels of those whose rankings of the items have no intervals.
+    finished : bool
+        Whether any method finished.
+    caveats : tuple of str
+        Sentences.
+    confirmed_by : tuple of str, optional
+        Names of the other evaluations that must not contradict it; None: all.
+    views : str
+        Why other evaluations answer another question.
+    """
+
+    main: Evaluation
+    baseline: str
+    others: tuple[Evaluation, ...] = ()
+    margins: Mapping[str, float] = field(default_factory=dict)
+    counts: str = "votes"
+    purpose: str = ""
+    specs: Mapping[str, str] = field(default_factory=dict)
+    no_intervals: frozenset[str] = frozenset()
+    finished: bool = True
+    caveats: tuple[str, ...] = ()
+    confirmed_by: tuple[str, ...] | None = None
+    views: str = ""
+
+    @property
+    def confirming(self) -> tuple[Evaluation, ...]:
+        """The other evaluations that must not contradict what is recommended."""
+        return tuple(one for one in self.others if self.confirmed_by is None or one.name in self.confirmed_by)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What the recommendation goes by, the headline first."""
+        return tuple(self.main.rows)
+
+    @property
+    def told_by(self) -> tuple[Evaluation, ...]:
+        """All evaluations whose intervals hold together."""
+        return tuple(one for one in (self.main, *self.others) if one.tables)
+
+    @property
+    def tables(self) -> int:
+        """Number of tables of differences of all evaluations."""
+        return sum(one.tables for one in self.told_by)
+
+    @property
+    def level(self) -> float:
+        """Of the intervals of each table, of differences or of means: all of them hold together at 95%."""
+        return 1 - ALPHA / (self.tables + sum(one.coin_tables for one in self.told_by))
+
+    @cached_property
+    def winner(self) -> str:
+        """Who is shown to be better than the baseline, and worse than nothing; empty: nobody."""
+        return next(iter(self.main.leaders(self.baseline)), "")
+
+    @property
+    def reference(self) -> str:
+        """Who others are compared with."""
+        return self.winner or self.baseline
+
+    @cached_property
+    def better(self) -> dict[str, list[str]]:
+        """Metrics in which contenders are shown to be better than the baseline, by label."""
+        found = {label: self.main.better(label, self.baseline) for label in self.main.labels}
+        return {label: metrics for label, metrics in found.items() if metrics}
+
+    def doubts(self) -> list[tuple[Evaluation, Doubt, str]]:
+        """Return what does not confirm the winner: an evaluation, why, and in which metric if it is one.
+
+        In the main evaluation: its mean is worse than the baseline's in a metric, by more than nothing as far as
+        the intervals show. In another one: see `_doubt`.
+        """
+        found: list[tuple[Evaluation, Doubt, str]] = [
+            (self.main, "mean", metric)
+            for metric in self.metrics
+            if self.main.gap(metric, self.winner, self.baseline) > 0
+            and not self._within(metric, self.winner, self.baseline)
+        ]
+        for other in self.confirming:
+            why, metric = self._doubt(other)
+            if why:
+                found.append((other, why, metric))
+        return found
+
+    def _doubt(self, other: Evaluation) -> tuple[Doubt | None, str]:
+        """Return why another evaluation does not confirm the winner.
+
+        The winner, or the baseline, was not run there; some method is better there; its mean is not better than the
+        baseline's where it is in the main evaluation; or it is not shown to be better than a coin.
+        """
+        if self.winner not in other.labels:
+            return ("failed" if self.winner in other.failed else "absent"), ""
+        if self.baseline not in other.labels:
+            return "no baseline", ""
+        if other.worse(self.winner):
+            return "worse", ""
+        shown = [metric for metric in other.rows if metric in self.better[self.winner]]
+        for metric in shown:
+            if not other.gap(metric, self.winner, self.baseline) < 0:
+                return "not better", metric
+        short = other.short_of_a_coin(self.winner)
+        return ("coin", short[0]) if short else (None, "")
+
+    def alike(self) -> list[str]:
+        """Return who is as good as the reference: within the margin in every metric, shown to be worse in none."""
+        return [
+            label
+            for label in self.main.labels
+            if label != self.reference and all(self.stands(metric, label) == "within" for metric in self.metrics)
+        ]
+
+    def slightly(self) -> list[str]:
+        """Return who is within the margin in every metric, but shown to be worse or better in some."""
+        return [
+            label
+            for label in self.main.labels
+            if label != self.reference
+            and label not in self.alike()
+            and all(self._within(metric, label, self.reference) for metric in self.metrics)
+        ]
+
+    def _within(self, metric: str, label: str, other: str) -> bool:
+        margin = self.margins.get(metric, 0.0)
+        low, high = self.main.interval(metric, label, other)
+        return -margin < low and high < margin
+
+    def contradicted(self, label: str) -> list[str]:
+        """Return the evaluations that confirm in which some method is better than a contender."""
+        return [other.name for other in self.confirming if other.worse(label)]
+
+    def stands(self, metric: str, label: str) -> Told:
+        """Return how a method stands to the reference in a metric."""
+        low, high = self.main.interval(metric, label, self.reference)
+        within = self._within(metric, label, self.reference)
+        if low > 0:
+            return "slightly worse" if within else "worse"
+        if high < 0:
+            return "slightly better" if within else "better"
+        return "within" if within else "unclear"
+
+    def told(self, metric: str) -> dict[Told, list[str]]:
+        """Return how the others stand to the reference in a metric."""
+        found: dict[Told, list[str]] = {}
+        for row in self.main.rows[metric]:
+            if row.contender != self.reference:
+                found.setdefault(self.stands(metric, row.contender), []).append(row.contender)
+        return found
+
+
+def asking(analysis: Analysis) -> list[Section]:
+    """Return the experiments that a recommendation is drawn from: the first that asks for one, of each data set."""
+    found: dict[str, Section] = {}
+    for section in analysis.sections:
+        if section.sampler.experiment.recommend and section.rows:
+            found.setdefault(section.sampler.source.dataset, section)
+    return list(found.values())
+
+
+def together_level(section: Section, analysis: Analysis) -> float | None:
+    """Return the level of all differences of each table of a page that recommends something; None where none is."""
+    if section not in asking(analysis):
+        return None
+    case, _ = _tables_of(section, analysis)
+    return case.level if case.tables else None
+
+
+def case_of(section: Section, analysis: Analysis) -> Case:
+    """Collect what is known about an experiment that asks for a recommendation."""
+    case, cut_otherwise = _tables_of(section, analysis)
+    if not case.tables:
+        return case
+    with one_blas_thread():
+        main = _compared(case.main, section, case.level)
+        others = [_compared(one, other, case.level) for one, other in zip(case.others, cut_otherwise, strict=True)]
+    return replace(case, main=main, others=tuple(others))
+
+
+def _tables_of(section: Section, analysis: Analysis) -> tuple[Case, list[Section]]:
+    """Return a case without its intervals, and the sections of its other evaluations."""
+    sampler = section.sampler
+    experiment, source = sampler.experiment, sampler.source
+    metrics = tuple(m for i, m in enumerate(sampler.metrics) if not i or m in experiment.margin)
+    cut_otherwise = [
+        other
+        for other in analysis.sections
+        if other is not section and other.rows and other.sampler.source.layout == "race"
+        and other.sampler.source.dataset == source.dataset
+        and any(metric in other.sampler.metrics for metric in metrics)
+    ]  # fmt: skip
+    case = Case(
+        evaluation_of(section, metrics),
+        experiment.baseline,
+        tuple(evaluation_of(one, tuple(m for m in metrics if m in one.sampler.metrics)) for one in cut_otherwise),
+        dict(experiment.margin),
+        source.counts,
+        experiment.purpose,
+        {row.contender: row.spec for row in section.rows},
+        _without_intervals(analysis),
+        any(row.status == "done" and row.repetitions for row in section.rows),
+        experiment.caveats,
+        experiment.confirmed_by,
+        experiment.views,
+    )
+    return case, cut_otherwise
+
+
+def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:
+    """Add the intervals of all differences of a table, and of all its means; of either they cover at a level."""
+    if one.few:
+        return one
+    race = last_race(section)
+    found = {
+        metric: differences_of(section.sampler, race, metric, rows[0].split, level, oracles=False)
+        for metric, rows in one.rows.items()
+        if rows
+    }
+    return replace(one, differences=found)
+
+
+def _without_intervals(analysis: Analysis) -> frozenset[str]:
+    """Return the contenders that rank the items too, in this suite, without any intervals."""
+    found = set()
+    for section in analysis.sections:
+        sampler = section.sampler
+        if sampler.source.layout != "ranking":
+            continue
+        for arm in (arm for race in sampler.races for arm in race.arms if arm.done):
+            lower = [sampler.values(arm, "lower", split) for split in sampler.source.shown_splits()]
+            if np.isnan(np.concatenate(lower)).all():
+                found.add(arm.member.label)
+    return frozenset(found)

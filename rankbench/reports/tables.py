@@ -1,0 +1,169 @@
+"""The tables of a leaderboard: standings with intervals, exact numbers, or rankings of items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.text import (
+    code,
+    grouped_digits,
+    interval_text,
+    markdown,
+    number,
+    place_range_text,
+    sentence,
+    significant,
+)
+from rankbench.interfaces.cell import RANKING, VOTES, Split
+from rankbench.reports.document import Column, Details, Grid, Node, Paragraph
+from rankbench.reports.experiment_data import Arm, Race, Sampler
+from rankbench.reports.standings import Standing, best_first
+from rankbench.store.records import SourceRecord
+
+
+def race_title(race: Race, source: SourceRecord) -> str:
+    """Return what stands behind an experiment's name: n and how far the repetitions got."""
+    have, times = len(race.repetitions), "run" if source.test_share is not None else "repetition"
+    done = f", {have} {times}{'s' if have != 1 else ''}"
+    if have != race.planned:
+        done = f" (partial: {have} of {race.planned} {times}s)"
+    drawn = f": n = {grouped_digits(race.n)}" if source.counts else ""
+    return drawn if source.layout != "race" else drawn + done
+
+
+def intervals_tables(source: SourceRecord, rows: Sequence[Standing], baseline: str) -> list[Node]:
+    """Return the tables of one n: one for each metric and split, in the plan's order."""
+    parts: list[Node] = []
+    for (metric, split), group in groupby(rows, key=lambda row: (row.metric, row.split)):
+        better = source.metric(metric).better
+        parts.append(Paragraph(f"**{markdown(source.splits[split])}**, {code(metric)}, {better}"))
+        parts.append(_standings(list(group), baseline, source))
+    return parts
+
+
+def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) -> Grid:
+    resampled = source.test_share is not None
+    spread = ["SD", "corrected"] if resampled else ["over draws", f"over {source.judged_on} and draws"]
+    columns = [Column("rank", "center"), Column("contender"), Column("mean", "right")]
+    columns += [Column(title, "center") for title in spread]
+    against = any(row.contender == baseline and row.rank_low is not None for row in rows)
+    if against:
+        columns += [Column(f"minus {markdown(baseline)}", "right"), Column(spread[-1], "center")]
+        columns += [Column("wins", "center")] if resampled else []
+    lines = []
+    told_apart = any(row.rank_low is not None and row.rank_low > 1 for row in rows)
+    for row in best_first(rows):
+        name = row.shown + (" †" if row.equals else "")
+        cells = [
+            _rank(row),
+            f"**{name}**" if row.rank_low == 1 and told_apart and not row.oracle else name,
+            number(row.mean),
+            number(row.sd) if resampled else interval_text(row.lower, row.upper),
+            interval_text(row.lower, row.upper) if resampled else interval_text(row.lower_queries, row.upper_queries),
+        ]
+        if against and row.contender == baseline:
+            cells += ["baseline", *[""] * (len(columns) - 6)]
+        elif against:
+            cells += [
+                number(row.difference, sign=True),
+                interval_text(row.difference_lower, row.difference_upper, sign=True),
+                *([f"{row.wins:g} of {row.repetitions}" if row.wins == row.wins else ""] if resampled else []),
+            ]
+        lines.append(cells)
+    return Grid.from_rows(columns, lines)
+
+
+def _rank(row: Standing) -> str:
+    if row.rank_low is None:
+        return row.status if row.status != "done" else "—"
+    return place_range_text(row.rank_low, row.rank_high or row.rank_low)
+
+
+def exact_tables(sampler: Sampler, race: Race) -> list[Node]:
+    """Return one table for each metric: a row for each contender, a column for each unit."""
+    parts: list[Node] = []
+    for metric in sampler.metrics:
+        words = sampler.source.metric(metric).words
+        for split in sampler.source.shown_splits():
+            units = sampler.source.units[split]
+            lines = []
+            for arm in race.arms:
+                if arm.done:
+                    found = [float(value) for value in sampler.values(arm, metric, split)]
+                    values = [markdown(words[value]) if value in words else significant(value) for value in found]
+                else:
+                    values = [arm.status, *[""] * (len(units) - 1)]
+                lines.append([markdown(arm.label), *values])
+            columns = [Column("contender"), *(Column(markdown(unit), "right") for unit in units)]
+            parts += [
+                Paragraph(f"**{markdown(sampler.source.splits[split])}**, {code(metric)}"),
+                Grid.from_rows(columns, lines),
+            ]
+    return parts
+
+
+def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
+    """Return one table of items for each contender: the first open, the others to be unfolded."""
+    parts: list[Node] = []
+    for arm in (arm for arm in race.arms if arm.done):
+        for split in sampler.source.shown_splits():
+            own = _ranking(sampler, arm, split)
+            label = markdown(arm.label)
+            parts += [Details(label, own)] if parts else [Paragraph(f"**{label}**"), *own]
+    return parts
+
+
+def _ranking(sampler: Sampler, arm: Arm, split: Split) -> tuple[Node, ...]:
+    lower = sampler.values(arm, RANKING[1], split)
+    notes = [*_without_interval(lower), *_facts(arm, sampler.source)]
+    return (item_table(sampler, arm, split), *(Paragraph(note) for note in notes))
+
+
+def item_table(sampler: Sampler, arm: Arm, split: Split, limit: int | None = None) -> Grid:
+    """Return a ranking of items, the best first: all of them, or so many; stretches of time in their order."""
+    units = sampler.source.units[split]
+    score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
+    # Equal scores stand in the order of the names, whatever the order in the log.
+    series = sampler.source.layout == "series"
+    best = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
+    order = list(range(len(units))) if series else best[:limit]
+    votes = sampler.values(arm, VOTES, split) if VOTES in sampler.metrics else None
+    lines = [
+        (
+            place_range_text(round(low[i]), round(high[i])),
+            markdown(units[i]),
+            number(float(score[i]), 3),
+            interval_text(float(lower[i]), float(upper[i]), 3),
+            *(() if votes is None else (grouped_digits(round(votes[i])),)),
+        )
+        for i in order
+    ]
+    name = Column("time" if series else "item")
+    columns = [Column("rank", "center"), name, Column(RANKING[0], "right"), Column("95% interval", "center")]
+    columns += [] if votes is None else [Column(VOTES, "right")]
+    return Grid.from_rows(columns, lines)
+
+
+def _facts(arm: Arm, source: SourceRecord) -> list[str]:
+    """Return what the protocol has to say about one contender."""
+    lines = []
+    for fact in (fact for fact in source.facts if fact.about == "contender"):
+        value = arm.fact(fact)
+        if fact.tells(value):
+            said = fact.sentence.format(value=value)
+            lines.append(sentence(f"{said[:1].upper()}{said[1:]}"))
+    return lines
+
+
+def _without_interval(lower: NDArray[np.float64]) -> list[str]:
+    """Return what the dashes of a ranking mean, if there are any."""
+    missing = int(np.isnan(lower).sum())
+    if not missing:
+        return []
+    if missing == len(lower):
+        return ["No intervals: resampling does not show how certain these scores are, and any item may hold any place."]
+    return ["—: too few votes, or all of them the same, for an interval."]

@@ -1,0 +1,182 @@
+"""Room on this machine, how long a run takes; versions, CPU, folders."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankbench.core import code_digest, runtime
+from rankbench.core.code_digest import OURSELVES
+from rankbench.core.runtime import one_blas_thread
+from rankbench.core.system import check_disk, check_memory
+from rankbench.core.text import short_repr
+from rankbench.errors import PluginError
+from rankbench.interfaces.protocol import BlockTask, Protocol
+from rankbench.plugin import manager
+from rankbench.plugin.foreign_code import is_ours, own_cells
+from rankbench.runner.plan import Planned
+
+NUMBER = 8
+"""Bytes of a loss."""
+
+
+def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers: int) -> None:
+    """Refuse blocks that need more memory or disk than there is, before the first one begins.
+
+    Parameters
+    ----------
+    made : Planned
+    tasks : sequence of BlockTask
+        What is to be computed.
+    folder : Path
+        Of the results.
+    workers : int
+
+    Raises
+    ------
+    SpecError
+        What is needed, and what there is.
+    """
+    drawn = sorted((_draw_bytes(made, task), task.key.n) for task in tasks)[-workers:]
+    at_once = sum(needed for needed, _ in drawn)
+    if at_once > 1 << 20:
+        check_memory(at_once, f"the draws of {len(drawn)} blocks at once, n = {max(n for _, n in drawn):,},", "fewer n")
+    losses = sum(
+        len(task.cells) * len(task.metrics) * sum(map(len, made.sources[task.source].units.values())) for task in tasks
+    )
+    check_disk(
+        losses * NUMBER, folder, f"what {len(tasks):,} blocks end in", "fewer repetitions (--reps) or contenders"
+    )
+    if workers > 1:
+        arrays = {id(array): array.nbytes for source in made.sources for array in source.arrays.values()}
+        shared = Path(tempfile.gettempdir())
+        check_disk(sum(arrays.values()), shared, "what workers share", "one worker (--workers 1), or set TMPDIR")
+
+
+def _draw_bytes(made: Planned, task: BlockTask) -> int:
+    prepared = made.sources[task.source]
+    needed: object = prepared.protocol.draw_bytes(prepared, task)
+    if isinstance(needed, bool) or not isinstance(needed, int) or needed < 0:
+        raise PluginError(
+            f"draw_bytes of protocol {prepared.protocol!s} returned {short_repr(needed)}, no number of bytes"
+        )
+    return needed
+
+
+def estimated_seconds(made: Planned) -> dict[str, float]:
+    """Return how long cells take on one processor, about, by cell; those of which nobody can say are left out.
+
+    Of the repetitions of a block one in the middle is asked for (folds by time grow from one to the
+    next), and stands for all; see `rankbench.interfaces.protocol.Protocol.seconds`.
+    """
+    alike: dict[tuple[int, int, tuple[str, ...]], list[BlockTask]] = {}
+    for task in made.plan.tasks:
+        alike.setdefault((task.source, task.key.n, task.metrics), []).append(task)
+    known: dict[str, float] = {}
+    with one_blas_thread():
+        for tasks in alike.values():
+            middle, prepared = tasks[len(tasks) // 2], made.sources[tasks[0].source]
+            if not is_ours(prepared.protocol):
+                continue
+            of_cell = prepared.protocol.seconds(prepared, middle)
+            of_text = {found.text: of_cell[cell] for cell, found in middle.cells.items() if cell in of_cell}
+            for task in tasks:
+                known |= {cell: of_text[found.text] for cell, found in task.cells.items() if found.text in of_text}
+    return known
+
+
+def untried_cells(made: Planned) -> set[str]:
+    """Return the cells whose time would be known if they, or their protocol, were not a plugin's.
+
+    Foreign code runs in processes of its own, and planning starts none.
+    """
+    found: set[str] = set()
+    for task in made.plan.tasks:
+        protocol = made.sources[task.source].protocol
+        if type(protocol).seconds is not Protocol.seconds:
+            found |= set(task.cells).difference(own_cells(task) if is_ours(protocol) else ())
+    return found
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where and with what a program runs.
+
+    Attributes
+    ----------
+    rankbench, python, platform : str
+        Versions.
+    libraries : dict of str to str
+        rankbench's dependencies with their versions, and llvmlite.
+    plugins : dict of str to str
+        Distributions of third parties, with their versions.
+    cpu_class : str
+        Equal classes and equal code give equal bytes.
+    cpus : int
+        Logical processors that this process may use.
+    blas : tuple of str
+        Linear algebra libraries with version, kernels and number of threads.
+    code_digest : str
+        Hash of all code that can change a number.
+    cache : str
+        Folder of downloads and compiled code.
+    data : str
+        ``RANKBENCH_DATA``, the folder of data that is already there; empty if not set.
+    """
+
+    rankbench: str
+    python: str
+    platform: str
+    libraries: dict[str, str]
+    plugins: dict[str, str]
+    cpu_class: str
+    cpus: int
+    blas: tuple[str, ...]
+    code_digest: str
+    cache: str
+    data: str
+
+
+def environment() -> Environment:
+    """Look around."""
+    from rankbench.core.runtime import available_cores
+
+    third_parties = {s.distribution: s.version for s in manager.statuses() if s.distribution != OURSELVES}
+    return Environment(
+        rankbench=importlib.metadata.version("rankbench"),
+        python=platform.python_version(),
+        platform=platform.platform(),
+        libraries=_libraries(),
+        plugins=third_parties,
+        cpu_class=code_digest.cpu_class(),
+        cpus=available_cores(),
+        blas=_blas(),
+        code_digest=code_digest.code_digest(),
+        cache=str(runtime.cache_root()),
+        data=os.environ.get("RANKBENCH_DATA", ""),
+    )
+
+
+def _libraries() -> dict[str, str]:
+    required = importlib.metadata.requires("rankbench") or []
+    names = {re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in required if "extra ==" not in line}
+    return {name: code_digest.version(name) for name in sorted(names | {"llvmlite"})}
+
+
+def _blas() -> tuple[str, ...]:
+    import numpy as np  # noqa: F401  (loads its BLAS, which is what is asked about)
+    from threadpoolctl import threadpool_info
+
+    described = (
+        f"{found['internal_api']} {found['version']} ({found.get('architecture', '?')}), "
+        f"{found['num_threads']} thread{'s' * (found['num_threads'] != 1)}"
+        for found in threadpool_info()
+        if found["user_api"] == "blas"
+    )
+    return tuple(dict.fromkeys(described))

@@ -1,0 +1,278 @@
+"""The loop of a run; its folder, its record."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rankbench.core.code_digest import blas_cores, code_digest, cpu_class, plugin_digest, version
+from rankbench.errors import StoreError
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.metric import Metric
+from rankbench.ranking.log_dataset import LogFile
+from rankbench.runner.plan import Planned
+from rankbench.store.journal import FILE, Journal
+from rankbench.store.records import SuiteRecord, makers_text
+
+RUNS = Path("runs")
+
+
+def default_folder(made: Planned, datasets: Sequence[Dataset]) -> Path:
+    """Return the folder of a run that was told none.
+
+    Parameters
+    ----------
+    made : Planned
+    datasets : sequence of Dataset
+        What was asked for in the place of the suite's own.
+
+    Returns
+    -------
+    Path
+        ``runs/SUITE``, or ``runs/SUITE-DATASET``. Where that belongs to anything else (another log
+        of this name, or the same one before it changed), the first 8 digits of the data's sha256
+        stand behind it. A folder with them that holds these data comes first, so that each log
+        finds its own folder again, whatever became of the plain one.
+    """
+    said = (dataset.path.name if isinstance(dataset, LogFile) else str(dataset) for dataset in datasets)
+    names = (re.sub(r"[^A-Za-z0-9._=-]+", "-", name) for name in said)
+    folder = RUNS / "-".join([made.plan.suite.name, *names])
+    if not datasets:
+        return folder
+    own = folder.with_name(f"{folder.name}-{_sha256(made)[:8]}")
+    return own if _belongs(own, made) or _belongs(folder, made) is False else folder
+
+
+def _belongs(folder: Path, made: Planned) -> bool | None:
+    """Return whether a folder's results are of this suite and of these contents; None if it holds none."""
+    if not (folder / FILE).exists():
+        return None
+    with Journal(folder) as journal:
+        if not journal.planned():
+            return None
+        held = journal.record()
+    return _same_data(held, made) and not _changed(held, made)
+
+
+def check_folder(journal: Journal, made: Planned) -> None:
+    """Refuse a folder with the results of another suite or of other data.
+
+    Raises
+    ------
+    StoreError
+        What it holds, and what to do.
+    """
+    if not journal.planned():
+        return
+    held, folder = journal.record(), journal.directory
+    if not _same_data(held, made):
+        data = ", ".join(dict.fromkeys(source.dataset or source.protocol for source in held.sources))
+        raise StoreError(f"{folder} holds suite {held.name!r} on {data}; give another folder with --out, or remove it")
+    experiments = {experiment.name for experiment in made.plan.suite.experiments} | made.left_out.keys()
+    if experiments.isdisjoint({experiment.name for experiment in held.experiments} | held.left_out.keys()):
+        raise StoreError(
+            f"{folder} holds another suite that is called {held.name!r} too: the two have no experiment in common; "
+            "give another folder with --out, or another name to one of them"
+        )
+    for name, before, now in _changed(held, made):
+        raise StoreError(
+            f"{folder} holds results on {name} with the sha256 {before}, and now it has {now}: these are other data. "
+            f"To keep both, run again with --out {folder}-{_sha256(made)[:8]}; or remove {folder}"
+        )
+
+
+def _same_data(held: SuiteRecord, made: Planned) -> bool:
+    """Return whether results are of this suite on data of these names, some or all of them."""
+    there, wanted = set(_fingerprints(held)), set(_wanted(made))
+    return held.name == made.plan.suite.name and (there <= wanted or wanted <= there)
+
+
+def of_other_code(journal: Journal, record: Mapping[str, Any]) -> str:
+    """Say that a folder's results are not taken since other code made them, and which; empty if they are.
+
+    Parameters
+    ----------
+    journal : Journal
+        As it was before this run's plan.
+    record : mapping
+        This run's `rankbench.runner.run.suite_record`.
+    """
+    if not journal.planned() or not journal.progress()[0]:
+        return ""
+    held = journal.record()
+    if held.code_digest == record["code_digest"]:
+        were, are = held.plugins or {}, record["plugins"]
+        edited = [name for name in sorted(were.keys() & are.keys()) if were[name] != are[name]]
+        if not edited:
+            return ""
+        versions = [(name, held.versions.get(name), record["versions"].get(name)) for name in edited]
+        words = [
+            f"{name} was {then}, is {now}" if then != now else f"{name} was edited" for name, then, now in versions
+        ]
+        return (
+            f"{journal.directory} holds results of other code of a plugin ({'; '.join(words)}): they stay there "
+            "unused, and what this run asks of it is computed again"
+        )
+    names = sorted(held.versions.keys() & record["versions"].keys())
+    then_and_now = [(name, held.versions[name], record["versions"][name]) for name in names]
+    then_and_now.append(("the CPU", held.cpu, record["cpu"]))
+    changed = [f"{name} was {then}, is {now}" for name, then, now in then_and_now if then != now]
+    why = "; ".join(changed) or "rankbench was edited since"
+    cells = journal.progress()[0]
+    return (
+        f"{journal.directory} holds {cells:,} results of other code ({why}): they stay there unused, and what this run "
+        "asks for is computed again"
+    )
+
+
+def _fingerprints(held: SuiteRecord) -> dict[tuple[str, str], str]:
+    """Return what a journal's sources were made from: protocol's name and data set to sha256."""
+    return {(source.protocol.partition(":")[0], source.dataset): source.fingerprint for source in held.sources}
+
+
+def _wanted(made: Planned) -> dict[tuple[str, str], str]:
+    return {(source.protocol.name, str(source.dataset or "")): source.fingerprint for source in made.sources}
+
+
+def _changed(held: SuiteRecord, made: Planned) -> list[tuple[str, str, str]]:
+    """Return the data sets whose contents are other ones now: name, sha256 then and now."""
+    before, now = _fingerprints(held), _wanted(made)
+    both = (place for place in now if place in before and place[1])
+    return [(place[1], before[place], now[place]) for place in both if before[place] != now[place]]
+
+
+def _sha256(made: Planned) -> str:
+    """Return the sha256 of a run's data; of their sums, if they are several."""
+    sums = sorted({source.fingerprint for source in made.sources if source.dataset is not None})
+    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
+
+
+LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
+"""Whose versions are kept, beside those of the distributions that contenders declare."""
+
+
+def suite_record(made: Planned) -> dict[str, Any]:
+    """Return what the journal keeps about the suite, see `rankbench.store.records.SuiteRecord`."""
+    suite = made.plan.suite
+    return {
+        "name": suite.name,
+        "title": suite.title,
+        "asks": suite.asks,
+        "seed": suite.seed,
+        "sources": [_source(made, index) for index in range(len(made.sources))],
+        "of": made.source_index,
+        "left_out": made.left_out,
+        "added": made.plan.added,
+        "experiments": [experiment.model_dump(mode="json") for experiment in suite.experiments],
+        "made_by": made.plan.made_by,
+        "plugins": {name: plugin_digest(name) for name in made.plan.plugins},
+        "versions": _versions(made),
+        "cpu": cpu_class(),
+        "blas": blas_cores(),
+        "code_digest": code_digest(),
+    }
+
+
+def _versions(made: Planned) -> dict[str, str]:
+    """Return the versions of libraries, of what contenders declare to be computed by, and of plugins."""
+    plugins = [name for name in made.plan.plugins if plugin_digest(name)]  # the others are modules of a script
+    return {name: version(name) for name in (*LIBRARIES, *sorted({*_packages(made), *plugins}))}
+
+
+def _packages(made: Planned) -> list[str]:
+    """Return the distributions that contenders declare to be computed by, sorted."""
+    found = {id(contender): contender for task in made.plan.tasks for contender in task.cells.values()}
+    return sorted({name for contender in found.values() for point in contender.points for name in point.all_packages()})
+
+
+def _source(made: Planned, index: int) -> dict[str, Any]:
+    prepared = made.sources[index]
+    protocol = prepared.protocol
+    metrics = list(prepared.metrics)
+    if not protocol.metrics:
+        own = [experiment for experiment in made.plan.suite.experiments if made.source_index[experiment.name] == index]
+        losses = {str(loss): loss for task in made.plan.tasks if task.source == index for loss in task.losses}
+        metrics = [
+            Metric(
+                text, loss.direction, loss.summary(), low=_bound(loss.range[0]), high=_bound(loss.range[1]), jumps=True
+            )
+            for text in dict.fromkeys(text for experiment in own for text in experiment.losses)
+            if (loss := losses.get(text)) is not None
+        ]
+    return {
+        "protocol": str(protocol),
+        "dataset": str(prepared.dataset or ""),
+        "fingerprint": prepared.fingerprint,
+        "simulated": prepared.simulated,
+        "assumptions": prepared.assumptions(),
+        "notes": [*prepared.notes, *prepared.unused],
+        "unused": list(prepared.unused),
+        "splits": dict(prepared.splits),
+        "units": {split: list(names) for split, names in prepared.units.items()},
+        "counts": protocol.counts,
+        "judged_on": protocol.judged_on,
+        "test_share": prepared.test_share,
+        "pool": prepared.pool,
+        "layout": protocol.layout,
+        "metrics": [asdict(metric) for metric in metrics],
+        "facts": [asdict(fact) for fact in protocol.facts],
+        "budget": asdict(protocol.budget) if protocol.budget else None,
+        "curves": dict(protocol.curves),
+    }
+
+
+def _bound(edge: float) -> float | None:
+    return edge if math.isfinite(edge) else None
+
+
+def run_facts(
+    made: Planned, record: dict[str, Any], computed: int, workers: int, seconds: dict[str, float]
+) -> dict[str, Any]:
+    """Return what goes into ``run.json``: what ran, on what, with what, and how long it took.
+
+    Parameters
+    ----------
+    made : Planned
+    record : dict
+        Its `suite_record`.
+    computed : int
+        Blocks that this run computed.
+    workers : int
+    seconds : dict of str to float
+    """
+    plan = made.plan
+    planned: dict[str, int] = {}
+    for member in plan.members:
+        planned[member.experiment] = max(planned.get(member.experiment, 0), member.repetition + 1)
+    kept = ("versions", "cpu", "blas", "code_digest", "plugins", "seed")
+    made_by: dict[str, dict[str, tuple[str, ...]]] = {}
+    for experiment, label in dict.fromkeys((member.experiment, member.label) for member in plan.members):
+        whose = makers_text(plan.made_by.get(experiment, {}).get(label), record["versions"])
+        made_by.setdefault(experiment, {})[label] = whose
+    return {
+        "suite": plan.suite.name,
+        **{key: record[key] for key in kept},
+        "sources": [
+            {
+                "protocol": source["protocol"],
+                "dataset": source["dataset"],
+                "dataset_sha256": source["fingerprint"],
+                "simulated": source["simulated"],
+                "notes": source["notes"],
+                "units": {split: len(names) for split, names in source["units"].items()},
+                "experiments": [name for name, of in made.source_index.items() if of == index],
+            }
+            for index, source in enumerate(record["sources"])
+        ],
+        "made_by": made_by,
+        "repetitions": {e.name: planned[e.name] for e in plan.suite.experiments},
+        "n": {e.name: list(made.sources[made.source_index[e.name]].sizes(e.n)) for e in plan.suite.experiments},
+        "blocks": {"computed": computed, "reused": len(plan.tasks) - computed},
+        "workers": workers,
+        "seconds": {name: round(value, 2) for name, value in seconds.items()},
+    }

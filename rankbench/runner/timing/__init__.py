@@ -1,1 +1,0 @@
-"""Contenders, or two versions of rankbench, timed in turns: processes, their order, when to stop."""

@@ -1,0 +1,261 @@
+"""Curves and growth figures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from rankbench.interfaces.cell import Split
+from rankbench.interfaces.figure import (
+    ArmResults,
+    Cast,
+    CurveIntervals,
+    Drawing,
+    ExperimentResults,
+    FigureKind,
+    Line,
+    Omission,
+    Plot,
+    RaceResults,
+    limited,
+    matches,
+    metric_words,
+    order_of,
+    unfinished,
+    unknown_metric,
+)
+from rankbench.interfaces.suite import Figure, Panel
+
+WINDOWS = 2
+"""Windows of a decade of steps, for curves that are averaged."""
+
+
+class _Series(NamedTuple):
+    """A contender at one n in a panel; `name` is its own in the figure, `label` what the panel's legend says."""
+
+    name: str
+    label: str
+    race: RaceResults
+    arm: ArmResults
+
+
+class Curves(FigureKind):
+    """Curves against steps: a row for each metric, a column for each panel.
+
+    Bands are t intervals over draws. Where the values' axis is to be logarithmic and a mean is not positive (an
+    estimated gap may well be below zero), it is linear.
+    """
+
+    name: ClassVar[str] = "curves"
+    source: ClassVar[str] = "[DMJ13]_ figure 2"
+
+    metrics: tuple[str, ...] = Field(default=(), description="Curves, as the contenders call them.")
+    titles: tuple[str, ...] = Field(default=(), description="What the curves are, in words, in the same order.")
+    panels: tuple[Panel, ...] = Field(default=(), description="Which contenders, at which n: title, series, n.")
+    averaged: tuple[str, ...] = Field(
+        default=(), description="Curves too noisy to be followed: drawn as means of half a decade of steps."
+    )
+    steps: str = Field(default="step", description="What the steps are, in words.")
+    axes: Literal["log", "log-linear", "linear"] = Field(
+        default="log", description="Both axes are logarithmic, only that of the steps is, or none."
+    )
+
+    def lacks(self) -> str:
+        """Return what is missing."""
+        if not (self.metrics and self.panels):
+            return "a figure of kind 'curves' needs metrics and panels, at least one of each"
+        return "" if len(self.titles) in (0, len(self.metrics)) else "titles: one for each of metrics, or none"
+
+    def patterns(self) -> Sequence[str]:
+        """Return the labels of all panels."""
+        return [pattern for panel in self.panels for pattern in panel.series]
+
+    def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
+        """Return which n of a panel is none of the experiment's; curves are a contender's own."""
+        other = [each for panel in self.panels for each in panel.n if each not in n]
+        return f"a panel is of n = {other[0]}, which is not one of the experiment's n" if other else ""
+
+    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
+        """Return the contenders of the panels; what was added is in every panel of a single n.
+
+        A contender drawn at several n is several series: at the n of the other panels it is the
+        contender as it is there, at others a variant in the same color.
+        """
+        series = [one for panel in self.panels for one in self._series(results, panel)]
+        labels = order_of(results)
+        asked = {one.arm.label for one in series}
+        status = unfinished(results, [label for label in labels if label in asked], {one.race.n for one in series})
+        with_curves = [one for one in series if self._has_curves(results, one, figure.level)]
+        drawn = {one.arm.label for one in with_curves}
+        nowhere = {omission.label for omission in status if not omission.where}
+        names, beyond = limited(list(dict.fromkeys(one.name for one in with_curves)))
+        metrics = ", ".join(self.metrics)
+        single = any(len(panel.n) == 1 for panel in self.panels)
+        misfits = {label: f"no curve of {metrics}" for label in labels if label in asked - drawn - nowhere}
+        if not single:
+            why = "each panel has several n"
+            misfits |= {label: why for label in labels if label in results.added and label not in asked}
+        label_of = {one.name: one.arm.label for one in series}
+        return Cast(
+            figure.file,
+            names,
+            frozenset(name for name in names if label_of[name] in results.added),
+            variants={name: label_of[name] for name in names if name != label_of[name]},
+            left_out=(
+                *(Omission(label, "", "choice") for label in labels if label not in {*asked, *misfits}),
+                *status,
+                *(Omission(label, why, "misfit") for label, why in misfits.items()),
+                *beyond,
+            ),
+        )
+
+    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
+        """Return the plots, a row for each metric."""
+        columns = [
+            [one for one in self._series(results, panel) if one.name in cast.names and _drawable(one)]
+            for panel in self.panels
+        ]
+        titles = dict(zip(self.metrics, self.titles, strict=False))
+        plots = tuple(
+            tuple(
+                Plot(
+                    "" if r else _title(panel, shown),
+                    self.steps if r == len(self.metrics) - 1 else "",
+                    "" if c else self._words(titles.get(metric, metric), metric, results),
+                    tuple(
+                        Line(one.name, steps.astype(np.float64), found.mean, found.lower, found.upper, one.label)
+                        for one in shown
+                        for steps, found in filter(None, [self._curve(results, one, metric, figure.level)])
+                    ),
+                )
+                for c, (panel, shown) in enumerate(zip(self.panels, columns, strict=True))
+            )
+            for r, metric in enumerate(self.metrics)
+        )
+        used = tuple(sorted({one.race.n for shown in columns for one in shown}))
+        return Drawing(
+            plots,
+            "linear" if self.axes == "linear" else "log",
+            "log" if self.axes == "log" else "linear",
+            same_y=True,
+            legends="columns",
+            size=(3.6, 1.95),
+            n=used,
+        )
+
+    def _series(self, results: ExperimentResults, panel: Panel) -> list[_Series]:
+        """Return what a panel asks for, whatever became of it."""
+        single = len(panel.n) == 1
+        own = next((p.n[0] for p in self.panels if len(p.n) == 1 and p.n[0] in panel.n), panel.n[0])
+        several = len(panel.series) > 1 or "*" in panel.series[0]
+        found = []
+        for race in results.races:
+            for arm in race.arms if race.n_declared in panel.n else ():
+                label = arm.label
+                if not (matches(label, panel.series) or (single and label in results.added)):
+                    continue
+                at = f"{label}, n = {race.n:,}"
+                said = label if single else at if several else f"n = {race.n:,}"
+                found.append(_Series(label if single or race.n_declared == own else at, said, race, arm))
+        return found
+
+    def _has_curves(self, results: ExperimentResults, one: _Series, level: float) -> bool:
+        return any(self._curve(results, one, metric, level) is not None for metric in self.metrics)
+
+    def _curve(self, results: ExperimentResults, one: _Series, metric: str, level: float) -> CurveIntervals | None:
+        windows = WINDOWS if metric in self.averaged else 0
+        return results.curve(one.race.n, one.arm.label, metric, level, per_decade=windows) if _drawable(one) else None
+
+    def _words(self, title: str, metric: str, results: ExperimentResults) -> str:
+        means = "mean of half a decade,\n" if metric in self.averaged else ""
+        return f"{title}\n({means}{results.metric(metric).better})"
+
+
+def _title(panel: Panel, shown: Sequence[_Series]) -> str:
+    """Return a panel's title, with the n that was drawn where there is one: data may be too few for the suite's."""
+    drawn = {one.race.n for one in shown}
+    parts = [panel.title, f"n = {drawn.pop():,}" if len(panel.n) == len(drawn) == 1 else ""]
+    return ", ".join(filter(None, parts))
+
+
+def _drawable(one: _Series) -> bool:
+    return one.arm.racing and bool(one.race.repetitions)
+
+
+class Growth(FigureKind):
+    """Means of metrics against n, a line for each contender and thin gray ones for references.
+
+    Both axes are logarithmic, with a tick at each n; that of values is linear where a mean is not positive. Bands are
+    t intervals over draws.
+    """
+
+    name: ClassVar[str] = "growth"
+    source: ClassVar[str] = "rankbench: learning curves with intervals over draws"
+
+    series: tuple[str, ...] = Field(
+        default=(), description="Labels of contenders with lines of their own, all if none is named."
+    )
+    references: tuple[str, ...] = Field(default=(), description="Labels of contenders with gray lines.")
+    metrics: tuple[str, ...] = Field(default=(), description="Metrics, all of the experiment's if none is named.")
+
+    def patterns(self) -> Sequence[str]:
+        """Return the labels of lines."""
+        return (*self.series, *self.references)
+
+    def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
+        """Return which of the metrics is not computed."""
+        return unknown_metric(self.metrics, metrics)
+
+    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
+        """Return the contenders that `series` match or that were added, and gray ones for `references`."""
+        labels = order_of(results)
+        references = [label for label in labels if matches(label, self.references)]
+        series = [
+            label
+            for label in labels
+            if label in results.added or (matches(label, self.series) if self.series else label not in references)
+        ]
+        references = [label for label in references if label not in series]
+        choice = [Omission(label, "", "choice") for label in labels if label not in {*series, *references}]
+        status = unfinished(results, [*series, *references])
+        nowhere = {omission.label for omission in status if not omission.where}
+        names, beyond = limited([label for label in (*series, *references) if label not in nowhere])
+        return Cast(
+            figure.file, names, results.added & set(names), frozenset(references) & set(names),
+            left_out=(*choice, *status, *beyond),
+        )  # fmt: skip
+
+    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
+        """Return the plots; metrics are side by side if there is a single split."""
+        metrics, splits = self.metrics or results.metrics, results.splits
+        flat = [
+            Plot(
+                results.split_title(split) if len(splits) > 1 else "",
+                "",
+                metric_words(metric, results.metric(metric).better, before="mean ", lines=2),
+                _lines(results, cast.names, metric, split, figure.level),
+            )
+            for metric in metrics
+            for split in splits
+        ]
+        columns = len(metrics) if len(splits) == 1 else len(splits)
+        rows = [flat[start : start + columns] for start in range(0, len(flat), columns)]
+        x_label = f"n, {results.counts}"
+        rows[-1] = [Plot(plot.title, x_label, plot.y_label, plot.lines) for plot in rows[-1]]
+        return Drawing(tuple(map(tuple, rows)), "ticks", "log")
+
+
+def _lines(
+    results: ExperimentResults, names: Sequence[str], metric: str, split: Split, level: float
+) -> tuple[Line, ...]:
+    found = []
+    for name in names:
+        n = [race.n for race in results.races if race.repetitions and name in {arm.label for arm in race.racing}]
+        means = [results.intervals(each, [name], metric, split, level) for each in n]
+        y, lower, upper = (np.array([getattr(one, edge)[0] for one in means]) for edge in ("mean", "lower", "upper"))
+        if n:
+            found.append(Line(name, np.array(n, dtype=np.float64), y, lower, upper))
+    return tuple(found)

@@ -1,0 +1,169 @@
+"""A dot with its interval for each contender, or for each item that a contender ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from rankbench.core.text import grouped_digits, place_range_text
+from rankbench.interfaces.cell import RANKING, VOTES
+from rankbench.interfaces.figure import (
+    MOST_SERIES,
+    ArmResults,
+    Cast,
+    Dot,
+    Drawing,
+    ExperimentResults,
+    FigureKind,
+    Omission,
+    Plot,
+    RaceResults,
+    matches,
+    metric_words,
+    order_of,
+    unfinished,
+    unknown_metric,
+)
+from rankbench.interfaces.suite import Figure
+
+MOST_ITEMS = 80
+"""Items of a ranking that have dots: the best ones."""
+
+
+class Dots(FigureKind):
+    """A dot with its interval for each contender, or for each item of a ranking, the best on top.
+
+    In a race a plot for each of the metrics, at the largest n: means, or paired differences from one contender, with
+    the intervals that the words of the page rest on. In a ranking of items: the items of the first contender that
+    matches, with the places that they may hold and, if `votes` is a metric, how many votes they have.
+    """
+
+    name: ClassVar[str] = "dots"
+    source: ClassVar[str] = "W. S. Cleveland, The Elements of Graphing Data, 1985: dot charts"
+
+    series: tuple[str, ...] = Field(default=(), description="Labels of contenders, all if none is named.")
+    metrics: tuple[str, ...] = Field(default=(), description="Metrics, the headline if none is named.")
+    against: str = Field(default="", description="Label of a contender: in a race, differences from it are drawn.")
+    unit: str = Field(default="", description="What the scores of a ranking are in, as log-odds.")
+
+    def patterns(self) -> Sequence[str]:
+        """Return the labels of contenders."""
+        return (*self.series, *filter(None, [self.against]))
+
+    def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
+        """Return which of the metrics is not computed."""
+        return unknown_metric(self.metrics, metrics)
+
+    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
+        """Return the contenders that have dots, or the one whose items have."""
+        labels = order_of(results)
+        asked = [label for label in labels if self._asked(results, label)]
+        omissions = [Omission(label, "", "choice") for label in labels if label not in asked]
+        if results.layout in ("ranking", "series"):
+            arm = self._ranking(results)
+            drawn, race, why = {arm.label} if arm else set(), _last_declared(results), ""
+            finished = {arm.label for arm in race.arms if arm.finished} if race else set()
+            if arm:
+                why = f"the figure has the items of one contender, {arm.label}"
+        else:
+            race, why = _last_with_results(results), f"the figure has room for the best {MOST_SERIES}"
+            finished = {arm.label for arm in race.racing} if race else set()
+            metrics = self.metrics or results.metrics[:1]
+            drawn = {dot.name for metric in metrics for dot in self._contenders(results, metric, figure.level)}
+        beyond = [label for label in asked if label in finished - drawn]
+        omissions += unfinished(
+            results, [label for label in asked if label not in finished], {race.n} if race else None
+        )
+        omissions += [Omission(label, why, "misfit") for label in beyond]
+        return Cast(
+            figure.file, tuple(label for label in asked if label in drawn), results.added & drawn,
+            left_out=tuple(omissions),
+        )  # fmt: skip
+
+    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
+        """Return rows of dots."""
+        if results.layout in ("ranking", "series"):
+            arm = self._ranking(results)
+            dots = _items(results, arm) if arm else ()
+            score = f"score{f' in {self.unit}' if self.unit else ''} by {arm.label if arm else 'nobody'}"
+            counted = ", votes" if VOTES in results.metrics else ""
+            # An advantage is neither good nor bad.
+            better = "" if results.layout == "series" else f" ({results.metric(RANKING[0]).better})"
+            plot = Plot(x_label=f"{score}{better}", dots=dots, notes=f"places{counted}")
+            bands = "95% intervals of each score alone; places hold all together"
+            return Drawing(((plot,),), legends="none", bands=bands)
+        metrics = self.metrics or results.metrics[:1]
+        base = self._base(results)
+        plots = tuple(
+            Plot(
+                x_label=metric_words(metric, results.metric(metric).better, after=f" minus {base}" if base else ""),
+                dots=self._contenders(results, metric, figure.level),
+                zero=bool(base),
+            )
+            for metric in metrics
+        )
+        return Drawing((plots,), legends="none", bands=self._bands(results, metrics[0], figure.level, base))
+
+    def _base(self, results: ExperimentResults) -> str:
+        """Return the contender that differences are from; empty where means are drawn."""
+        race = _last_with_results(results)
+        return self.against if race and any(arm.label == self.against for arm in race.racing) else ""
+
+    def _bands(self, results: ExperimentResults, metric: str, level: float, base: str) -> str:
+        race = _last_with_results(results)
+        if not base or race is None:
+            return ""
+        return results.differences(race.n, [base], base, metric, results.splits[0], level).words
+
+    def _asked(self, results: ExperimentResults, label: str) -> bool:
+        return not self.series or matches(label, self.series) or label in results.added
+
+    def _ranking(self, results: ExperimentResults) -> ArmResults | None:
+        """Return the contender whose items are drawn."""
+        race = _last_declared(results)
+        own = [arm for arm in race.arms if arm.finished] if race else []
+        return next((arm for arm in own if not self.series or matches(arm.label, self.series)), None)
+
+    def _contenders(self, results: ExperimentResults, metric: str, level: float) -> tuple[Dot, ...]:
+        race, split = _last_with_results(results), results.splits[0]
+        labels = [arm.label for arm in race.racing if self._asked(results, arm.label)] if race else []
+        if race is None or not labels:
+            return ()
+        found = results.intervals(race.n, labels, metric, split, level)
+        sign = 1 if results.metric(metric).direction == "minimize" else -1
+        order = np.argsort(sign * found.mean, kind="stable")[:MOST_SERIES]
+        base = self._base(results)
+        if not base:
+            rows = zip(found.mean, found.lower, found.upper, strict=True)
+        else:
+            paired = results.differences(race.n, labels, base, metric, split, level)
+            rows = zip(paired.estimate, paired.lower, paired.upper, strict=True)
+        known = [tuple(map(float, row)) for row in rows]
+        return tuple(Dot(labels[i], labels[i], *known[i]) for i in order)
+
+
+def _last_declared(results: ExperimentResults) -> RaceResults | None:
+    return results.races[-1] if results.races else None
+
+
+def _last_with_results(results: ExperimentResults) -> RaceResults | None:
+    """Return the race at the largest n that has results."""
+    return next((race for race in reversed(results.races) if race.racing and race.repetitions), None)
+
+
+def _items(results: ExperimentResults, arm: ArmResults) -> tuple[Dot, ...]:
+    n, split = results.races[-1].n, results.splits[0]
+    units = results.units(split)
+    score, lower, upper, low, high = (results.values(n, arm.label, metric, split) for metric in RANKING)
+    votes = results.values(n, arm.label, VOTES, split) if VOTES in results.metrics else None
+    order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))[:MOST_ITEMS]
+    if results.layout == "series":
+        # The last ones, in the order of time.
+        order = list(range(len(units)))[-MOST_ITEMS:]
+    notes = [place_range_text(round(low[i]), round(high[i])) for i in range(len(units))]
+    if votes is not None:
+        notes = [f"{note},  {grouped_digits(round(votes[i]))}" for i, note in enumerate(notes)]
+    return tuple(Dot(arm.label, units[i], float(score[i]), float(lower[i]), float(upper[i]), notes[i]) for i in order)

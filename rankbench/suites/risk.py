@@ -1,0 +1,292 @@
+"""Risk against a parameter."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.interfaces.cell import Split
+from rankbench.interfaces.figure import (
+    ArmResults,
+    Cast,
+    Drawing,
+    ExperimentResults,
+    FigureKind,
+    Level,
+    Line,
+    Omission,
+    Plot,
+    RaceResults,
+    limited,
+    matches,
+    metric_words,
+    order_of,
+    unfinished,
+)
+from rankbench.interfaces.suite import Figure
+
+
+def parameter_value(config: Mapping[str, Any], parameter: str) -> float | None:
+    """Return the number that a contender has at `parameter` (``a.b`` for nested ones), if any."""
+    value: Any = config
+    for key in parameter.split("."):
+        if not isinstance(value, dict) or key not in value:
+            return None
+        value = value[key]
+    if value == "inf":
+        return math.inf
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def parameter_lines(
+    race: RaceResults, patterns: Sequence[str], parameter: str, added: Collection[str] = ()
+) -> dict[str, list[tuple[float, ArmResults]]]:
+    """Group arms by everything but `parameter`: points of one line, from left to right.
+
+    Parameters
+    ----------
+    race : RaceResults
+    patterns : sequence of str
+        Of labels.
+    parameter : str
+    added : collection of str
+        More labels.
+
+    Returns
+    -------
+    dict of str to list of (float, ArmResults)
+        By a key that is the same at every n, in the order of the plan.
+    """
+    found: dict[str, list[tuple[float, ArmResults]]] = {}
+    for arm in race.arms:
+        value = parameter_value(arm.config, parameter)
+        if value is not None and (matches(arm.label, patterns) or arm.label in added):
+            found.setdefault(_without(arm.config, parameter), []).append((value, arm))
+    return {key: sorted(points, key=lambda point: (point[0], point[1].order)) for key, points in found.items()}
+
+
+def line_names(
+    groups: dict[str, list[tuple[float, ArmResults]]],
+    parameter: str,
+    added: Collection[str] = (),
+    used: Collection[str] = (),
+) -> dict[str, str]:
+    """Return a name for each line: its labels without what they say of `parameter`.
+
+    Two lines that would be called alike, and one that would be called as something in `used` is, are
+    called by their first and last labels instead. Labels in `added` name a line only if it has no others.
+    """
+    labels = {key: [arm.label for _, arm in points] for key, points in groups.items()}
+    own = {key: [label for label in found if label not in added] or found for key, found in labels.items()}
+    short = {key: _common(found, parameter) for key, found in own.items()}
+    times = Counter([*short.values(), *used])
+    return {key: name if times[name] == 1 else _ends(own[key]) for key, name in short.items()}
+
+
+def _ends(labels: list[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{labels[0]} ... {labels[-1]}"
+
+
+def _common(labels: list[str], parameter: str) -> str:
+    token = re.compile(rf"[,;]?\s*\b{re.escape(parameter.split('.')[-1])}\s*=\s*[^\s,;()]+")
+    short = {re.sub(r"\(\s*[,;]?\s*\)", "", token.sub("", label)).strip(" ,;:") for label in labels}
+    if len(short) == 1:
+        return short.pop() or labels[0]
+    head = labels[0]
+    while head and not all(label.startswith(head) for label in labels):
+        head = head[:-1]
+    return head.strip(" ,;:=") or labels[0]
+
+
+def _without(config: dict[str, Any], parameter: str) -> str:
+    copy = json.loads(json.dumps(config))
+    *path, last = parameter.split(".")
+    inner = copy
+    for key in path:
+        inner = inner[key]
+    inner.pop(last)
+    return json.dumps(copy, sort_keys=True)
+
+
+class _Parts(NamedTuple):
+    """What a figure is made of: points of lines by race and key, names by key, and labels of horizontal lines."""
+
+    lines: list[dict[str, list[tuple[float, ArmResults]]]]
+    names: dict[str, str]
+    references: list[str]
+
+
+class Risk(FigureKind):
+    """Mean of the headline against a parameter of the contenders, a line for each setting of their others.
+
+    A column for each n and a row for each split. The parameter's axis is logarithmic; infinity is a tick of its
+    own behind a gap. Bands are t intervals over draws. Contenders that equal another one have hollow markers. What
+    has no such parameter is a horizontal line. With `against`, a row of paired differences stands under each row of
+    means: with the intervals that tell whether a difference is real.
+    """
+
+    name: ClassVar[str] = "risk"
+    source: ClassVar[str] = "[DMJ13]_ figures 3 and 4"
+
+    parameter: str = Field(default="", description="Which parameter, ``a.b`` for nested ones.")
+    axis: str = Field(default="", description="What the parameter is, in words.")
+    series: tuple[str, ...] = Field(
+        default=(), description="Labels of contenders on lines, all if neither these nor references are named."
+    )
+    references: tuple[str, ...] = Field(default=(), description="Labels of contenders that are horizontal lines.")
+    against: str = Field(
+        default="", description="Label of a contender: differences from it have plots of their own, under the means."
+    )
+
+    def lacks(self) -> str:
+        """Return what is missing."""
+        return "" if self.parameter else "a figure of kind 'risk' needs the parameter that it is drawn against"
+
+    def patterns(self) -> Sequence[str]:
+        """Return the labels of lines and horizontal lines."""
+        return (*self.series, *self.references, *filter(None, [self.against]))
+
+    def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
+        """Return whether no contender has the parameter."""
+        if not self.parameter or any(parameter_value(config, self.parameter) is not None for config in configs):
+            return ""
+        return f"no contender has a number as parameter {self.parameter!r}"
+
+    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
+        """Return the lines and horizontal lines; a contender that was added is in or beside one of them."""
+        parts, labels = self._parts(results), order_of(results)
+        of_line: dict[str, set[str]] = {}
+        for found in parts.lines:
+            for key, points in found.items():
+                of_line.setdefault(parts.names[key], set()).update(arm.label for _, arm in points)
+        members = of_line | {label: {label} for label in parts.references}
+        asked = {label for found in members.values() for label in found}
+        status = unfinished(results, [label for label in labels if label in asked])
+        nowhere = {omission.label for omission in status if not omission.where}
+        names, beyond = limited([name for name, found in members.items() if found - nowhere])
+        return Cast(
+            figure.file,
+            names,
+            frozenset(name for name in names if members[name] <= results.added),
+            left_out=(
+                *(Omission(label, "", "choice") for label in labels if label not in asked),
+                *status,
+                *(omission._replace(label=label) for omission in beyond for label in sorted(members[omission.label])),
+            ),
+        )
+
+    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
+        """Return the plots: side by side by split if there is a single n."""
+        parts, names = self._parts(results), set(cast.names)
+        splits, races = results.splits, results.races
+        metric = results.metrics[0]
+        headline = results.metric(metric)
+        before, after = ("", " risk") if headline.direction == "minimize" else ("mean ", "")
+        axis = self.axis or self.parameter
+        against = self.against if any(arm.label == self.against for race in races for arm in race.racing) else ""
+        columns = list(zip(races, parts.lines, strict=True))
+        one_race = len(races) == 1
+        # With a single n the splits are columns, else rows.
+        places = [[(split, *columns[0]) for split in splits]] if one_race else [
+            [(split, *column) for column in columns] for split in splits
+        ]  # fmt: skip
+        bases = ("", against) if against else ("",)
+        words = ""
+        rows: list[tuple[Plot, ...]] = []
+        for cells in places:
+            for base in bases:
+                last = cells is places[-1] and base == bases[-1]
+                plots = []
+                for c, (split, race, found) in enumerate(cells):
+                    title = results.split_title(split) if one_race else f"n = {race.n:,}"
+                    what = (
+                        metric_words(metric, headline.better, after=f" minus {base}", lines=2)
+                        if base
+                        else metric_words(metric, headline.better, before=before, after=after)
+                    )
+                    where = "" if one_race else f",\n{results.split_title(split)}"
+                    titles = (
+                        title if not rows else "",
+                        axis if last else "",
+                        f"{what}{where}" if not c else "",
+                    )
+                    plot, said = _plot(results, race, split, found, parts, names, figure.level, titles, base)
+                    words = said or words
+                    plots.append(plot)
+                rows.append(tuple(plots))
+        note = f"differences: {words}; real where 0 is outside" if words else ""
+        hollow = "hollow: the same as k = ∞"
+        return Drawing(
+            tuple(rows), "ticks", same_y=not one_race or bool(against), hollow=hollow, size=(2.8, 2.1), note=note
+        )
+
+    def _parts(self, results: ExperimentResults) -> _Parts:
+        series = self.series or (() if self.references else ("*",))
+        found = [parameter_lines(race, series, self.parameter, results.added) for race in results.races]
+        merged: dict[str, list[tuple[float, ArmResults]]] = {}
+        for points in found:
+            for key, line in points.items():
+                known = {arm.label for _, arm in merged.setdefault(key, [])}
+                merged[key] += [point for point in line if point[1].label not in known]
+        configs = {arm.label: arm.config for race in results.races for arm in race.arms}
+        patterns = (*series, *self.references)
+        references = [
+            label
+            for label in order_of(results)
+            if matches(label, self.references)
+            or ((matches(label, patterns) or label in results.added)
+                and parameter_value(configs[label], self.parameter) is None)
+        ]  # fmt: skip
+        return _Parts(found, line_names(merged, self.parameter, results.added, references), references)
+
+
+def _plot(
+    results: ExperimentResults,
+    race: RaceResults,
+    split: Split,
+    points_of: Mapping[str, list[tuple[float, ArmResults]]],
+    parts: _Parts,
+    names: set[str],
+    level: float,
+    titles: tuple[str, str, str],
+    base: str,
+) -> tuple[Plot, str]:
+    """Return the means at one n on one split, or their differences from a contender, and what their bands are."""
+    metric, racing_labels = results.metrics[0], {arm.label for arm in race.racing} if race.repetitions else set()
+    said = ""
+
+    def numbers(labels: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        nonlocal said
+        if not base:
+            means = results.intervals(race.n, labels, metric, split, level)
+            return means.mean, means.lower, means.upper
+        found = results.differences(race.n, labels, base, metric, split, level)
+        said = found.words
+        return found.estimate, found.lower, found.upper
+
+    lines: list[Line] = []
+    levels = []
+    if not base or base in racing_labels:
+        for key, points in points_of.items():
+            racing = [(value, arm) for value, arm in points if arm.racing]
+            if racing and race.repetitions and parts.names[key] in names:
+                x = np.array([value for value, _ in racing], dtype=np.float64)
+                hollow = np.array([bool(arm.equals) for _, arm in racing])
+                y, lower, upper = numbers([arm.label for _, arm in racing])
+                lines.append(Line(parts.names[key], x, y, lower, upper, hollow=hollow))
+        for label in parts.references:
+            if label in racing_labels and label in names:
+                if label == base:
+                    levels.append(Level(label, 0.0, math.nan, math.nan))
+                    continue
+                y, lower, upper = numbers([label])
+                levels.append(Level(label, float(y[0]), float(lower[0]), float(upper[0])))
+    return Plot(*titles, lines=tuple(lines), levels=tuple(levels), zero=bool(base)), said

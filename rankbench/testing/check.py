@@ -1,0 +1,478 @@
+"""One component: catalog, subjects, results, run, pytest."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.component import Component
+from rankbench.core.spec import Spec
+from rankbench.errors import ContenderDiverged, SpecError, nearest
+from rankbench.interfaces.cell import own_frame, reason, trace_of
+from rankbench.plugin.registry import SUITE
+from rankbench.testing.state import class_watched, threads_before
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A component (or a suite's file) under test.
+
+    Attributes
+    ----------
+    kind : str
+        A kind of component, or ``suite``.
+    it : Component or Path
+        Any, as each check knows the kinds it is for.
+    """
+
+    kind: str
+    it: Any
+
+    def declares(self, word: str) -> bool:
+        """Return whether the component promises a property."""
+        return word in self.it.properties
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.it.stem if self.kind == SUITE else self.it}"
+
+
+def specs_at_bounds(cls: type[Component]) -> list[str]:
+    """Return a component's specs with one parameter each at a bound that it may take, the lower one if there are two.
+
+    A solver's budget is left out: with the smallest there is nothing to promise.
+    """
+    found = []
+    for name, field in cls.parameters().items():
+        bounds = [
+            value
+            for bound in ("ge", "le")
+            for constraint in field.metadata
+            if isinstance(value := getattr(constraint, bound, None), int | float)
+        ]
+        if field.annotation not in (int, float) or not bounds or name == getattr(cls, "budget", None):
+            continue
+        try:
+            found.append(str(cls.from_spec(Spec(cls.name, {name: field.annotation(bounds[0])}))))
+        except SpecError:
+            continue  # another parameter does not go with it, or has no default
+    return [text for text in dict.fromkeys(found) if text != cls.name]
+
+
+def subject_of(obj: object) -> Subject:
+    """Return what `obj` is to the checks.
+
+    Parameters
+    ----------
+    obj : Component, component class, or Path of a suite's TOML file
+        A class stands for the component with all parameters at their defaults.
+
+    Raises
+    ------
+    SpecError
+        It is none of these, or a class whose parameters have no defaults.
+    """
+    if isinstance(obj, Path):
+        return Subject(SUITE, obj)
+    if isinstance(obj, type) and issubclass(obj, Component):
+        required = [name for name, field in obj.parameters().items() if field.is_required()]
+        if required:
+            raise SpecError(f"{obj.__name__} needs {required[0]!r}; check an instance of it")
+        obj = obj()
+    if not isinstance(obj, Component):
+        raise SpecError(f"{obj!r} is neither a component nor the path of a suite")
+    kind = getattr(obj, "kind", None)
+    if not isinstance(kind, str):
+        raise SpecError(f"{type(obj).__name__} does not derive from the base class of a kind")
+    return Subject(kind, obj)
+
+
+F = TypeVar("F", None, "str | None")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One conformance check.
+
+    Attributes
+    ----------
+    name : str
+        Kebab-case.
+    function : callable
+        Raises `CheckFailed` or `CheckSkipped`; returns nothing, or what there is to report of one that passed.
+    kinds : tuple of str
+        The kinds of components that it is for; empty: all of them.
+    family : str
+        The module it stands in.
+    """
+
+    name: str
+    function: Callable[[Subject], str | None]
+    kinds: tuple[str, ...]
+    family: str
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
+
+    def applies(self, kind: str) -> bool:
+        """Return whether the check is for components of this kind."""
+        return not self.kinds or kind in self.kinds
+
+
+_checks: dict[str, Check] = {}
+
+
+def conformance_check(*kinds: str) -> Callable[[Callable[[Subject], F]], Callable[[Subject], F]]:
+    """Enter a function among the checks, under its name with hyphens, for these kinds (none: all)."""
+
+    def enter(function: Callable[[Subject], F]) -> Callable[[Subject], F]:
+        name = function.__name__.replace("_", "-")
+        _checks[name] = Check(name, function, kinds, function.__module__.rpartition(".")[2])
+        return function
+
+    return enter
+
+
+def all_checks() -> list[Check]:
+    """Return every check, family by family."""
+    from rankbench.testing import checks
+
+    for module in pkgutil.iter_modules(checks.__path__):
+        importlib.import_module(f"{checks.__name__}.{module.name}")
+    return sorted(_checks.values(), key=lambda c: c.family)
+
+
+def checks_for(kind: str) -> list[Check]:
+    """Return the checks of one kind of component."""
+    return [found for found in all_checks() if found.applies(kind)]
+
+
+def registered_check(name: str) -> Check:
+    """Return the check of that name.
+
+    Raises
+    ------
+    SpecError
+        There is none; the message has the nearest.
+    """
+    by_name = {found.name: found for found in all_checks()}
+    if name not in by_name:
+        raise SpecError(f"there is no check {name!r}{nearest(name, by_name)}")
+    return by_name[name]
+
+
+CheckStatus = Literal["passed", "failed", "expected", "skipped"]
+"""``expected``: it failed, as `check_component` was told that it would."""
+
+
+class CheckFailed(AssertionError):
+    """A component does not do what it declares; the message says what, with numbers."""
+
+
+class CheckSkipped(Exception):
+    """A check does not apply to a component; the message says why."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The outcome of one check of one component.
+
+    Attributes
+    ----------
+    component : str
+        As in ``surrogate/mine:gamma=2``.
+    check : str
+        Name of the check, kebab-case.
+    status : Status
+    reason : str
+        Why it failed or was skipped; if it passed, what it reports, mostly nothing.
+    seconds : float
+    trace : str
+        The traceback of what the component raised; empty if it raised nothing.
+    """
+
+    component: str
+    check: str
+    status: CheckStatus
+    reason: str = ""
+    seconds: float = 0.0
+    trace: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is nothing to mend."""
+        return self.status != "failed"
+
+    @property
+    def executed(self) -> bool:
+        """Whether the check was run at all."""
+        return self.status != "skipped"
+
+    def __str__(self) -> str:
+        said = f": {self.reason}" if self.reason else ""
+        return f"{self.component} {self.check} {self.status}{said}"
+
+
+def summary(results: Iterable[CheckResult]) -> str:
+    """Return one line that counts what was executed and what was not.
+
+    Examples
+    --------
+    >>> from rankbench.testing import CheckResult, summary
+    >>> summary([CheckResult("model/mine", "documented", "passed")])
+    '1 executed (1 passed, 0 failed), 0 skipped'
+    """
+    counts = Counter(result.status for result in results)
+    executed = sum(counts.values()) - counts["skipped"]
+    expected = f", {counts['expected']} failed as expected" if counts["expected"] else ""
+    return (
+        f"{executed} executed ({counts['passed']} passed, {counts['failed']} failed{expected}), "
+        f"{counts['skipped']} skipped"
+    )
+
+
+def check_component(
+    obj: Component | type[Component] | Path, expected_failed: Mapping[str, str] | None = None
+) -> list[CheckResult]:
+    """Check that a component does what it declares.
+
+    Parameters
+    ----------
+    obj : Component, component class or Path
+        A class stands for the component with all parameters at their defaults; a path is
+        a suite's TOML file.
+    expected_failed : mapping of str to str, optional
+        Names of checks that are known to fail, each with the reason. If one passes, that
+        is a failure: the mapping is out of date.
+
+    Returns
+    -------
+    list of CheckResult
+        One for each check of the kind, in this process: a component that hangs or kills
+        its process is better checked by ``rankbench check``. If none was executed, one
+        more that has failed.
+
+    Raises
+    ------
+    SpecError
+        `obj` cannot be checked, or `expected_failed` names a check that does not exist
+        or is not for its kind.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> from rankbench.testing import check_component
+    >>> results = check_component(rankbench.get(rankbench.Surrogate, "regression"))
+    >>> all(result.ok for result in results)
+    True
+    """
+    subject = subject_of(obj)
+    expected = validated(subject, expected_failed)
+    results = [run_check(subject, c, expected.get(c.name)) for c in checks_for(subject.kind)]
+    return [*results, *unexecuted(str(subject), results)]
+
+
+def validated(subject: Subject, expected_failed: Mapping[str, str] | None) -> dict[str, str]:
+    """Return expected failures, whose names must be of checks of the subject's kind.
+
+    Raises
+    ------
+    SpecError
+        A check that does not exist, or that is not for this kind.
+    """
+    from rankbench.errors import SpecError
+
+    for name in expected_failed or {}:
+        if not registered_check(name).applies(subject.kind):
+            raise SpecError(f"check {name!r} is not for a {subject.kind}")
+    return dict(expected_failed or {})
+
+
+def unexecuted(label: str, results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Return a failure that says why, if no check was executed; else nothing."""
+    if any(result.executed for result in results):
+        return []
+    why = "; ".join(dict.fromkeys(result.reason for result in results))
+    return [CheckResult(label, "any-executed", "failed", f"no check was executed: {why}")]
+
+
+def run_check(subject: Subject, check: Check, expected: str | None = None) -> CheckResult:
+    """Run one check; whatever the component raises is a failure with its type, message and place.
+
+    Where a package that the component declares is not installed, the check is skipped.
+
+    Parameters
+    ----------
+    subject : Subject
+    check : Check
+    expected : str, optional
+        Why it is expected to fail.
+    """
+    return check_and_error(subject, check, expected)[0]
+
+
+def check_and_error(
+    subject: Subject, check: Check, expected: str | None = None
+) -> tuple[CheckResult, BaseException | None]:
+    """Run one check as `run_check` does; return what the component raised, too."""
+    threads_before(type(subject.it))
+    start = time.perf_counter()
+    failure, skipped, remark = "", "", ""
+    raised: BaseException | None = None
+    try:
+        _need_packages(subject)
+        with class_watched(type(subject.it)):
+            remark = check.function(subject) or ""
+    except CheckSkipped as skip:
+        skipped = str(skip)
+    except ContenderDiverged as error:
+        # With parameters of somebody's choice that is an answer, as it is in a run.
+        if str(subject.it) != subject.it.name:
+            skipped = f"it diverges with these parameters: {error}"
+        else:
+            failure, raised = f"raised {reason(error)}", error
+    except CheckFailed as failed:
+        failure, raised = str(failed), failed.__cause__
+    except KeyboardInterrupt:
+        raise
+    # Foreign code may raise anything, `SystemExit` too.
+    except BaseException as error:
+        failure, raised = f"raised {reason(error)}", error
+    seconds = time.perf_counter() - start
+    trace = trace_of(raised) if raised is not None else ""
+    return outcome(str(subject), check.name, failure, skipped, expected, seconds, remark, trace), raised
+
+
+def _need_packages(subject: Subject) -> None:
+    """Raise unless all packages are installed that a component declares.
+
+    Raises
+    ------
+    CheckSkipped
+        With the name of one that is missing.
+    """
+    for package in sorted(subject.it.all_packages()) if subject.kind != SUITE else ():
+        try:
+            version(package)
+        except PackageNotFoundError:
+            raise CheckSkipped(f"the package {package!r} is not installed") from None
+
+
+def outcome(
+    component: str,
+    check: str,
+    failure: str,
+    skipped: str,
+    expected: str | None,
+    seconds: float,
+    remark: str = "",
+    trace: str = "",
+) -> CheckResult:
+    """Return the result of a check that failed, was skipped (both with a reason), or passed."""
+    if skipped:
+        return CheckResult(component, check, "skipped", skipped, seconds)
+    if expected is None:
+        return CheckResult(component, check, "failed" if failure else "passed", failure or remark, seconds, trace)
+    if failure:
+        return CheckResult(component, check, "expected", f"{expected} ({failure})", seconds, trace)
+    return CheckResult(component, check, "failed", f"it passes, but was expected to fail: {expected}", seconds)
+
+
+def parametrize_with_checks(
+    components: Iterable[Component | type[Component] | Path], expected_failed: Mapping[str, str] | None = None
+) -> Any:
+    """Return a pytest mark that calls a test with every check of every component.
+
+    The test gets one argument, ``check``, and calls it. It raises if the check fails, from what the component raised,
+    so that ``pytest --pdb`` stops there. It is skipped, with the reason, if the component does not declare what the
+    check is about.
+
+    Parameters
+    ----------
+    components : iterable of Component, component class or Path
+        As for `check_component`.
+    expected_failed : mapping of str to str, optional
+        Names of checks that are known to fail, each with the reason.
+
+    Raises
+    ------
+    SpecError
+        There is no component, one cannot be checked, or a check does not exist.
+
+    Examples
+    --------
+    ::
+
+        @parametrize_with_checks([Mine(), Mine(gamma=2)])
+        def test_it_does_what_it_declares(check):
+            check()
+    """
+    import pytest
+
+    from rankbench.errors import SpecError
+
+    parameters = []
+    for obj in components:
+        subject = subject_of(obj)
+        expected = validated(subject, expected_failed)
+        for check in checks_for(subject.kind):
+            parameters.append(
+                pytest.param(
+                    _call(subject, check, expected.get(check.name)), id=f"{str(subject).replace('/', '-')}-{check.name}"
+                )
+            )
+    if not parameters:
+        raise SpecError("there is no component to check: zero executed checks are a failure")
+    return pytest.mark.parametrize("check", parameters)
+
+
+def _call(subject: Any, check: Any, expected: str | None) -> Callable[[], None]:
+    def call() -> None:
+        import pytest
+
+        result, error = check_and_error(subject, check, expected)
+        if isinstance(error, pytest.exit.Exception):
+            raise error  # who quits a debugger means the session
+        if result.status == "skipped":
+            pytest.skip(result.reason)
+        if result.status == "expected":
+            pytest.xfail(result.reason)
+        if result.status == "failed":
+            said = f"{subject} {check.name}: {result.reason}"
+            if error is None:
+                pytest.fail(said, pytrace=False)
+            # With the frame that raised: a debugger of Python 3.12 and before looks at no cause.
+            raise CheckFailed(said).with_traceback(own_frame(error)) from error
+
+    return call
+
+
+def same(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Return whether all arrays hold the same bytes (nan equal to nan)."""
+    return len(first) == len(second) and all(
+        np.shape(a) == np.shape(b) and np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f")
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def relative_difference(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return the largest difference, relative to the largest value (or 1, if that is more); inf for other shapes."""
+    if np.shape(first) != np.shape(second):
+        return float("inf")
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return 0.0 if np.array_equal(a, b, equal_nan=True) else float("inf")
+    scale = max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
+    return float(np.abs(a - b).max(initial=0.0)) / scale

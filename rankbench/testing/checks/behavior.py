@@ -1,0 +1,153 @@
+"""Determinism, purity, surroundings."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.interfaces.method import Block, StepOptimizer
+from rankbench.interfaces.protocol import sees_truth
+from rankbench.testing import samples
+from rankbench.testing.calls import CALLED, Outputs, calls, deep_copy, fitted_scores, outputs
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, same
+from rankbench.testing.state import State, changed_for_good, class_watched, left_behind, threads_before
+
+
+@conformance_check(*CALLED)
+def same_input_same_result(subject: Subject) -> None:
+    """The same call gives the same bytes, whatever the global random states are."""
+    before = np.random.get_state()  # noqa: NPY002
+    plain = random.getstate()
+    try:
+        for call in calls(subject):
+            results = []
+            for seed in (1, 2):
+                np.random.seed(seed)  # noqa: NPY002
+                random.seed(seed)
+                results.append(outputs(call))
+            if not same(*results):
+                raise CheckFailed(f"{call.label}: two calls give different numbers; draw from the block's generator")
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+        random.setstate(plain)
+
+
+@conformance_check(*CALLED)
+def draws_from_no_global_generator(subject: Subject) -> None:
+    """numpy.random's and random's own generators are not drawn from."""
+    for call in calls(subject):
+        before = State.now()
+        outputs(call)
+        touched = [what for what in before.changes() if "random" in what]
+        if touched:
+            raise CheckFailed(f"{call.label}: {touched[0]} is another one afterwards")
+
+
+@conformance_check("method")
+def labels_do_not_matter(subject: Subject) -> None:
+    """Other labels of the queries give the same scores, unless ``needs_truth`` is declared."""
+    if sees_truth(subject.it):
+        raise CheckSkipped("it declares needs_truth: it is an oracle, and no competitor")
+    design, held = samples.queries(9), samples.queries(10)
+    said = samples.random_comparisons(design, 40, 9)
+
+    def scores(change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Outputs:
+        learned, judged = (dataclasses.replace(one, truth=change(one.labels)) for one in (design, held))
+        fitted = subject.it.fit(Block(learned, deep_copy(said), len(said), 0, (1, 2, 3)))
+        return fitted_scores(fitted, learned), fitted_scores(fitted, judged)
+
+    of_queries, of_others = scores(np.copy), scores(lambda labels: 4.0 - labels[::-1])
+    for where, found, other in zip(("the design", "held-out queries"), of_queries, of_others, strict=True):
+        if not same((found,), (other,)):
+            raise CheckFailed(
+                f"other labels give other scores of {where}: a run hides the labels, as contenders are judged by them; "
+                "learn from `block.comparisons`, or declare `needs_truth = True`, for an oracle that does not compete"
+            )
+
+
+@conformance_check("method")
+def stochastic_ones_vary(subject: Subject) -> None:
+    """A method that declares ``stochastic`` gives other scores for another seed."""
+    if not subject.declares("stochastic"):
+        raise CheckSkipped("it does not declare stochastic")
+    call = calls(subject)[0]
+    block, held = call.make()
+    first = call.run(block, held)
+    other = call.run(dataclasses.replace(block, entropy=(99, 98, 97)), held)
+    if same(first, other):
+        raise CheckFailed("it declares stochastic, but two seeds give the same scores")
+
+
+def arrays(value: Any, where: str = "argument") -> Iterator[tuple[str, np.ndarray]]:
+    """Yield all arrays in an argument, with a path for messages."""
+    if isinstance(value, np.ndarray):
+        yield where, value
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from arrays(getattr(value, field.name), f"{where}.{field.name}")
+
+
+STATE = 5
+"""Argument of `StepOptimizer.step` that is the contender's own memory, changed in place by contract."""
+
+
+@conformance_check(*CALLED)
+def inputs_not_mutated(subject: Subject) -> None:
+    """Every array that was given is afterwards as it was."""
+    for call in calls(subject):
+        arguments = call.make()
+        before = tuple(deep_copy(argument) for argument in arguments)
+        call.run(*arguments)
+        for number, (was, now) in enumerate(zip(before, arguments, strict=True), 1):
+            for (where, old), (_, new) in zip(arrays(was, f"argument {number}"), arrays(now), strict=True):
+                if not _own(subject, number) and not same((old,), (new,)):
+                    raise CheckFailed(f"{call.label}: {where} was changed")
+
+
+@conformance_check(*CALLED)
+def works_on_read_only_arrays(subject: Subject) -> None:
+    """Shared arrays are read-only: nothing may be written into them, not even for a moment."""
+    for call in calls(subject):
+        arguments = call.make()
+        for number, argument in enumerate(arguments, 1):
+            for _, array in arrays(argument):
+                array.flags.writeable = _own(subject, number)
+        try:
+            call.run(*arguments)
+        except ValueError as error:
+            if "read-only" in str(error):
+                raise CheckFailed(f"{call.label}: writes into what it was given: {error}") from error
+            raise
+
+
+def _own(subject: Subject, number: int) -> bool:
+    return number == STATE and isinstance(subject.it, StepOptimizer)
+
+
+@conformance_check(*CALLED)
+def surroundings_not_touched(subject: Subject) -> None:
+    """After a call the process is as it was: random state, warnings, threads, environment."""
+    for call in calls(subject):
+        with class_watched(type(subject.it)):
+            call.run(*call.make())  # what is imported or compiled at the first call may set something up
+        if lasts := changed_for_good(type(subject.it)):
+            raise CheckFailed(f"{call.label}, or a call before it: it changes {lasts[0]} and leaves it so")
+        before = State.now()
+        call.run(*call.make())
+        if changed := before.changes():
+            raise CheckFailed(f"{call.label}: it changes {changed[0]}")
+
+
+@conformance_check(*CALLED)
+def no_threads_left_behind(subject: Subject) -> None:
+    """No thread and no process outlives a call, from the first one on."""
+    before = threads_before(type(subject.it))
+    for call in calls(subject):
+        call.run(*call.make())
+    if left := left_behind(before):
+        raise CheckFailed(f"it leaves {left[0]} behind")

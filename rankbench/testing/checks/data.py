@@ -1,0 +1,347 @@
+"""Readers, tables, data sets."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankbench.core.spec import Spec
+from rankbench.errors import ChecksumError, InputError, LicenseError
+from rankbench.interfaces.cell import reason
+from rankbench.interfaces.table import QUERY
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+DAMAGES = 60
+JUNK = (b"", b"\x00\xff\xfe" * 50, b"PK\x03\x04 not what it seems", b"\n\n\n", "ünïcode only".encode(), b"{" * 2000)
+
+
+@contextmanager
+def _file(subject: Subject, content: bytes) -> Iterator[Path]:
+    ending = (*subject.it.extensions, ".data")[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"example{ending}"
+        path.write_bytes(content)
+        yield path
+
+
+def _reader_example(subject: Subject) -> bytes:
+    """Return the reader's example.
+
+    Raises
+    ------
+    CheckSkipped
+        It has none.
+    """
+    example = subject.it.example()
+    if not isinstance(example, bytes):
+        raise CheckFailed(f"example() returned {type(example).__name__}, not bytes")
+    if not example:
+        raise CheckSkipped("it has no example(): a few lines of its format would let it be read")
+    return example
+
+
+def _reader_read(subject: Subject, path: Path) -> pl.DataFrame:
+    frame: pl.DataFrame = subject.it.scan(path).collect()
+    return frame
+
+
+@conformance_check("reader")
+def extensions_are_endings(subject: Subject) -> None:
+    """File name endings begin with a dot and are in lower case."""
+    for ending in subject.it.extensions:
+        if not ending.startswith(".") or ending != ending.lower() or ending == ".gz":
+            raise CheckFailed(f"{ending!r} is no ending such as '.csv', in lower case")
+
+
+@conformance_check("reader")
+def sniffing_never_fails(subject: Subject) -> None:
+    """`sniff` says yes or no to any bytes at all."""
+    example = subject.it.example()
+    for head in (*JUNK, example[:100], example):
+        try:
+            found = subject.it.sniff(Path("example"), head)
+        except Exception as error:
+            raise CheckFailed(f"sniff at {head[:20]!r} raised {reason(error)}") from error
+        if not isinstance(found, (bool, np.bool_)):
+            raise CheckFailed(f"sniff returned {found!r}, neither true nor false")
+
+
+@conformance_check("reader")
+def missing_and_empty_files_are_errors(subject: Subject) -> None:
+    """A file that is not there, or has no bytes, is an `InputError` that names it."""
+    with _file(subject, b"") as path:
+        for bad in (path, path.with_name("no-such-file" + path.suffix)):
+            try:
+                _reader_read(subject, bad)
+            except InputError as error:
+                if bad.name not in str(error):
+                    raise CheckFailed(f"the error does not name the file: {error}") from error
+                continue
+            except Exception as error:
+                raise CheckFailed(f"{bad.name}: raised {reason(error)} instead of InputError") from error
+            raise CheckFailed(f"{bad.name}: it reads a file that is {'empty' if bad == path else 'not there'}")
+
+
+@conformance_check("reader")
+def example_is_read(subject: Subject) -> None:
+    """Its own example becomes a table in the schema, the same each time, and the file is left alone."""
+    from rankbench.data.tables.checks import table_of
+
+    example = _reader_example(subject)
+    with _file(subject, example) as path:
+        frame = _reader_read(subject, path)
+        if frame.height == 0:
+            raise CheckFailed("its example has no rows")
+        table_of(frame.schema)
+        if not subject.it.scan(path).collect_schema() == frame.schema:
+            raise CheckFailed("the lazy frame's schema is another one than the frame's")
+        if not frame.equals(_reader_read(subject, path)):
+            raise CheckFailed("read again, the example has other rows")
+        import polars as pl
+
+        pieces = pl.concat(list(subject.it.batches(path)))
+        if not pieces.equals(frame):
+            raise CheckFailed("batches() yields other rows than scan()")
+        if path.read_bytes() != example:
+            raise CheckFailed("reading changed the file")
+
+
+@conformance_check("reader")
+def damaged_examples_are_errors_or_tables(subject: Subject) -> None:
+    """Cut, doubled and with any byte changed, the example is read or refused with an `InputError`."""
+    example = _reader_example(subject)
+    rng = np.random.default_rng(95)
+    for number in range(DAMAGES):
+        damaged = bytearray(example)
+        at = int(rng.integers(len(damaged)))
+        if number % 3 == 0:
+            del damaged[at:]
+        elif number % 3 == 1:
+            damaged[at] = int(rng.integers(256))
+        else:
+            damaged[at:at] = rng.bytes(4)
+        with _file(subject, bytes(damaged)) as path:
+            try:
+                _reader_read(subject, path)
+            except InputError:
+                continue
+            except Exception as error:
+                raise CheckFailed(
+                    f"the example, damaged at byte {at}, raised {reason(error)} instead of InputError"
+                ) from error
+
+
+def _table_example(subject: Subject) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(dict(subject.it.example()))
+
+
+def _table_read(subject: Subject, frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return a table in the schema, fed in pieces."""
+    import polars as pl
+
+    from rankbench.interfaces.table_check import RawTable
+
+    one = subject.it.check(RawTable(pl.concat(frames).lazy()))()
+    fed = [one.feed(frame) for frame in frames]
+    one.end()
+    found: pl.DataFrame = pl.concat(fed)
+    if found.schema != one.schema:
+        raise CheckFailed(f"its rows come out as {dict(found.schema)}, and its check's schema is {dict(one.schema)}")
+    return found
+
+
+@conformance_check("table")
+def example_is_recognized(subject: Subject) -> None:
+    """Columns of its example make a table of this kind, beside all others that are registered."""
+    from rankbench.data.tables.checks import recognized, table_kinds
+
+    it, names = subject.it, _table_example(subject).columns
+    if missing := it.missing(names):
+        raise CheckFailed(f"its example has not the columns {', '.join(missing)}")
+    others = [kind for kind in table_kinds() if kind.name != it.name]
+    found = recognized(names, [*others, it])
+    if found != it:
+        raise CheckFailed(f"the columns of its example make a table of {found}; name in `marks` what only it has")
+
+
+@conformance_check("table")
+def example_is_read_in_any_pieces(subject: Subject) -> None:
+    """Its example becomes a table in the schema, at once or row by row, with the query first, the same each time."""
+    import polars as pl
+
+    example = _table_example(subject)
+    whole = _table_read(subject, [example])
+    if whole.height != example.height or whole.columns[:1] != [QUERY] or whole.schema[QUERY] != pl.String:
+        raise CheckFailed(f"its example's {example.height} rows become {whole.height}, of {dict(whole.schema)}")
+    if not whole.equals(_table_read(subject, [example])):
+        raise CheckFailed("read again, the example has other rows")
+    if not whole.equals(_table_read(subject, [example[row] for row in range(example.height)])):
+        raise CheckFailed("row by row, the example has other rows than at once")
+
+
+@conformance_check("table")
+def damaged_columns_are_errors_or_tables(subject: Subject) -> None:
+    """With any column emptied, or full of something else, it is read, or refused with the column or row."""
+    example = _table_example(subject)
+    for what, damaged in _damages(example):
+        try:
+            _table_read(subject, [damaged])
+        except InputError as error:
+            if error.column is None and error.row is None:
+                raise CheckFailed(f"{what}: the error names neither row nor column: {error}") from error
+        except CheckFailed:
+            raise
+        except Exception as error:
+            raise CheckFailed(f"{what} raised {reason(error)} instead of InputError") from error
+
+
+def _damages(example: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    import polars as pl
+
+    others: dict[str, list[Any]] = {
+        "texts": ["?!"],
+        "numbers": [float("nan")],
+        "numbers below zero": [-1],
+        "lists": [[["a"]]],
+        "truth values": [True],
+        "dates": [None],
+    }
+    types = {"dates": pl.Date()}
+    for name in example.columns:
+        emptied = pl.when(pl.int_range(pl.len()) > 0).then(pl.col(name)).alias(name)
+        yield f"column {name!r} without its first value", example.with_columns(emptied)
+        for what, value in others.items():
+            column = pl.Series(name, value * example.height, dtype=types.get(what))
+            yield f"column {name!r} of {what}", example.with_columns(column)
+
+
+@conformance_check("table")
+def facts_are_plain(subject: Subject) -> None:
+    """`facts` are numbers and texts by name, and not what is counted of every table."""
+    found = subject.it.facts(_table_read(subject, [_table_example(subject)]).lazy())
+    if not isinstance(found, dict) or not all(
+        isinstance(name, str) and isinstance(value, int | float | str) for name, value in found.items()
+    ):
+        raise CheckFailed(f"facts() returned {found!r}, not numbers and texts by name")
+    if taken := {"table", "rows", "queries", "rows_per_query"} & set(found):
+        raise CheckFailed(f"facts() has {', '.join(sorted(taken))}, which `data describe` counts itself")
+
+
+@conformance_check("table")
+def what_it_names_is_there(subject: Subject) -> None:
+    """The suite that asks which method suits it and the aggregator that ranks it are registered, and fit it."""
+    from rankbench.interfaces.aggregator import Aggregator
+    from rankbench.plugin.manager import get, names
+    from rankbench.plugin.registry import SUITE
+
+    it = subject.it
+    if not it.suite and not it.method:
+        raise CheckSkipped("it names neither a suite nor a method")
+    if it.suite and it.suite not in names(SUITE):
+        raise CheckFailed(f"`suite` is {it.suite!r}, which no plugin brings")
+    if it.method and get(Aggregator, it.method).judgments not in it.judgments:
+        raise CheckFailed(f"`method` is {it.method!r}, which aggregates none of its `judgments`")
+    if not it.words:
+        raise CheckFailed("`words` is empty: what are its rows called?")
+
+
+@conformance_check("table")
+def rows_are_the_judgments_that_it_says(subject: Subject) -> None:
+    """Where it has `judgments`, `as_judgments` makes a table of them, the first, of its example."""
+    from rankbench.data.tables.checks import built_in, judgments_of
+
+    it = subject.it
+    if not it.judgments:
+        raise CheckSkipped("it has no judgments")
+    kind, rows = judgments_of(it, _table_read(subject, [_table_example(subject)]).lazy())
+    if kind.row != it.row:
+        raise CheckFailed(f"`judgments` begins with {it.judgments[0]!r}, and `as_judgments` makes a table of {kind}")
+    if kind == it and any(other.missing(rows.collect_schema()) for other in built_in().values() if other.row == it.row):
+        raise CheckFailed("`as_judgments` returns the table itself, which has not the columns of a built-in kind")
+    if not rows.collect().height:
+        raise CheckFailed("`as_judgments` makes no judgment of its example")
+
+
+def _rows(it: Any) -> pl.DataFrame:
+    """Return the table of a data set.
+
+    Raises
+    ------
+    CheckSkipped
+        The data are not on this machine.
+    """
+    try:
+        frame: pl.DataFrame = it.scan().collect()
+    except (ChecksumError, LicenseError):
+        raise
+    except InputError as error:
+        raise CheckSkipped(f"the data are not here: {error}") from error
+    return frame
+
+
+@conformance_check("dataset")
+def described(subject: Subject) -> None:
+    """It has a title, a licence, and assumptions where nobody ever judged anything."""
+    it = subject.it
+    for fact in ("title", "licence"):
+        if not isinstance(getattr(it, fact, None), str) or not getattr(it, fact).strip():
+            raise CheckFailed(f"`{fact}` is empty")
+    assumptions = it.assumptions()
+    if not isinstance(assumptions, list) or not all(isinstance(text, str) and text for text in assumptions):
+        raise CheckFailed("assumptions() is no list of sentences")
+    if it.simulated and not assumptions:
+        raise CheckFailed("it is simulated, but assumptions() says nothing")
+
+
+@conformance_check("dataset")
+def fingerprint_is_a_sha256(subject: Subject) -> None:
+    """The fingerprint is 64 hex digits, the same each time; of a simulator, another one for another seed."""
+    it = subject.it
+    first = it.fingerprint()
+    if not isinstance(first, str) or not re.fullmatch(r"[0-9a-f]{64}", first):
+        raise CheckFailed(f"fingerprint() returned {first!r}, not 64 hex digits")
+    if it.fingerprint() != first:
+        raise CheckFailed("fingerprint() returns another one each time")
+    if it.simulated and "seed" in it.parameters():
+        other = type(it).from_spec(Spec(it.name, {**it.spec().params, "seed": it.seed + 1}))
+        if other.fingerprint() == first:
+            raise CheckFailed("another seed has the same fingerprint")
+
+
+@conformance_check("dataset")
+def rows_are_in_the_schema(subject: Subject) -> None:
+    """The table is what `table` says, in the schema, its queries standing together."""
+    from rankbench.data.tables.checks import table_of, validate
+
+    it = subject.it
+    frame = _rows(it)
+    if frame.height == 0:
+        raise CheckFailed("it has no rows")
+    if (found := table_of(frame.schema).name) != it.table:
+        raise CheckFailed(f"its columns make a table of {found}, `table` says {it.table}")
+    validate(it.table, frame.lazy(), allow_single=True)
+
+
+@conformance_check("dataset")
+def same_seed_same_rows(subject: Subject) -> None:
+    """Scanned twice, it has the same rows; a simulator has others for another seed."""
+    it = subject.it
+    first = _rows(it)
+    if not first.equals(_rows(it)):
+        raise CheckFailed("scanned again, it has other rows")
+    if it.simulated and "seed" in it.parameters():
+        other = type(it).from_spec(Spec(it.name, {**it.spec().params, "seed": it.seed + 1}))
+        if first.equals(_rows(other)):
+            raise CheckFailed("another seed gives the same rows")

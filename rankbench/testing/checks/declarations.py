@@ -1,0 +1,278 @@
+"""Documentation, parameters, pickling, outputs."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+from pydantic.fields import FieldInfo
+
+from rankbench.core.component import Property
+from rankbench.core.spec import Spec, parse
+from rankbench.errors import ContenderDiverged, InputError, RankbenchError, SpecError
+from rankbench.interfaces.cell import reason
+from rankbench.plugin.registry import KINDS
+from rankbench.testing.calls import CALLED, Call, calls, edge_calls, outputs
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, same
+
+
+@conformance_check(*KINDS)
+def documented(subject: Subject) -> None:
+    """The class says in its own docstring what it computes, and every parameter what it means."""
+    cls = type(subject.it)
+    if not (cls.__dict__.get("__doc__") or "").strip():
+        raise CheckFailed(f"class {cls.__name__} has no docstring")
+    if not cls.summary().endswith("."):
+        raise CheckFailed(f"the first line of the docstring is no sentence: {cls.summary()!r}")
+    silent = [name for name, field in cls.parameters().items() if not (field.description or "").strip()]
+    if silent:
+        raise CheckFailed(f"parameter {silent[0]!r} has no description; write Field(..., description=...)")
+
+
+@conformance_check(*KINDS)
+def has_a_source(subject: Subject) -> None:
+    """It says where it is described: paper and equation, or what else."""
+    source = getattr(type(subject.it), "source", None)
+    if not isinstance(source, str) or not source.strip():
+        raise CheckFailed("`source` is empty; name the paper and the equation, or where else it is described")
+    if source.strip().upper().rstrip(".:") in {"TODO", "FIXME", "TBD", "?", "-", "N/A", "NONE", "UNKNOWN"}:
+        raise CheckFailed(f"`source` says {source!r}, which names nothing")
+
+
+@conformance_check(*KINDS)
+def properties_are_known(subject: Subject) -> None:
+    """Every declared property is one that the checks know."""
+    from typing import get_args
+
+    from rankbench.errors import nearest
+
+    known = get_args(Property)
+    for word in sorted(subject.it.properties):
+        if word not in known:
+            raise CheckFailed(f"there is no property {word!r}{nearest(word, known)}")
+
+
+@conformance_check(*KINDS)
+def parameters_are_validated(subject: Subject) -> None:
+    """Unknown parameters, words for numbers and values out of declared bounds are refused."""
+    cls = type(subject.it)
+    _refused(subject, {"no-such-parameter": 1}, "an unknown parameter is accepted")
+    for name, field in cls.parameters().items():
+        for value, what in _wrong(field):
+            _refused(subject, {name: value}, f"parameter {name!r} accepts {what}")
+
+
+@conformance_check(*KINDS)
+def numbers_are_bounded(subject: Subject) -> None:
+    """A parameter that is a number refuses nan."""
+    numbers = [n for n, field in type(subject.it).parameters().items() if field.annotation is float]
+    if not numbers:
+        raise CheckSkipped("no parameter is a float")
+    for name in numbers:
+        _refused(subject, {name: math.nan}, f"parameter {name!r} accepts nan; give it a bound or allow_inf_nan=False")
+
+
+@conformance_check(*KINDS)
+def spec_reads_back(subject: Subject) -> None:
+    """Written as a spec and read again it is the same component; its config is plain JSON."""
+    it = subject.it
+    try:
+        again = type(it).from_spec(parse(str(it)))
+    except RankbenchError as error:
+        raise CheckFailed(f"its own spec {str(it)!r} is refused: {error}") from error
+    if again.config() != it.config() or again.digest() != it.digest():
+        raise CheckFailed(f"{str(it)!r} is read back as {str(again)!r}")
+    try:
+        json.dumps(it.config(), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise CheckFailed(f"its config is not plain JSON: {error}") from error
+
+
+@conformance_check(*KINDS)
+def frozen(subject: Subject) -> None:
+    """It cannot be changed once it is made: it stands for the cells that carry its name."""
+    it = subject.it
+    if not type(it).model_config.get("frozen"):
+        raise CheckFailed("model_config is not frozen")
+    before = it.digest()
+    for attribute in it.attributes().values():
+        value = getattr(it, attribute)
+        try:
+            setattr(it, attribute, value)
+        except Exception:
+            continue
+        raise CheckFailed(f"parameter {attribute!r} can be set")
+    if it.digest() != before:
+        raise CheckFailed("its digest changes")
+
+
+def _wrong(field: FieldInfo) -> list[tuple[Any, str]]:
+    """Return values that the field's declaration rules out, with what they are."""
+    found: list[tuple[Any, str]] = []
+    if field.annotation in (int, float, bool):
+        found.append(("not-a-number-or-a-truth", "the word 'not-a-number-or-a-truth'"))
+    for constraint in field.metadata:
+        for bound, outside in (("ge", -1), ("le", 1)):
+            value = getattr(constraint, bound, None)
+            if isinstance(value, (int, float)) and math.isfinite(value):
+                found.append((value + outside, f"{value + outside}, which is out of its bounds"))
+        for bound in ("gt", "lt"):
+            value = getattr(constraint, bound, None)
+            if isinstance(value, (int, float)) and math.isfinite(value):
+                found.append((value, f"{value}, which is out of its bounds"))
+        if getattr(constraint, "allow_inf_nan", None) is False:
+            found.append((math.inf, "inf, though it declares allow_inf_nan=False"))
+    return found
+
+
+def _refused(subject: Subject, params: dict[str, Any], complaint: str) -> None:
+    try:
+        type(subject.it).from_spec(Spec(subject.it.name, params))
+    except SpecError:
+        return
+    except Exception as error:
+        raise CheckFailed(f"{params} raises {reason(error)} instead of SpecError") from error
+    raise CheckFailed(complaint)
+
+
+@conformance_check(*KINDS)
+def picklable(subject: Subject) -> None:
+    """Sent to a worker and back it is equal, also after it was used."""
+    if subject.kind in CALLED:
+        for call in calls(subject)[:1]:
+            outputs(call)
+    try:
+        again = pickle.loads(pickle.dumps(subject.it))
+    except Exception as error:
+        raise CheckFailed(f"it cannot be pickled: {reason(error)}") from error
+    if type(again) is not type(subject.it) or again.config() != subject.it.config():
+        raise CheckFailed("a pickled copy is another component")
+
+
+@conformance_check(*CALLED)
+def pickled_copy_computes_the_same(subject: Subject) -> None:
+    """A copy in another process would give the same bytes."""
+    copy = Subject(subject.kind, pickle.loads(pickle.dumps(subject.it)))
+    for call, again in zip(calls(subject), calls(copy), strict=True):
+        if not same(outputs(call), outputs(again)):
+            raise CheckFailed(f"{call.label}: a pickled copy gives something else")
+
+
+SLACK = 1e-9
+"""By how much rounding may leave a declared range."""
+
+
+def well_formed(call: Call) -> None:
+    """Raise unless a call returns real, finite arrays of the shapes it should.
+
+    Raises
+    ------
+    CheckFailed
+        With the label of the call and what is wrong.
+    """
+    found = outputs(call)
+    if len(found) != len(call.shapes):
+        raise CheckFailed(f"{call.label}: {len(found)} arrays came out, not {len(call.shapes)}")
+    for array, shape in zip(found, call.shapes, strict=True):
+        if not isinstance(array, np.ndarray):
+            raise CheckFailed(f"{call.label}: returned {type(array).__name__}, not an ndarray")
+        fits = len(array.shape) == len(shape) and all(w in (-1, h) for h, w in zip(array.shape, shape, strict=True))
+        if not fits:
+            raise CheckFailed(f"{call.label}: shape {array.shape}, not {str(shape).replace('-1', 'any')}")
+        if array.dtype.kind not in "fiub":
+            raise CheckFailed(f"{call.label}: dtype {array.dtype}, not real numbers")
+        if not np.isfinite(array).all():
+            raise CheckFailed(f"{call.label}: {int((~np.isfinite(array)).sum())} values are nan or infinite")
+
+
+@conformance_check(*CALLED)
+def shape_and_finiteness(subject: Subject) -> None:
+    """What comes out of ordinary input has the declared shape and is finite."""
+    for call in calls(subject):
+        well_formed(call)
+
+
+@conformance_check("loss")
+def within_the_declared_range(subject: Subject) -> None:
+    """No value leaves `bounds`, and `bounds` does not leave `range`."""
+    from rankbench.testing.calls import edge_calls
+
+    it = subject.it
+    low, high = it.bounds()
+    if not (it.range[0] <= low < high <= it.range[1]):
+        raise CheckFailed(f"bounds {low, high} are not within the declared range {it.range}")
+    if it.direction not in ("minimize", "maximize"):
+        raise CheckFailed(f"direction is {it.direction!r}, neither 'minimize' nor 'maximize'")
+    for call in [*calls(subject), *edge_calls(subject), *_random(subject)]:
+        value = float(outputs(call)[0])
+        if not (low - SLACK <= value <= high + SLACK):
+            raise CheckFailed(f"{call.label}: {value} is outside of [{low}, {high}]")
+
+
+def _random(subject: Subject) -> list[Call]:
+    it = subject.it
+    rng = np.random.default_rng(11)
+    found = []
+    for m in rng.integers(2, 12, size=60):
+        alpha = rng.choice([-1.0, 0.0, 0.5, 2.0], size=m)
+        scores = rng.integers(0, 5, m).astype(float)
+        structure = scores if it.structure == "scores" else rng.random((m, m)) * (1 - np.eye(m))
+
+        def run(a: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, ...]:
+            return (np.asarray(it.value(a, s)),)
+
+        found.append(Call(f"alpha {alpha}", lambda a=alpha, s=structure: (a.copy(), s.copy()), run, ((),)))  # type: ignore[misc]
+    return found
+
+
+@conformance_check("aggregator")
+def adjacency_has_no_negative_weight(subject: Subject) -> None:
+    """An edge structure is a weighted adjacency matrix: nonnegative, nothing on the diagonal."""
+    if subject.it.structure != "edges":
+        raise CheckSkipped("its structure is scores")
+    for call in calls(subject):
+        adjacency = outputs(call)[0]
+        if (adjacency < 0).any():
+            raise CheckFailed(f"{call.label}: a weight of {adjacency.min()}")
+        if np.diag(adjacency).any():
+            raise CheckFailed(f"{call.label}: an item is preferred to itself")
+
+
+@conformance_check("model")
+def features_are_float32(subject: Subject) -> None:
+    """Coordinates are float32, as the features are."""
+    for call in calls(subject):
+        if (dtype := outputs(call)[0].dtype) != np.float32:
+            raise CheckFailed(f"{call.label}: dtype {dtype}, not float32")
+
+
+@conformance_check(*CALLED)
+def edge_cases(subject: Subject) -> None:
+    """What the contract allows at its edges gives finite numbers of the right shape, or an error that says why not."""
+    for call in edge_calls(subject):
+        try:
+            well_formed(call)
+        except CheckFailed:
+            raise
+        except (InputError, ContenderDiverged):
+            continue
+        except Exception as error:
+            raise CheckFailed(f"{call.label}: raised {reason(error)}") from error
+
+
+@conformance_check(*CALLED)
+def no_warnings(subject: Subject) -> None:
+    """Nothing at the edges divides by zero or overflows with a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for call in edge_calls(subject):
+            try:
+                call.run(*call.make())
+            except RuntimeWarning as warning:
+                raise CheckFailed(f"{call.label}: warns: {warning}") from warning
+            except Exception:
+                continue  # `edge-cases` says so

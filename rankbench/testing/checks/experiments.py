@@ -1,0 +1,262 @@
+"""Protocols, suites, claims, figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import RankbenchError
+from rankbench.interfaces.cell import Layout, Split
+from rankbench.interfaces.figure import CurveIntervals, Drawing, PairedIntervals
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.suite import Figure, Suite
+from rankbench.plugin.manager import names
+from rankbench.plugin.registry import KINDS
+from rankbench.runner.plan import check_suite
+from rankbench.stats.contrasts import MeanIntervals, mean_intervals
+from rankbench.suites.suite_files import load_suite, read_suite
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
+
+
+@conformance_check("protocol")
+def contenders_and_tables_exist(subject: Subject) -> None:
+    """The kind that competes is one that there is, and so is the table that it takes."""
+    it = subject.it
+    if it.contender not in KINDS:
+        raise CheckFailed(f"`contender` is {it.contender!r}, no kind of component")
+    if it.table is not None and it.table not in names("table"):
+        raise CheckFailed(f"`table` is {it.table!r}, not one of {', '.join(names('table'))}")
+
+
+@conformance_check("protocol")
+def judged_on_something(subject: Subject) -> None:
+    """There is at least one split with a title; metrics and curves say which way is better, curves on which split."""
+    it = subject.it
+    if not it.splits or not all(isinstance(title, str) and title.strip() for title in it.splits.values()):
+        raise CheckFailed("`splits` names no set of units to judge on, or leaves out its title")
+    for metric in it.metrics:
+        _check_metric(metric)
+    for metric, (split, direction) in it.curves.items():
+        if split not in it.splits or direction not in ("minimize", "maximize"):
+            raise CheckFailed(
+                f"the curve {metric!r} is of the split {split!r} and the direction {direction!r}; name one of "
+                f"{', '.join(it.splits)}, and 'minimize' or 'maximize'"
+            )
+    if it.test_share is not None and not 0 < it.test_share < 1:
+        raise CheckFailed(f"`test_share` is {it.test_share}, not a share")
+
+
+def _check_metric(metric: Metric) -> None:
+    if metric.direction not in ("minimize", "maximize"):
+        raise CheckFailed(
+            f"metric {metric.name!r} has the direction {metric.direction!r}, neither 'minimize' nor 'maximize'"
+        )
+    low = -math.inf if metric.low is None else metric.low
+    high = math.inf if metric.high is None else metric.high
+    level = metric.chance
+    if not low < high or (level is not None and not (math.isfinite(level) and low <= level <= high)):
+        raise CheckFailed(
+            f"metric {metric.name!r} has the range [{low}, {high}] and the chance level {level}: the one must "
+            "not be empty, and the other a number in it"
+        )
+
+
+@conformance_check("protocol")
+def says_what_it_assumes(subject: Subject) -> None:
+    """`assumptions` is a list of sentences."""
+    found = subject.it.assumptions()
+    if not isinstance(found, list) or not all(isinstance(text, str) and text.strip() for text in found):
+        raise CheckFailed("assumptions() is no list of sentences")
+
+
+def _suite(subject: Subject) -> Suite:
+    try:
+        return load_suite(str(subject.it))
+    except RankbenchError as error:
+        raise CheckFailed(str(error)) from error
+
+
+@conformance_check("suite")
+def loads(subject: Subject) -> None:
+    """The file is a suite, and so is every one that it includes."""
+    suite = _suite(subject)
+    if suite.name != subject.it.stem:
+        raise CheckFailed(f"the suite's name is {suite.name!r}, its file's is {subject.it.stem!r}")
+
+
+@conformance_check("suite")
+def names_what_is_there(subject: Subject) -> None:
+    """All that it names exists and fits: components, data sets, and the labels, n and metrics of figures and claims."""
+    suite = _suite(subject)
+    try:
+        check_suite(suite)
+    except RankbenchError as error:
+        raise CheckFailed(str(error)) from error
+
+
+@conformance_check("suite")
+def tells_what_it_is(subject: Subject) -> None:
+    """The suite and each of its experiments have a title."""
+    suite = read_suite(subject.it)
+    if not suite.experiments and not suite.include:
+        raise CheckSkipped("it has no experiments")
+    for name, title in [(suite.name, suite.title), *((e.name, e.title) for e in suite.experiments)]:
+        if not title.strip():
+            raise CheckFailed(f"{name!r} has no title")
+
+
+def _intervals() -> tuple[np.ndarray, np.ndarray]:
+    edges = np.array([-20.0, -1.0, -0.01, 0.0, 0.01, 1.0, 20.0])
+    lower, upper = np.triu_indices(len(edges))
+    return edges[lower], edges[upper]
+
+
+@conformance_check("claim")
+def sides_exclude_each_other(subject: Subject) -> None:
+    """No interval lies on the claimed side and on the other one; where there is none, it lies on neither."""
+    lower, upper = _intervals()
+    claimed, opposed = (np.asarray(side(lower, upper)) for side in (subject.it.claimed, subject.it.opposed))
+    if claimed.shape != lower.shape or opposed.shape != lower.shape:
+        raise CheckFailed(f"of {len(lower)} intervals the sides have shapes {claimed.shape} and {opposed.shape}")
+    both = np.flatnonzero(claimed & opposed)
+    if len(both):
+        raise CheckFailed(f"[{lower[both[0]]:g}, {upper[both[0]]:g}] lies on both sides")
+    missing = np.full(2, np.nan)
+    if subject.it.claimed(missing, missing).any() or subject.it.opposed(missing, missing).any():
+        raise CheckFailed("an interval that is not known, nan, lies on a side")
+
+
+@conformance_check("claim")
+def shorter_intervals_stay_on_their_side(subject: Subject) -> None:
+    """An interval inside one that lies on the claimed side lies there too."""
+    lower, upper = _intervals()
+    claimed = np.asarray(subject.it.claimed(lower, upper))
+    inside = (lower[:, None] <= lower) & (upper <= upper[:, None])
+    outer, inner = np.nonzero(inside & claimed[:, None] & ~claimed[None, :])
+    if len(outer):
+        i, j = outer[0], inner[0]
+        raise CheckFailed(
+            f"[{lower[i]:g}, {upper[i]:g}] lies on the claimed side, [{lower[j]:g}, {upper[j]:g}] inside it does not"
+        )
+
+
+@conformance_check("claim")
+def tells_what_is_measured(subject: Subject) -> None:
+    """It says in a sentence what its intervals are of."""
+    said = subject.it.measured()
+    if not isinstance(said, str) or not said.strip().endswith("."):
+        raise CheckFailed(f"`measured()` is no sentence: {said!r}")
+
+
+_LABELS = ("one", "two", "three")
+
+
+@dataclass(frozen=True)
+class _Arm:
+    label: str
+    order: int
+    status: str = "done"
+    config: dict[str, Any] = field(default_factory=dict)
+    equals: str = ""
+
+    @property
+    def racing(self) -> bool:
+        return self.status == "done"
+
+    finished = racing
+
+
+@dataclass(frozen=True)
+class _Race:
+    n: int
+    n_declared: int
+    arms: tuple[_Arm, ...]
+    repetitions: tuple[int, ...] = (0, 1, 2, 3, 4)
+
+    @property
+    def racing(self) -> tuple[_Arm, ...]:
+        return tuple(arm for arm in self.arms if arm.racing)
+
+
+class _Trial:
+    """Three contenders at two n, one of which failed at the larger."""
+
+    metrics = ("first", "second")
+    splits: tuple[Split, ...] = ("design", "heldout")
+    added: frozenset[str] = frozenset()
+    layout: Layout = "race"
+    counts = "judgments"
+
+    def __init__(self) -> None:
+        arms = [_Arm(label, i) for i, label in enumerate(_LABELS)]
+        late = [*arms[:2], _Arm(_LABELS[2], 2, "error")]
+        self.races = (_Race(100, 100, tuple(arms)), _Race(1000, 1000, tuple(late)))
+
+    def metric(self, name: str) -> Metric:
+        return Metric(name, "minimize" if name == "first" else "maximize")
+
+    def units(self, split: Split) -> Sequence[str]:
+        return ("a", "b", "c")
+
+    def split_title(self, split: Split) -> str:
+        return f"{split} units"
+
+    def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
+        draws = np.random.default_rng(n).uniform(0.2, 0.8, (5, len(_LABELS)))
+        return mean_intervals(draws[:, [_LABELS.index(label) for label in labels]], level)
+
+    def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:
+        return np.array([0.1, 0.2, 0.3]) * (1 + _LABELS.index(label))
+
+    def differences(
+        self, n: int, labels: Sequence[str], base: str, metric: str, split: Split, level: float
+    ) -> PairedIntervals:
+        means = self.intervals(n, [base, *labels], metric, split, level)
+        estimate = means.mean[1:] - means.mean[0]
+        return PairedIntervals(estimate, estimate - 0.1, estimate + 0.1, "95% intervals")
+
+    def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
+        return None
+
+
+def _drawn(subject: Subject) -> tuple[set[str], Drawing]:
+    figure = Figure(file="figure", kind=subject.it.name)
+    cast = subject.it.cast(figure, _Trial())
+    known = {omission.label for omission in cast.left_out}
+    if missing := [label for label in _LABELS if label not in {*cast.names, *known}]:
+        raise CheckFailed(f"contender {missing[0]!r} is neither in the figure nor left out of it")
+    if cast.file != figure.file:
+        raise CheckFailed(f"the cast is of the figure {cast.file!r}, not of {figure.file!r}")
+    return set(cast.names), subject.it.drawing(figure, _Trial(), cast)
+
+
+@conformance_check("figure")
+def draws_who_is_in_it(subject: Subject) -> None:
+    """Everything in the drawing has the name of a series; every contender is in the figure or left out of it."""
+    names, drawing = _drawn(subject)
+    if not isinstance(drawing, Drawing):
+        raise CheckFailed(f"`drawing` returns a {type(drawing).__name__}, not a Drawing")
+    plots = [plot for row in drawing.plots for plot in row]
+    lines = [line.name for plot in plots for line in plot.lines]
+    levels = [level.name for plot in plots for level in plot.levels]
+    dots = [dot.name for plot in plots for dot in plot.dots]
+    strangers = [name for name in (*lines, *levels, *dots) if name not in names]
+    if strangers:
+        raise CheckFailed(f"{strangers[0]!r} is drawn, but is not among the cast's names")
+
+
+@conformance_check("figure")
+def rows_of_plots_are_of_one_length(subject: Subject) -> None:
+    """Plots stand in rows of one length, and the arrays of a line have one shape."""
+    _, drawing = _drawn(subject)
+    if len({len(row) for row in drawing.plots}) > 1:
+        raise CheckFailed(f"rows have {sorted({len(row) for row in drawing.plots})} plots")
+    for line in (line for row in drawing.plots for plot in row for line in plot.lines):
+        shapes = {np.shape(getattr(line, name)) for name in ("x", "y", "lower", "upper")}
+        if len(shapes) > 1 or len(shapes.pop()) != 1:
+            raise CheckFailed(f"x, y, lower and upper of the line {line.name!r} are not of one length")

@@ -1,0 +1,329 @@
+"""`rankbench new`: plugin, suite, templates."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from rankbench.errors import InputError, SpecError, nearest
+from rankbench.plugin import manager
+from rankbench.plugin.registry import KINDS, SUITE, plural_of
+
+_KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+_RESERVED = frozenset({"inf", "true", "false", "nan"})
+_RUN_BY_OTHERS = frozenset({"conftest", "setup", "sitecustomize", "usercustomize"})
+"""Modules that Python, pip or pytest run when they find them."""
+
+LONGEST = 60
+
+
+def kebab(name: str, what: str) -> str:
+    """Return `name` if it is a kebab-case name that can be used.
+
+    Raises
+    ------
+    SpecError
+        It is not.
+    """
+    if not _KEBAB.match(name) or name in _RESERVED or len(name) > LONGEST:
+        raise SpecError(
+            f"{name!r} cannot be the name of a {what}: small letters and digits in parts with hyphens between, "
+            f"as in 'smooth-hinge', at most {LONGEST}"
+        )
+    return name
+
+
+@dataclass(frozen=True)
+class Names:
+    """All names of a new plugin.
+
+    Attributes
+    ----------
+    distribution : str
+        ``rankbench-smooth-hinge``, as the package index will know it.
+    component : str
+        ``smooth-hinge``, as people will write it.
+    """
+
+    distribution: str
+    component: str
+
+    @classmethod
+    def from_distribution(cls, distribution: str) -> Names:
+        """Derive them from the distribution's name.
+
+        Raises
+        ------
+        SpecError
+            It is no name for a distribution, or Python could not import its module.
+        """
+        component = kebab(distribution, "plugin").removeprefix("rankbench-")
+        names = cls(distribution, kebab(component, "component"))
+        module = names.module
+        if keyword.iskeyword(module) or module in sys.stdlib_module_names:
+            raise SpecError(f"{distribution!r} would be the module {module!r}, which is Python's own; choose another")
+        if module in _RUN_BY_OTHERS:
+            raise SpecError(f"{distribution!r} would be the module {module!r}, which tools run unasked; choose another")
+        if importlib.util.find_spec(module) is not None:
+            raise SpecError(f"{distribution!r} would be the module {module!r}, which is installed; choose another name")
+        return names
+
+    @property
+    def module(self) -> str:
+        """Name of the module: ``rankbench_smooth_hinge``."""
+        return self.distribution.replace("-", "_")
+
+    @property
+    def class_name(self) -> str:
+        """Name of the component's class: ``SmoothHinge``."""
+        return "".join(part.capitalize() for part in self.component.split("-"))
+
+
+FOLDER = Path(__file__).with_name("templates")
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """Return a template with every ``@NAME@`` replaced.
+
+    Parameters
+    ----------
+    template : str
+        Path below `templates/`.
+    values : mapping of str to str
+
+    Raises
+    ------
+    KeyError
+        The template has a name that `values` has not.
+    """
+    text = (FOLDER / template).read_text(encoding="utf-8")
+    return re.sub(r"@([A-Z]+)@", lambda match: values[match[1]], text)
+
+
+def write_all(target: Path, files: Mapping[str, str]) -> None:
+    """Write a new folder, or, for files of the name "", a new file: all of it or nothing.
+
+    Parameters
+    ----------
+    target : Path
+        Must not be there yet; its parent must.
+    files : mapping of str to str
+        Contents by path below `target`.
+
+    Raises
+    ------
+    InputError
+        The target is there already, or cannot be written.
+    """
+    if os.path.lexists(target):
+        raise InputError("it is there already; nothing was written", path=target)
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=target) from error
+    try:
+        whole = draft / target.name
+        for name, text in files.items():
+            path = whole / name if name else whole
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        # The draft stands on the same file system: the name appears with all that belongs to it.
+        whole.rename(target)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=target) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+PLUGIN_KINDS = (*KINDS, SUITE)
+"""What there is a template for: every kind."""
+
+COMPILED_KINDS = ("surrogate", "aggregator", "loss", "optimizer")
+"""Those of them that have a compiled form, and a template for it."""
+
+IMPORTS = {
+    "optimizer": "import numpy as np\nfrom {module} import {cls}\n\nfrom rankbench.interfaces.method import Penalty",
+    "protocol": "import numpy as np\nfrom {module} import {cls}\nfrom {module}.protocol import misordered, votes\n\n"
+    "from rankbench.interfaces.cell import BlockKey\nfrom rankbench.interfaces.protocol import Contender\n"
+    "from rankbench.interfaces.protocol import BlockTask",
+    "reader": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
+    "dataset": "from {module} import {cls}",
+    "table": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
+    "figure": "from {module} import {cls}",
+}
+
+MORE_MODULES = {"table": ("check",)}
+"""What stands beside the component in modules of its own."""
+
+CHECKED = {
+    "surrogate": "{cls}(), {cls}(width=0.25)",
+    "aggregator": "{cls}(), {cls}(margin=1)",
+    "optimizer": "{cls}(), {cls}(c=1.0)",
+    "model": "{cls}(), {cls}(scale=0.1)",
+    "method": "{cls}(), {cls}(ridge=1.0)",
+    "protocol": "{cls}(), {cls}(items=3, populations=4)",
+    "claim": "{cls}(), {cls}(share=0.5)",
+    "dataset": "{cls}(queries=20), {cls}(queries=20, noise=0, seed=3)",
+}
+
+GATES = {
+    **{kind: f"--suite demo --with {kind}=@" for kind in ("aggregator", "surrogate", "optimizer", "model", "loss")},
+    "method": "--suite demo --with @",
+    "dataset": "--suite demo --dataset @:queries=220",
+    "protocol": "--suite gate.toml",
+    SUITE: "--suite @",
+}
+"""What the gate of a plugin runs, for kinds that results depend on; @ is the component."""
+
+TIMED = ("aggregator", "surrogate", "optimizer", "model", "method")
+"""Kinds whose gate times contenders: those that compute them."""
+
+SLOWER = """\
+      # Both in turns, also where results are worse. 3: not all could be timed; a warning on the change says so.
+      - name: Is it slower?
+        if: ${{ !cancelled() && steps.base.outputs.installed == 'true' }}
+        run: |
+          rankbench time demo --with @WITH@ --only '*/*@COMPONENT@*' --against ../merged-into/.venv/bin/python \\
+            --budget "${BUDGET:-5m}" --format github --out runs/times || test $? -eq 3
+"""
+"""The step of a gate that times."""
+
+
+def of_this_python(*arguments: str) -> str:
+    """Return a shell command that runs a module with the Python that runs this: a bare ``pip`` may be another's."""
+    return shlex.join([sys.executable, "-m", *arguments])
+
+
+def write_plugin(name: str, kind: str, parent: Path, *, compiled: bool = False) -> Path:
+    """Write a plugin that installs, loads and passes its own checks.
+
+    Parameters
+    ----------
+    name : str
+        Of the distribution and its folder, kebab-case; the component has the same without
+        ``rankbench-`` before it.
+    kind : str
+        One of `PLUGIN_KINDS`.
+    parent : Path
+        Folder to write it into.
+    compiled : bool
+        With the compiled form, in a module of its own.
+
+    Returns
+    -------
+    Path
+        The new folder.
+
+    Raises
+    ------
+    SpecError
+        A kind without a template or, if asked for, without a compiled form; a name that cannot be used or is taken.
+    InputError
+        The folder is there already or cannot be written; nothing was written.
+    """
+    if kind not in PLUGIN_KINDS:
+        raise SpecError(f"there is no template for the kind {kind!r}{nearest(kind, PLUGIN_KINDS)}")
+    if compiled and kind not in COMPILED_KINDS:
+        raise SpecError(f"a {kind} has no compiled form ({', '.join(COMPILED_KINDS)} have); leave --compiled out")
+    names = Names.from_distribution(name)
+    if names.component in manager.names(kind):
+        owner = manager.origin(kind, names.component)
+        raise SpecError(f"{kind} {names.component!r} is registered by {owner}; choose another name")
+    target = parent / name
+    write_all(target, _files(names, kind, compiled))
+    return target
+
+
+def _files(names: Names, kind: str, compiled: bool) -> dict[str, str]:
+    cls = names.class_name
+    spoken = {"module": names.module, "cls": cls}
+    plural = plural_of(kind)
+    values = {
+        "DISTRIBUTION": names.distribution,
+        "COMPONENT": names.component,
+        "MODULE": names.module,
+        "CLASS": cls,
+        "KIND": kind,
+        "PLURAL": plural,
+        "REQUIRES": _requires(compiled),
+        "OPTION": " --compiled" if compiled else "",
+        "KERNELS": f" `{names.module}/kernels.py` has the compiled form." if compiled else "",
+        "IMPORTS": IMPORTS.get(kind, "import numpy as np\nfrom {module} import {cls}").format(**spoken),
+        "CHECKED": CHECKED.get(kind, "{cls}()").format(**spoken),
+        "WHERE": names.component,
+        "GATED": ", hold pull requests against what they are merged into" if kind in GATES else "",
+    }
+    values["USE"] = filled(f"{kind}/use.md.in", values).rstrip()
+    files = {name: filled(f"common/{name}.in", values) for name in ("pyproject.toml", "README.md")}
+    workflows = ["tests", "release"]
+    if kind in GATES:
+        values["GATE"] = GATES[kind].replace("@", names.component)
+        timed = kind in TIMED
+        step = SLOWER.replace("@WITH@", values["GATE"].rpartition(" ")[2]).replace("@COMPONENT@", names.component)
+        values |= {"WORSE": " or slower" if timed else "", "SLOWER": step if timed else ""}
+        workflows.append("gate")
+    files |= {f".github/workflows/{one}.yml": filled(f"common/workflows/{one}.yml.in", values) for one in workflows}
+    if kind == "protocol":
+        files["gate.toml"] = filled("protocol/gate.toml.in", values)
+    test, package = f"tests/test_{names.module}.py", names.module
+    if kind == SUITE:
+        files[f"{package}/__init__.py"] = filled("suite/module.py.in", values)
+        files[f"{package}/{names.component}.toml"] = filled("suite/suite.toml.in", values)
+        files[test] = filled("suite/test.py.in", values)
+        return files
+    files[f"{package}/__init__.py"] = filled("common/init.py.in", values)
+    for module, template in ((kind, "module"), *((more, more) for more in MORE_MODULES.get(kind, ()))):
+        files[f"{package}/{module}.py"] = filled(f"{kind}/{template}.py.in", values)
+    if compiled:
+        files[f"{package}/{kind}.py"] += filled(f"{kind}/compiled.in", values)
+        files[f"{package}/kernels.py"] = filled(f"{kind}/kernels.py.in", values)
+    files[test] = filled("common/test.py.in", values | {"TESTS": filled(f"{kind}/tests.in", values)}).rstrip() + "\n"
+    return files
+
+
+def _requires(compiled: bool) -> str:
+    """Return the plugin's dependencies, as the elements of a TOML list."""
+    major, minor, *_ = version("rankbench").split(".")
+    following = f"{major}.{int(minor) + 1}" if major == "0" else str(int(major) + 1)
+    wanted = [f"rankbench>={major}.{minor},<{following}", "numpy>=2.2", *(["numba>=0.63"] if compiled else [])]
+    return ", ".join(f'"{requirement}"' for requirement in wanted)
+
+
+def write_suite(name: str, parent: Path) -> Path:
+    """Write ``NAME.toml``, a suite that loads and runs.
+
+    Parameters
+    ----------
+    name : str
+        Kebab-case.
+    parent : Path
+        Folder to write it into.
+
+    Returns
+    -------
+    Path
+        The new file.
+
+    Raises
+    ------
+    SpecError
+        A name that cannot be used, or that a registered suite has.
+    InputError
+        The file is there already or cannot be written; nothing was written.
+    """
+    kebab(name, SUITE)
+    if name in manager.names(SUITE):
+        raise SpecError(f"suite {name!r} is registered by {manager.origin(SUITE, name)}; choose another name")
+    target = parent / f"{name}.toml"
+    write_all(target, {"": filled("suite/suite.toml.in", {"COMPONENT": name, "WHERE": target.name})})
+    return target

@@ -1,1 +1,0 @@
-"""Consistency of surrogates on small populations, computed instead of estimated."""

@@ -1,0 +1,231 @@
+"""Two results compared, by what they hold."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+from rankbench.errors import InputError, SpecError, StoreError
+from rankbench.reports.same_cells import in_gate, unchanged_cells
+from rankbench.store.published import holds_results, open_results
+from rankbench.tracking.comparison import Change, Comparison, Margin, untested
+from rankbench.tracking.quality_changes import quality_changes
+from rankbench.tracking.ranking_changes import is_arena_log, ranking_changes
+from rankbench.tracking.speed_changes import benchmark_files, speed_changes, timing_changes
+from rankbench.tracking.timings import Timings, has_timings, read_timings
+
+_KEYS = ("experiment", "dataset", "n", "metric", "split", "contender")
+
+
+def summary_changes(base: Path, head: Path) -> tuple[list[Change], list[str]]:
+    """Describe the differences between two leaderboards of which only the CSV is there.
+
+    Raises
+    ------
+    InputError
+        A file that is no leaderboard: names it, and the row.
+    """
+    before, after = _means(base), _means(head)
+    notes = [f"gone: {_named(key)}" for key in before.keys() - after.keys()]
+    notes += [f"new: {_named(key)}" for key in after.keys() - before.keys()]
+    changes = []
+    for key in after:
+        if key not in before:
+            continue
+        (was, direction), (now, _) = before[key], after[key]
+        experiment, _, n, metric, split, contender = key
+        sign = 1.0 if direction == "minimize" else -1.0
+        where = f"{experiment}, n = {int(n):,}, {metric}, {split}"
+        changes.append(Change(where, contender, was, now, sign * (now - was), "described", "means alone"))
+    return changes, sorted(notes)
+
+
+def _named(key: tuple[str, ...]) -> str:
+    experiment, dataset, n, metric, split, contender = key
+    return f"{experiment} on {dataset or 'no data'}, n = {n}, {contender}, {metric}, {split}"
+
+
+def _means(path: Path) -> dict[tuple[str, ...], tuple[float, str]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file, strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: it cannot be read as CSV ({error})") from error
+    found: dict[tuple[str, ...], tuple[float, str]] = {}
+    for number, row in enumerate(rows, 2):
+        missing = [name for name in (*_KEYS, "mean", "direction") if row.get(name) is None]
+        if missing:
+            raise InputError(f"{path}: row {number}: there is no {missing[0]!r}: this is no leaderboard.csv")
+        try:
+            mean = float(row["mean"]) if row["mean"] else math.nan
+            int(row["n"])
+        except ValueError:
+            raise InputError(
+                f"{path}: row {number}: n is {row['n']!r} and mean is {row['mean']!r}; both must be numbers"
+            ) from None
+        if row["direction"] not in ("minimize", "maximize"):
+            raise InputError(f"{path}: row {number}: the direction is {row['direction']!r}, not minimize or maximize")
+        key = tuple(row[name] for name in _KEYS)
+        if key in found:
+            raise InputError(f"{path}: row {number}: {_named(key)} is there twice")
+        if not math.isnan(mean):
+            found[key] = mean, row["direction"]
+    if not rows:
+        raise InputError(f"{path}: it has no rows")
+    return found
+
+
+ALPHA = 0.01
+"""Chance of a false alarm of a whole comparison."""
+
+SLOWER_BY = 0.05
+"""Share by which a ratio of times must grow to matter, unless the caller says otherwise."""
+
+SLOWER_IN_TURNS = 0.01
+"""The same of times that were taken in turns in one job."""
+
+SUMMARY = "leaderboard.csv"
+
+
+def compare_results(
+    base: Path,
+    head: Path,
+    *,
+    margin: Margin | None = None,
+    gate: tuple[str, ...] = (),
+    reference: str = "",
+    method: str = "",
+    columns: str = "",
+    alpha: float = ALPHA,
+    unchanged: bool = False,
+) -> Comparison:
+    """Compare two results.
+
+    Parameters
+    ----------
+    base, head : Path
+        Each the folder of a run, a published one, one with timings, a ``leaderboard.csv`` (or a folder that has
+        nothing else), JSON of pytest-benchmark, a folder of such files, one a job, or a log of votes, whose rankings
+        are compared.
+    margin : Margin, optional
+        What a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
+        were measured in turns.
+    gate : tuple of str
+        What is tested, see `rankbench.tracking.quality_changes.quality_changes`; empty: everything.
+    reference : str
+        The benchmark that the others are divided by.
+    method, columns : str
+        Of logs: who ranks them, and what their columns mean; see
+        `rankbench.tracking.ranking_changes.ranking_changes`.
+    alpha : float, in (0, .5)
+    unchanged : bool
+        Of results: nothing may differ by more than rounding, see `rankbench.reports.same_cells.SameCells`.
+
+    Raises
+    ------
+    InputError
+        A path that is none of these, two of different kinds, or one that is damaged.
+    SpecError
+        A margin or a level that is none.
+    """
+    if not 0 < alpha < 0.5:
+        raise SpecError(f"the chance of a false alarm must lie between 0 and .5, not {alpha:g}")
+    if margin is not None and not 0 <= margin.size < float("inf"):
+        raise SpecError(f"a margin is a number, 0 or more, not {margin.size:g}")
+    kinds = {"a log" if method or columns else _kind(path): path for path in (base, head)}
+    if len(kinds) > 1:
+        (one, first), (other, second) = kinds.items()
+        raise InputError(f"{first} is {one} and {second} is {other}: these cannot be compared")
+    kind = next(iter(kinds))
+    if reference and kind != "a benchmark":
+        raise SpecError(f"{base} is {kind}: a reference is of files of pytest-benchmark")
+    if unchanged and not all(holds_results(path) for path in (base, head)):
+        raise SpecError("what must be unchanged are cells: give the folders of two runs, or of published results")
+    if kind == "a benchmark":
+        limit = margin or Margin(SLOWER_BY, relative=True)
+        changes, notes = speed_changes(base, head, reference, limit.size, gate, alpha)
+        return Comparison(str(base), str(head), tuple(changes), str(limit), alpha, tuple(notes))
+    limits = str(margin or Margin())
+    differing = None
+    if kind == "a log":
+        changes, notes = ranking_changes(base, head, method, columns, margin or Margin(), gate, alpha)
+    elif kind == "a summary":
+        changes, notes = summary_changes(_summary(base), _summary(head))
+    else:
+        changes, notes, limits = _of_folders(base, head, margin, gate, alpha)
+        if unchanged:
+            with open_results(base) as before, open_results(head) as after:
+                differing, flipped = unchanged_cells(before, after, gate)
+            notes += [f"flipped within tolerance: {one}" for one in flipped]
+    if gate and kind in ("results", "a log") and not changes:
+        form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
+        raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
+    if kind == "results":
+        for pattern in gate:
+            places = ((one.where.split(", n = ")[0].partition(":")[0], one.what) for one in changes)
+            if not any(in_gate((pattern,), *place) for place in places):
+                changes.append(untested(f"gate {pattern}: nothing that both have fits it", ""))
+    told = None if differing is None else tuple(differing)
+    return Comparison(str(base), str(head), tuple(changes), limits, alpha, tuple(notes), told)
+
+
+def _of_folders(
+    base: Path, head: Path, margin: Margin | None, gate: tuple[str, ...], alpha: float
+) -> tuple[list[Change], list[str], str]:
+    """Return the changes in quality and in speed, notes, and the margins in words.
+
+    Where there are both, each gets half of the level.
+    """
+    held = [(holds_results(path), has_timings(path)) for path in (base, head)]
+    qualities, speeds = (all(side) for side in zip(*held, strict=True))
+    if not qualities and not speeds:
+        raise InputError(f"one of {base} and {head} has results and the other one timings: these cannot be compared")
+    level = alpha / 2 if qualities and speeds else alpha
+    changes, notes, limits = list[Change](), list[str](), list[str]()
+    try:
+        if qualities:
+            limit = margin or Margin()
+            with open_results(base) as before, open_results(head) as after:
+                changes, notes = quality_changes(before, after, limit, gate, level)
+            limits.append(str(limit))
+        if speeds:
+            found, more, limit = _speeds(read_timings(base), read_timings(head), margin, gate, level)
+            changes, notes = changes + found, notes + more
+            limits.append(str(limit))
+    except StoreError as error:
+        raise InputError(str(error)) from error
+    if any(timed for _, timed in held) and not speeds:
+        notes.append("only one of them has timings: speed was not compared")
+    return changes, notes, ", for speed ".join(dict.fromkeys(limits))
+
+
+def _speeds(
+    base: Timings, head: Timings, margin: Margin | None, gate: tuple[str, ...], alpha: float
+) -> tuple[list[Change], list[str], Margin]:
+    default = SLOWER_IN_TURNS if base.facts.job == head.facts.job else SLOWER_BY
+    limit = margin or Margin(default, relative=True)
+    return *timing_changes(base, head, limit.size, gate, alpha), limit
+
+
+def _kind(path: Path) -> str:
+    if path.is_file() and benchmark_files(path):
+        return "a benchmark"
+    if path.is_dir() and (holds_results(path) or has_timings(path)):
+        return "results"
+    if (path / SUMMARY).is_file():
+        return "a summary"
+    if benchmark_files(path):
+        return "a benchmark"
+    if is_arena_log(path):
+        return "a log"
+    if path.suffix == ".csv":
+        return "a summary"
+    raise InputError(
+        f"{path}: it is no folder of a run, no published one, none of timings, no {SUMMARY}, no JSON of "
+        "pytest-benchmark, no folder of such files and no log of votes"
+    )
+
+
+def _summary(path: Path) -> Path:
+    return path / SUMMARY if path.is_dir() else path

@@ -1,0 +1,382 @@
+"""Changes, their verdicts over a family; Markdown, JSON, annotations."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.text import markdown, significant
+from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
+from rankbench.stats.contrast_columns import VarianceSources
+from rankbench.stats.multiple_tests import holm
+
+ChangeVerdict: TypeAlias = Literal["equal", "worse", "better", "not shown", "described", "not tested"]
+"""``equal``: every number, to the byte. ``described``: there is nothing that an interval could rest on. ``not tested``:
+base has it, and head has nothing to compare it with."""
+
+COARSE = 0.1
+"""Share of base: a comparison that finds no smaller change warns of it."""
+
+ChangeSubject: TypeAlias = Literal["quality", "speed", "ranking"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A contender in one metric, before and after.
+
+    Attributes
+    ----------
+    where : str
+        As in ``figure-3, n = 800,000, ndcg, design``.
+    what : str
+        The contender, or the benchmark.
+    base, head : float
+        Means, or ratios to the reference.
+    change : float
+        Of head against base, with the sign that has more be worse: a difference; of ratios, that of their logarithms.
+    lower, upper : float
+        95% interval of the change, for this cell alone; nan where there is none.
+    p : float
+        Of the hypothesis that head is not worse by more than the margin where the change is above 0, else that it is
+        not better by more: one-sided, adjusted over all gated cells (Holm); nan where it was not tested.
+    verdict : ChangeVerdict
+    rests : str
+        What the interval rests on, in words.
+    detectable : float
+        The change beyond the margin that such a comparison finds in 9 of 10; nan where nothing was tested.
+    about : {"quality", "speed", "ranking"}
+        Whether it is of a metric, of a time, or of an item's score.
+    """
+
+    where: str
+    what: str
+    base: float
+    head: float
+    change: float
+    verdict: ChangeVerdict
+    rests: str
+    lower: float = math.nan
+    upper: float = math.nan
+    p: float = math.nan
+    detectable: float = math.nan
+    about: ChangeSubject = "quality"
+
+    @property
+    def detectable_percent(self) -> float:
+        """The change that such a comparison finds in 9 of 10, in percent of base; nan where that means nothing."""
+        if self.about == "speed":
+            return 100 * math.expm1(self.detectable)
+        return 100 * self.detectable / abs(self.base) if self.about == "quality" and self.base else math.nan
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All changes between two results.
+
+    Attributes
+    ----------
+    base, head : str
+        What was compared.
+    changes : tuple of Change
+    margin : str
+        What a practical difference must exceed, in words.
+    alpha : float
+        Chance of calling anything worse, or anything better, where nothing changed.
+    notes : tuple of str
+        What is new, failed in both, or changed in version or data, a sentence each.
+    differing : tuple of str or None
+        What differs by more than rounding, a line each; None where it was not asked (``--unchanged``).
+    """
+
+    base: str
+    head: str
+    changes: tuple[Change, ...]
+    margin: str
+    alpha: float
+    notes: tuple[str, ...] = field(default=())
+    differing: tuple[str, ...] | None = None
+
+    def by_verdict(self, verdict: ChangeVerdict) -> list[Change]:
+        """Return the changes with a verdict."""
+        return [change for change in self.changes if change.verdict == verdict]
+
+    @property
+    def tested(self) -> int:
+        """Number of cells that were tested, or are equal to the byte."""
+        return sum(change.verdict not in ("described", "not tested") for change in self.changes)
+
+    @property
+    def exit_code(self) -> int:
+        """0: the same or better; 1: something is worse, or differs where nothing may; 3: something was not tested."""
+        if self.by_verdict("worse") or self.differing:
+            return 1
+        return 3 if self.by_verdict("not tested") or not (self.tested or self.differing is not None) else 0
+
+    def finds(self) -> str:
+        """Return which changes such a comparison finds, in a sentence; empty where nothing was tested."""
+        shares = [one.detectable_percent for one in self.changes if one.detectable_percent > 0]
+        sizes = [one.detectable for one in self.changes if one.detectable > 0]
+        if not sizes:
+            return ""
+        least, most = (
+            f"{significant(one, 2)}{'%' if shares else ''}" for one in (min(shares or sizes), max(shares or sizes))
+        )
+        size = f"{least} or more" if least == most else f"{least} to {most} or more, by the cell,"
+        return f"Such a comparison finds a change of {size} in 9 of 10{'; % is of base' if shares else ''}."
+
+    @property
+    def coarse(self) -> bool:
+        """Whether it may be green because it could hardly find anything."""
+        unknown = self.by_verdict("not shown")
+        return self.exit_code == 3 or any(one.detectable_percent > 100 * COARSE for one in unknown)
+
+    def sentence(self) -> str:
+        """Return what came of it, in a sentence."""
+        gone = len(self.by_verdict("not tested"))
+        missing = f" Of base {gone:,} {'row was' if gone == 1 else 'rows were'} not tested." if gone else ""
+        if self.differing is not None:
+            what = f"{len(self.differing):,} differ" if self.differing else "nothing differs"
+            missing += f" Of what may not change, {what} by more than rounding."
+        if len(self.changes) == gone:
+            return f"Nothing could be compared.{missing}"
+        if not self.tested:
+            return f"No interval could rest on anything: differences are described, none is called real.{missing}"
+        worse, better, equal = (len(self.by_verdict(verdict)) for verdict in ("worse", "better", "equal"))
+        unknown = self.tested - worse - better - equal
+        parts = [
+            f"{worse} worse",
+            f"{better} better",
+            f"{equal} equal to the byte",
+            f"{unknown} without a shown change",
+        ]
+        described = len(self.by_verdict("described"))
+        more = f"; {described:,} more are described" if described else ""
+        chance = f"chance of a false alarm {self.alpha:g}"
+        return f"Of {self.tested} cells {', '.join(parts)} (margin {self.margin}; {chance}{more}).{missing}"
+
+
+def untested(where: str, what: str, about: ChangeSubject = "quality") -> Change:
+    """Return what base has and nothing can be compared with."""
+    return Change(where, what, math.nan, math.nan, math.nan, "not tested", "nothing", about=about)
+
+
+POWER = 0.9
+
+
+class Margin(NamedTuple):
+    """What a change must exceed to matter.
+
+    Attributes
+    ----------
+    size : float
+    relative : bool
+        It is a share of the base's mean.
+    """
+
+    size: float = 0.0
+    relative: bool = False
+
+    def at(self, base: float) -> float:
+        """Return the margin of a cell whose mean was `base`."""
+        return self.size * abs(base) if self.relative else self.size
+
+    def __str__(self) -> str:
+        return f"{100 * self.size:g}%" if self.relative else f"{self.size:g}"
+
+
+@dataclass(frozen=True)
+class ChangeEstimate:
+    """A change with its standard error, before the family is known; `se` is nan where nothing shows a spread.
+
+    Where `se` is 0 so many independent draws, or units, `agreed`: by chance with probability 2^(1 - n).
+    """
+
+    change: Change
+    se: float = math.nan
+    share: float = 1.0
+    df: tuple[float, float] = (1.0, 1.0)
+    margin: float = 0.0
+    agreed: float = math.inf
+
+    @property
+    def tested(self) -> bool:
+        """Whether an interval stands behind it."""
+        return self.change.verdict == "described" and not math.isnan(self.se)
+
+    def sources(self) -> VarianceSources:
+        """Return where its variance comes from."""
+        return VarianceSources(np.array([self.share]), *self.df)
+
+    def with_interval(self) -> ChangeEstimate:
+        """Return the same with the 95% interval of the change, for itself alone."""
+        half = float(self.sources().quantile(0.05)[0]) * self.se
+        change = self.change
+        return replace(self, change=replace(change, lower=change.change - half, upper=change.change + half))
+
+
+def judged(found: Sequence[ChangeEstimate], alpha: float) -> list[Change]:
+    """Return the changes with their verdicts: worse, or better, beyond the margin, over the whole family."""
+    worse, better = _p(found, 1.0), _p(found, -1.0)
+    family = max(1, sum(one.tested for one in found))
+    changes = []
+    for one, p_worse, p_better in zip(found, holm(worse), holm(better), strict=True):
+        change = one.change
+        if one.tested:
+            verdict: ChangeVerdict = "worse" if p_worse <= alpha else "better" if p_better <= alpha else "not shown"
+            p = float(p_worse if change.change > 0 else p_better)
+            change = replace(change, p=p, verdict=verdict, detectable=_detectable(one, alpha / family))
+        changes.append(change)
+    return changes
+
+
+def _p(found: Sequence[ChangeEstimate], sign: float) -> NDArray[np.float64]:
+    """Return one-sided p-values of changes beyond the margin, to the worse (1) or the better (-1); nan: not tested."""
+    p = np.full(len(found), np.nan)
+    same: dict[tuple[float, float], list[int]] = defaultdict(list)
+    for i, one in enumerate(found):
+        beyond = sign * one.change.change - one.margin
+        if one.tested and one.se == 0:
+            p[i] = min(2.0 ** (1 - one.agreed), 1.0) if beyond > 0 else 1.0
+        elif one.tested:
+            same[one.df].append(i)
+    for df, places in same.items():
+        t = np.array([(sign * found[i].change.change - found[i].margin) / found[i].se for i in places])
+        two_sided = VarianceSources(np.array([found[i].share for i in places]), *df).p(t)
+        p[places] = np.where(t > 0, two_sided / 2, 1 - two_sided / 2)
+    return p
+
+
+def _detectable(one: ChangeEstimate, level: float) -> float:
+    from scipy.special import ndtri
+
+    return one.margin + one.se * (float(one.sources().quantile(2 * level)[0]) + float(ndtri(POWER)))
+
+
+_COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")
+
+_PLUS: dict[ChangeSubject, tuple[str, str]] = {
+    "quality": ("worse", "of a metric it is a difference, and + is worse, whether more or less of the metric is good"),
+    "speed": ("slower", "of a time it is a share of base's, and + is slower"),
+    "ranking": ("fell", "of an item it is how far its score fell, so + is a fall"),
+}
+"""What a change above 0 is: in the head of its column, and in a clause."""
+
+MOST = 50
+"""Rows that a table shows; all are in the JSON."""
+
+_ERRORS = 10
+"""Annotations that GitHub shows of a step."""
+
+_ORDER = ("worse", "not tested", "better", "not shown", "described", "equal")
+
+
+def shown_first(comparison: Comparison) -> list[Change]:
+    """Return the changes, the worst first, those that are equal last."""
+    return sorted(comparison.changes, key=lambda one: (_ORDER.index(one.verdict), one.p if one.p == one.p else 2.0))
+
+
+def cells_of(change: Change) -> tuple[str, ...]:
+    """Return a row of a table."""
+    said = _share if change.about == "speed" else _difference
+    interval = "" if math.isnan(change.lower) else f"[{said(change.lower)}, {said(change.upper)}]"
+    p = "" if math.isnan(change.p) else f"{change.p:.2g}"
+    numbers = ["" if math.isnan(one) else f"{one:.6g}" for one in (change.base, change.head)]
+    numbers.append("" if math.isnan(change.change) else said(change.change))
+    return change.verdict, change.where, change.what, *numbers, interval, p
+
+
+def _difference(change: float) -> str:
+    return f"{change:+.4g}"
+
+
+def _share(log_ratio: float) -> str:
+    """Return a logarithm of a ratio as the share by which the ratio is above 1."""
+    return f"{100 * math.expm1(log_ratio):+.3g}%"
+
+
+def columns_of(changes: Sequence[Change]) -> tuple[str, ...]:
+    """Return the heads of a table's columns; that of changes says which way they go."""
+    which = " or ".join(_PLUS[about][0] for about in _PLUS if any(one.about == about for one in changes))
+    return tuple(f"change (+ {which})" if name == "change" else name for name in _COLUMNS)
+
+
+def how_to_read(changes: Sequence[Change]) -> str:
+    """Return which way changes go, in a sentence."""
+    said = [clause for about, (_, clause) in _PLUS.items() if any(one.about == about for one in changes)]
+    return f"A change is head against base: {'; '.join(said)}."
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Return a page: what came of it, then a table, then what was not compared."""
+    title = f"{markdown(comparison.head)} against {markdown(comparison.base)}"
+    page: list[Node] = [Heading(1, title), Paragraph(f"**{comparison.sentence()}**")]
+    if comparison.finds():
+        page.append(Paragraph(comparison.finds()))
+    if comparison.differing:
+        lines = tuple(markdown(one) for one in comparison.differing[:MOST])
+        page += [Paragraph("What may not change, and differs by more than rounding:"), Bullets(lines)]
+        if len(comparison.differing) > MOST:
+            page.append(Paragraph(f"{len(comparison.differing) - MOST:,} more are in the JSON."))
+    shown = [one for one in shown_first(comparison) if one.verdict != "equal"]
+    if shown:
+        cells = [[markdown(cell) for cell in cells_of(one)] for one in shown[:MOST]]
+        page += [Paragraph(how_to_read(shown)), Grid.from_rows([Column(name) for name in columns_of(shown)], cells)]
+        if len(shown) > MOST:
+            page.append(Paragraph(f"{len(shown) - MOST:,} more rows are in the JSON."))
+        page.append(Paragraph("The interval of a change is for this cell alone, p for all of them."))
+    if comparison.notes:
+        notes = Bullets(tuple(markdown(note) for note in comparison.notes))
+        page += [Paragraph("What else is not the same:"), notes]
+    return markdown_of(page) + "\n"
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """Return everything, as JSON has it: what is not known is null."""
+    changes = [
+        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in values.items()}
+        for values in (asdict(one) | {"detectable_percent": one.detectable_percent} for one in shown_first(comparison))
+    ]
+    return {
+        "schema_version": 1,
+        "base": comparison.base,
+        "head": comparison.head,
+        "sentence": comparison.sentence(),
+        "finds": comparison.finds(),
+        "exit_code": comparison.exit_code,
+        "margin": comparison.margin,
+        "alpha": comparison.alpha,
+        "changes": changes,
+        "notes": list(comparison.notes),
+        "differing": None if comparison.differing is None else list(comparison.differing),
+    }
+
+
+def comparison_annotations(comparison: Comparison) -> list[str]:
+    """Return workflow commands of GitHub's runners: an error for each cell that is worse, and one on the whole.
+
+    That is a warning where something was not tested, or where only changes of more than `COARSE` could be found.
+    """
+    found = []
+    for one in comparison.by_verdict("worse")[:_ERRORS]:
+        what = "" if math.isnan(one.p) else f": {one.base:.6g} became {one.head:.6g} (p = {one.p:.2g})"
+        found.append(f"::error title={_property(f'{one.what} is worse')}::{_message(one.where + what)}")
+    for line in (comparison.differing or ())[: _ERRORS - len(found)]:
+        found.append(f"::error title=rankbench compare --unchanged::{_message(line)}")
+    whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds()))))
+    # A job may go on after exit code 3: who reads the page of the change sees that nobody tested it.
+    title = f"rankbench compare{'' if comparison.exit_code != 3 else ' - not tested'}"
+    return [*found, f"::{'warning' if comparison.coarse else 'notice'} title={title}::{whole}"]
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

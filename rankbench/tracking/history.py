@@ -1,0 +1,331 @@
+"""Past runs and what changed; drawn."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rankbench.core.system import replace_file
+from rankbench.drawing.looks import COLORS, render, safe, styled
+from rankbench.errors import InputError, SpecError
+from rankbench.reports.experiment_data import Sampler
+from rankbench.store.published import holds_results, open_results, sha256
+from rankbench.tracking.change_points import ChangePoint, change_points
+from rankbench.tracking.speed_changes import read_job
+from rankbench.tracking.timings import has_timings, read_timings
+from rankbench.tracking.turns import launch_log_ratios
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_COMMIT = re.compile(r"[0-9A-Za-z._-]{4,64}")
+
+
+class HistoryValue(BaseModel):
+    """A number that is watched.
+
+    Attributes
+    ----------
+    name : str
+        Which one, as ``arena/methods/n=8931/win-rate/log-loss/heldout``; with the data's sha256, so that other data are
+        another series.
+    value : float
+    direction : {"minimize", "maximize"}
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1, max_length=1000)
+    value: float = Field(allow_inf_nan=False)
+    direction: Literal["minimize", "maximize"] = "minimize"
+
+
+class HistoryEntry(BaseModel):
+    """What is kept of a run.
+
+    Attributes
+    ----------
+    commit : str
+    date : datetime
+        With its time zone.
+    machine : str
+        Class of processor: numbers of two classes are never one series.
+    values : tuple of HistoryValue
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: Literal[1] = 1
+    commit: str = Field(pattern=rf"^{_COMMIT.pattern}$")
+    date: datetime
+    machine: str = Field(min_length=1, max_length=500)
+    values: tuple[HistoryValue, ...] = Field(min_length=1)
+
+
+class Series(NamedTuple):
+    """One number over commits, on one class of machine.
+
+    Attributes
+    ----------
+    name, machine : str
+    direction : {"minimize", "maximize"}
+    commits : list of str
+    dates : list of datetime
+    values : list of float
+    changes : list of ChangePoint
+    """
+
+    name: str
+    machine: str
+    direction: str
+    commits: list[str]
+    dates: list[datetime]
+    values: list[float]
+    changes: list[ChangePoint]
+
+    def worse(self, change: ChangePoint) -> bool:
+        """Return whether a change is one to the worse."""
+        return (change.after > change.before) == (self.direction == "minimize")
+
+    def told(self, change: ChangePoint) -> str:
+        """Return a change in words: how much, which way, and between which commits."""
+        share = f" ({(change.after / change.before - 1):+.1%})" if change.before else ""
+        low, high = self.commits[max(change.low - 1, 0)], self.commits[change.high]
+        where = f"at {self.commits[change.at][:12]}"
+        if change.low < change.high:
+            where += f", after {low[:12]} and not after {high[:12]} (95%)"
+        way = "worse" if self.worse(change) else "better"
+        return f"{way} {where}: {change.before:.6g} became {change.after:.6g}{share}"
+
+
+class History(NamedTuple):
+    """All series of a history that were asked for.
+
+    Attributes
+    ----------
+    series : list of Series
+    entries : int
+    alpha : float
+        Chance that any change of all series together is none.
+    """
+
+    series: list[Series]
+    entries: int
+    alpha: float
+
+
+def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> HistoryEntry:
+    """Return what to keep of a run.
+
+    Parameters
+    ----------
+    result : Path
+        Folder of a run, a published one, one of `rankbench time`, whose times are kept as ratios to the reference of
+        their job, or JSON of pytest-benchmark, whose times are kept as ratios to `reference`.
+    commit : str
+    date : datetime
+    reference : str
+        Name of a benchmark of the same job.
+
+    Raises
+    ------
+    InputError
+        The file is none of these, or has no such benchmark.
+    StoreError
+        The folder has no results.
+    SpecError
+        A commit or a date that is none; times without a reference.
+    """
+    if date.tzinfo is None:
+        raise SpecError(f"the date {date.isoformat()} has no time zone; write it as 2026-01-31T12:00:00+00:00")
+    if not _COMMIT.fullmatch(commit):
+        raise SpecError(f"{commit!r} is no commit: 4 to 64 letters and digits")
+    if result.suffix == ".json":
+        if not reference:
+            raise SpecError("times are kept as ratios to a benchmark of the same job; name it with --reference")
+        job = read_job(result)
+        divisor = job.reference(reference, result)
+        base = float(np.median(job.rounds[divisor]))
+        values = [
+            HistoryValue(name=f"{name} / {divisor}", value=float(np.median(job.rounds[name])) / base)
+            for name in sorted(job.rounds)
+            if name != divisor
+        ]
+        machine = job.machine
+    else:
+        values, machine = list[HistoryValue](), ""
+        timed = has_timings(result)
+        if not timed and not holds_results(result) and any(result.glob("*.json")):
+            raise InputError(f"{result}: a history takes files of pytest-benchmark one by one, not their folder")
+        if not timed or holds_results(result):
+            values, machine = _qualities(result)
+        if timed:
+            times, machine = _speeds(result)
+            values += times
+    if not values:
+        raise InputError(f"{result}: there is nothing to keep: no contender has finished, and nothing was timed")
+    return HistoryEntry(commit=commit, date=date, machine=machine or "unknown", values=tuple(values))
+
+
+def _speeds(result: Path) -> tuple[list[HistoryValue], str]:
+    """Return the ratios of times to the reference of their job, medians over launches."""
+    timings = read_timings(result)
+    suite, reference = timings.facts.suite, timings.facts.reference
+    values = [
+        HistoryValue(
+            name=f"{suite}/{cell.experiment}/n={cell.n}/{cell.contender}/time / reference {reference}",
+            value=math.exp(float(np.median(launch_log_ratios(seconds, timings.reference)))),
+        )
+        for cell, seconds in timings.seconds.items()
+    ]
+    return values, timings.facts.machine
+
+
+def _qualities(result: Path) -> tuple[list[HistoryValue], str]:
+    """Return the means of a leaderboard and the class of processor; no interval is worked out."""
+    found: list[HistoryValue] = []
+    with open_results(result) as results:
+        record, members, cells = results.record(), results.members(), results.cells()
+        for experiment in record.experiments:
+            sampler = Sampler(results, record, experiment, members, cells)
+            if sampler.source.layout == "race":
+                found += _means(sampler, record.name)
+    return found, record.cpu
+
+
+def _means(sampler: Sampler, suite: str) -> Iterator[HistoryValue]:
+    """Yield the mean of each row of an experiment's standings that has one."""
+    source = sampler.source
+    data = f"@{source.fingerprint[:8]}" if source.dataset else ""
+    for race, metric, split in product(sampler.races, sampler.metrics, source.shown_splits()):
+        for arm in race.arms:
+            repetitions = race.repetitions if arm.racing else sorted(arm.done)
+            if not repetitions:
+                continue
+            mean = float(sampler.means(arm, metric, split, repetitions).mean())
+            if not math.isnan(mean):
+                name = "/".join((suite + data, sampler.experiment.name, f"n={race.n}", arm.label, metric, split))
+                yield HistoryValue(name=name, value=mean, direction=source.direction(metric))
+
+
+def add_entry(folder: Path, entry: HistoryEntry) -> Path:
+    """Append an entry; nothing that is there is ever changed.
+
+    Returns
+    -------
+    Path
+        ``DATE-COMMIT-DIGEST.json``; that of an equal entry, if there is one.
+    """
+    data = (entry.model_dump_json(indent=1) + "\n").encode()
+    stamp = entry.date.strftime("%Y%m%dT%H%M%S")
+    path = folder / f"{stamp}-{entry.commit[:12]}-{sha256(data)[:8]}.json"
+    return path if path.exists() else replace_file(path, data)
+
+
+def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05) -> History:
+    """Read a history and find the changes in each of its series.
+
+    Parameters
+    ----------
+    folder : Path
+    patterns : sequence of str
+        Names of series, ``*`` stands for anything; all by default.
+    alpha : float, in (0, 1)
+        Chance that any change is found where none is, over all series that are shown.
+
+    Raises
+    ------
+    InputError
+        The folder has no entries, or a file that is none: names it.
+    """
+    if not 0 < alpha < 1:
+        raise SpecError(f"the chance of a false change must lie between 0 and 1, not {alpha:g}")
+    entries = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            entries.append(HistoryEntry.model_validate_json(path.read_bytes()))
+        except (OSError, ValidationError) as error:
+            first = error.errors()[0] if isinstance(error, ValidationError) else None
+            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
+            raise InputError(f"{path}: it is no entry of a history ({why})") from error
+        if entries[-1].date.tzinfo is None:
+            raise InputError(f"{path}: it is no entry of a history (date: it has no time zone)")
+    if not entries:
+        raise InputError(f"{folder}: the history is empty; add a run to it: rankbench history add RESULT --to {folder}")
+    entries.sort(key=lambda entry: (entry.date, entry.commit))
+    runs: dict[tuple[str, str], list[tuple[HistoryEntry, HistoryValue]]] = defaultdict(list)
+    for entry in entries:
+        for value in entry.values:
+            if not patterns or any(fnmatchcase(value.name, pattern) for pattern in patterns):
+                runs[value.name, entry.machine].append((entry, value))
+    series = []
+    for (name, machine), own in sorted(runs.items()):
+        values = [value.value for _, value in own]
+        found = change_points(np.array(values), alpha / len(runs))
+        commits, dates = [entry.commit for entry, _ in own], [entry.date for entry, _ in own]
+        series.append(Series(name, machine, own[-1][1].direction, commits, dates, values, found))
+    return History(series, len(entries), alpha)
+
+
+MOST_SHOWN = 24
+"""Series in a figure: those that changed come first."""
+
+
+def draw_history(series: Sequence[Series]) -> dict[str, bytes]:
+    """Return the picture of a history as SVG and as PNG, by suffix: one panel a series, shaded where a change lies."""
+    from matplotlib.figure import Figure
+
+    shown = sorted(series, key=lambda one: not one.changes)[:MOST_SHOWN]
+    columns = min(3, len(shown))
+    rows = -(-len(shown) // columns)
+    with styled():
+        figure = Figure(figsize=(max(6.4, 4.2 * columns), 2.3 * rows + 0.8), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for axes, one in zip(grid.flat, shown, strict=False):
+            _draw_series(axes, one)
+        for axes in grid.flat[len(shown) :]:
+            axes.set_visible(False)
+        changed = sum(bool(one.changes) for one in series)
+        more = f", {len(shown)} of them shown" if len(shown) < len(series) else ""
+        words = f"{changed} of {len(series)} series changed{more}"
+        if changed:
+            words += "\nshaded: where a change may lie (95%), orange to the worse, green to the better"
+        figure.suptitle(words, fontsize=10)
+        return render(figure)
+
+
+def _draw_series(axes: Axes, one: Series) -> None:
+    x = np.arange(len(one.values))
+    if len(x) == 1:
+        axes.plot(x, one.values, "o", color=COLORS[0])
+        axes.set_xticks([])
+        axes.set_xlim(-1, 1)
+        _words_of(axes, one, f"one run, {one.dates[0]:%Y-%m-%d}: nothing to compare it with yet")
+        return
+    axes.plot(x, one.values, ".", color="0.45", markersize=3)
+    edges = [0, *(change.at for change in one.changes), len(x)]
+    for low, high in itertools.pairwise(edges):
+        level = float(np.median(one.values[low:high]))
+        axes.plot([low - 0.5, high - 0.5], [level, level], color=COLORS[0], linewidth=1.6)
+    for change in one.changes:
+        axes.axvspan(change.low - 0.5, change.high + 0.5, color=COLORS[1 if one.worse(change) else 2], alpha=0.25)
+    _words_of(axes, one, f"runs from {one.dates[0]:%Y-%m-%d} to {one.dates[-1]:%Y-%m-%d}")
+
+
+def _words_of(axes: Axes, one: Series, x_label: str) -> None:
+    title = one.name if len(one.name) <= 60 else f"…{one.name[-59:]}"
+    axes.set_title(safe(title), fontsize=7)
+    axes.set_xlabel(x_label, fontsize=7)
+    axes.set_ylabel("less is better" if one.direction == "minimize" else "more is better", fontsize=7)

@@ -1,0 +1,361 @@
+"""Quality, paired by block and unit.
+
+- Same block keys (protocol, data, n, repetition, seed): both saw the same judgments, and every loss has its partner.
+- Another seed: draws are independent, and units are paired only where they are those of the same data.
+- Everything else is not compared, and named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.runtime import one_blas_thread
+from rankbench.interfaces.cell import RANKING, Curve, Split
+from rankbench.interfaces.protocol import STRETCHES
+from rankbench.reports.experiment_data import Arm, Race, Sampler
+from rankbench.reports.same_cells import beyond, in_gate
+from rankbench.stats.bootstrap import order_widening, widening
+from rankbench.store.journal import StoredCell, StoredResults
+from rankbench.store.records import Member, SourceRecord, SuiteRecord
+from rankbench.tracking.comparison import Change, ChangeEstimate, Margin, judged, untested
+
+BASE, HEAD = "base ", "head "
+"""What stands before the labels and cells of either."""
+
+
+class JoinedResults:
+    """Results whose contenders are those of two results, each with its own.
+
+    Parameters
+    ----------
+    base, head : StoredResults
+        The record is that of `head`, whose experiments `base` has too.
+    experiments : set of str
+        Those that are joined.
+    """
+
+    def __init__(self, base: StoredResults, head: StoredResults, experiments: set[str]) -> None:
+        self._parts = {BASE: base, HEAD: head}
+        self._experiments = experiments
+        self.path: Path = head.path
+
+    def suite_text(self) -> str:
+        """Return the JSON of the record of `head`."""
+        return self._parts[HEAD].suite_text()
+
+    def record(self) -> SuiteRecord:
+        """Return the record of `head`."""
+        return self._parts[HEAD].record()
+
+    def members(self) -> list[Member]:
+        """Return the cells of both, those of `base` first."""
+        return [
+            replace(member, label=side + member.label, cell=side + member.cell)
+            for side, part in self._parts.items()
+            for member in part.members()
+            if member.experiment in self._experiments
+        ]
+
+    def cells(self) -> dict[str, StoredCell]:
+        """Return what became of every cell of both."""
+        return {side + name: cell for side, part in self._parts.items() for name, cell in part.cells().items()}
+
+    def losses(self, cell: str, metric: str, split: Split) -> NDArray[np.float64] | None:
+        """Return a cell's loss of every unit."""
+        side = cell[: len(BASE)]
+        return self._parts[side].losses(cell.removeprefix(side), metric, split)
+
+    def curves(self, cell: str) -> dict[str, Curve]:
+        """Return a cell's curves by metric."""
+        side = cell[: len(BASE)]
+        return self._parts[side].curves(cell.removeprefix(side))
+
+    def progress(self) -> tuple[int, int]:
+        """Return how many cells of both plans were computed, and how many there are."""
+        known, planned = zip(*(part.progress() for part in self._parts.values()), strict=True)
+        return sum(known), sum(planned)
+
+
+_ROUNDING = 1e-12
+
+_PLACES = RANKING[3:]
+"""Of an item that falls they grow, as its score and the bounds of it become smaller."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A contender at one n, in both."""
+
+    sampler: Sampler
+    race: Race
+    base: Arm
+    head: Arm
+    matched: bool
+
+    @property
+    def label(self) -> str:
+        return self.head.label.removeprefix(HEAD)
+
+
+def quality_changes(
+    base: StoredResults, head: StoredResults, margin: Margin, gate: tuple[str, ...], alpha: float
+) -> tuple[list[Change], list[str]]:
+    """Compare the contenders of two results.
+
+    Parameters
+    ----------
+    base, head : StoredResults
+    margin : Margin
+    gate : tuple of str
+        Patterns of what is tested, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; empty: everything. All else is left
+        out, so that the family is no larger than what is gated.
+    alpha : float
+        Of the family, on either side.
+
+    Returns
+    -------
+    changes : list of Change
+    notes : list of str
+        What could not be compared, and what else changed.
+    """
+    before, after = base.record(), head.record()
+    notes = list(_differences(before, after))
+    found: list[ChangeEstimate] = []
+    comparable = []
+    for one in before.experiments:
+        name, known = one.name, one.name in after.source_index
+        why = misfit(before.source(name), after.source(name)) if known else "it is gone"
+        labels = {m.label for m in base.members() if m.experiment == name} if why else set()
+        if not why:
+            comparable.append(name)
+        elif any(in_gate(gate, name, label) for label in labels):
+            found.append(ChangeEstimate(untested(f"{name}: {why}", "all contenders")))
+    joined = JoinedResults(base, head, set(comparable))
+    members, cells = joined.members(), joined.cells()
+    matched = before.seed == after.seed
+    with one_blas_thread():
+        for experiment in after.experiments:
+            if experiment.name not in comparable:
+                continue
+            sampler = Sampler(joined, after, experiment, members, cells)
+            pairs, apart, others = _pairs(sampler, matched, gate)
+            found += apart
+            notes += others
+            old = next(e for e in before.experiments if e.name == experiment.name)
+            metrics = [metric for metric in sampler.metrics if metric in old.losses]
+            gone = [metric for metric in old.losses if metric not in metrics]
+            found += [
+                ChangeEstimate(untested(f"{experiment.name}: {metric} is gone", pair.label))
+                for metric in gone
+                for pair in pairs
+            ]
+            for pair in pairs:
+                for metric in metrics:
+                    for split in sampler.source.shown_splits():
+                        found += _estimate(pair, metric, split, margin)
+    return judged(found, alpha), notes
+
+
+def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
+    """Yield what else is not the same: experiments, versions, code, class of processor, seed."""
+    names = {e.name for e in before.experiments}, {e.name for e in after.experiments}
+    for name in sorted(names[1] - names[0]):
+        yield f"new: experiment {name}"
+    for library in sorted(before.versions.keys() | after.versions.keys()):
+        was, now = before.versions.get(library, "absent"), after.versions.get(library, "absent")
+        if was != now:
+            yield f"changed: {library} was {was}, is {now}"
+    if before.cpu != after.cpu:
+        yield f"changed: the class of processor was {before.cpu or 'unknown'}, is {after.cpu or 'unknown'}"
+    if before.code_digest != after.code_digest:
+        yield "changed: the code that computes blocks (its digest is another one)"
+    were, are = before.plugins or {}, after.plugins or {}
+    for name in sorted(were.keys() & are.keys()):
+        if were[name] != are[name]:
+            yield f"changed: the code of {name} (its digest is another one)"
+    if before.seed != after.seed:
+        yield f"changed: the seed was {before.seed}, is {after.seed}: draws are independent"
+
+
+def misfit(before: SourceRecord, after: SourceRecord) -> str:
+    """Return why an experiment cannot be compared; empty if it can."""
+    if before.protocol != after.protocol:
+        return f"the protocol was {before.protocol}, is {after.protocol}"
+    if before.fingerprint != after.fingerprint:
+        return (
+            f"the data were {before.dataset or 'none'} (sha256 {before.fingerprint[:12]}), are "
+            f"{after.dataset or 'none'} (sha256 {after.fingerprint[:12]})"
+        )
+    if before.units != after.units:
+        return "it is judged on other units"
+    return ""
+
+
+def _pairs(
+    sampler: Sampler, matched: bool, gate: tuple[str, ...]
+) -> tuple[list[_Pair], list[ChangeEstimate], list[str]]:
+    """Return who is to be tested and finished in both; who finished in base alone; and a sentence on everybody else."""
+    pairs, apart, notes = [], [], []
+    for race in sampler.races:
+        arms = {arm.label: arm for arm in race.arms}
+        labels = list(dict.fromkeys(label[len(BASE) :] for label in arms))
+        for label in (label for label in labels if in_gate(gate, sampler.experiment.name, label)):
+            place = f"{sampler.experiment.name}, n = {race.n:,}"
+            base, head = arms.get(BASE + label), arms.get(HEAD + label)
+            if base is None:
+                notes.append(f"new: {place}, {label}")
+            elif head is None:
+                apart.append(ChangeEstimate(untested(f"{place}: it is gone", label)))
+            elif base.racing and head.racing:
+                pairs.append(_Pair(sampler, race, base, head, matched))
+            elif base.racing and head.status == "pending":
+                apart.append(ChangeEstimate(untested(f"{place}: it was not computed yet", label)))
+            elif base.racing:
+                why = f"{place}: {head.status} (was {base.status}): {head.reason}"
+                lost = Change(why, label, math.nan, math.nan, math.nan, "worse", head.status)
+                apart.append(ChangeEstimate(lost))
+            else:
+                became = head.status if head.status == base.status else f"{head.status} (was {base.status})"
+                notes.append(f"{became}: {place}, {label}")
+    return pairs, apart, notes
+
+
+def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterator[ChangeEstimate]:
+    """Yield the change of a pair in a metric, if both have it."""
+    sampler = pair.sampler
+    sign = 1.0 if sampler.source.direction(metric) == "minimize" else -1.0
+    where = f"{sampler.experiment.name}, n = {pair.race.n:,}, {metric}, {split}"
+    done = [sorted(arm.done) for arm in (pair.base, pair.head)]
+    base, head = (
+        sampler.losses(arm, metric, split, own) for arm, own in zip((pair.base, pair.head), done, strict=True)
+    )
+
+    def change(rests: str, one: NDArray[np.float64] = base, other: NDArray[np.float64] = head) -> Change:
+        means = float(one.mean()), float(other.mean())
+        return Change(where, pair.label, *means, sign * (means[1] - means[0]), "described", rests)
+
+    if pair.matched and done[0] == done[1] and base.tobytes() == head.tobytes():
+        yield ChangeEstimate(replace(change("every loss"), verdict="equal", lower=0.0, upper=0.0))
+        return
+    if sampler.source.layout in ("ranking", "series"):
+        yield from _numbers(pair, metric, split, where, base.mean(axis=0), head.mean(axis=0))
+        return
+    allowed = margin.at(float(base.mean()))
+    if sampler.source.layout == "exact":
+        yield ChangeEstimate(change("exact numbers"), 0.0, margin=allowed)
+        return
+    if sampler.source.fixed(split):
+        yield ChangeEstimate(change("one unit, which stays the same"))
+        return
+    both = sorted(pair.base.done & pair.head.done)
+    if pair.matched and both:
+        one, other = (side[np.isin(own, both)] for side, own in zip((base, head), done, strict=True))
+        told = change(f"{len(both)} draws and {one.shape[1]} units, paired", one, other)
+        order = _order_widening(pair, one, other)
+        yield _spread(told, [other - one], [other - one], _widening(pair, len(both)), allowed, order)
+        return
+    together = bool(sampler.source.dataset)
+    losses = [base, head]
+    units = [head.mean(axis=0, keepdims=True) - base.mean(axis=0, keepdims=True)] if together else losses
+    told = change(
+        f"{len(base)} and {len(head)} independent draws, {base.shape[1]} units{', paired' if together else ''}"
+    )
+    overlap = max(_widening(pair, len(side)) for side in losses)
+    yield _spread(told, losses, units, overlap, allowed, _order_widening(pair, base, head) if together else 1.0)
+
+
+def _numbers(
+    pair: _Pair, metric: str, split: Split, where: str, base: NDArray[np.float64], head: NDArray[np.float64]
+) -> Iterator[ChangeEstimate]:
+    """Yield the numbers of items that differ by more than rounding: they are no losses, and no interval is theirs."""
+    source = pair.sampler.source
+    apart = beyond(base, head, source.metric(metric).tolerance)
+    sign = 1.0 if metric in _PLACES else -1.0
+    for unit, was, now, differs in zip(source.units[split], base, head, apart, strict=True):
+        if differs:
+            change = sign * float(now - was)
+            numbers = float(was), float(now), change
+            told = Change(f"{where}, {unit}", pair.label, *numbers, "described", "an item's number", about="ranking")
+            yield ChangeEstimate(told)
+
+
+def _spread(
+    change: Change,
+    draws: list[NDArray[np.float64]],
+    units: list[NDArray[np.float64]],
+    widening: float,
+    margin: float,
+    order: float,
+) -> ChangeEstimate:
+    """Return a change with its standard error, of crossed draws and units.
+
+    The variance of a mean is (MS_draws + MS_units - MS_cells) / (R U), by mean squares of the two-way layout with one
+    loss a cell; never less than that of draws or of units alone. Of several independent sets of draws the variances add
+    up, with Welch's degrees of freedom.
+
+    Parameters
+    ----------
+    change : Change
+    draws, units : list of ndarray of float64, shape (R, U)
+        Independent losses, or differences of losses, whose means over units vary with draws, and whose means over draws
+        vary with units.
+    widening : float
+        Of deviations between draws that overlap.
+    margin : float
+    order : float
+        Of deviations between units that follow one another.
+    """
+    by_draw = [widening**2 * _variance(side.mean(axis=1)) for side in draws]
+    by_unit = [order**2 * _variance(side.mean(axis=0)) for side in units]
+    counts = [len(side) - 1.0 for side in draws]
+    many = draws[0].shape[1]
+    if min(counts) < 1 and many < 2:
+        return ChangeEstimate(change, margin=margin)
+    cells = sum(_cell_variance(side) for side in draws)
+    total = max(sum(by_draw) + sum(by_unit) - cells, sum(by_draw), sum(by_unit))
+    parts = [v**2 / df for v, df in zip(by_draw, counts, strict=True) if df > 0 and v > 0]
+    welch = sum(by_draw) ** 2 / sum(parts) if parts else max(1.0, *counts)
+    share = sum(by_draw) / (sum(by_draw) + sum(by_unit)) if total > 0 else 1.0
+    df = max(welch, 1.0), max(many - 1.0, 1.0)
+    if math.sqrt(total) > _rounding(change):
+        return ChangeEstimate(change, math.sqrt(total), share, df, margin).with_interval()
+    # Losses that are counts of a few votes agree by chance; draws that overlap are worth fewer.
+    agreed = max(min(counts) / widening**2 + 1, float(many))
+    return ChangeEstimate(change, 0.0, share, df, margin, agreed)
+
+
+def _rounding(change: Change) -> float:
+    """Return below what a standard error of losses of this size is rounding."""
+    return _ROUNDING * max(abs(change.base), abs(change.head))
+
+
+def _widening(pair: _Pair, draws: int) -> float:
+    source = pair.sampler.source
+    return widening(draws, source.shared(pair.race.n))
+
+
+def _order_widening(pair: _Pair, base: NDArray[np.float64], head: NDArray[np.float64]) -> float:
+    """Return by how much more their difference varies as units follow one another in time; 1 where they do not."""
+    if pair.sampler.source.judged_on != STRETCHES:
+        return 1.0
+    return order_widening(np.stack([base.mean(axis=0), head.mean(axis=0)], axis=1))
+
+
+def _variance(means: NDArray[np.float64]) -> float:
+    """Return the variance of the mean of these; 0 for a single one, whose spread nobody knows."""
+    return float(means.var(ddof=1) / len(means)) if len(means) > 1 else 0.0
+
+
+def _cell_variance(losses: NDArray[np.float64]) -> float:
+    """Return the part of the variance of a mean that is of single cells, shape (R, U): MS_cells / (R U)."""
+    draws, units = losses.shape
+    if draws < 2 or units < 2:
+        return 0.0
+    residuals = losses - losses.mean(axis=1, keepdims=True) - losses.mean(axis=0, keepdims=True) + losses.mean()
+    return float((residuals**2).sum() / ((draws - 1) * (units - 1)) / losses.size)

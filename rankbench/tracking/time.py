@@ -1,0 +1,302 @@
+"""A suite timed: into a folder's table, and what came of it."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rankbench.core.code_digest import cpu_class
+from rankbench.core.text import markdown, significant
+from rankbench.errors import SpecError
+from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
+from rankbench.stats.contrasts import mean_intervals
+from rankbench.tracking.compare import ALPHA, SLOWER_IN_TURNS, compare_results
+from rankbench.tracking.comparison import Comparison, Margin
+from rankbench.tracking.other_version import other_version
+from rankbench.tracking.timed_versions import Launcher, here
+from rankbench.tracking.timings import TimingFacts, Timings, has_timings, write_timings
+from rankbench.tracking.turns import (
+    ROUNDS,
+    Limits,
+    TurnsTaken,
+    launch_log_ratios,
+    launch_medians,
+    median_interval,
+    share_of_look,
+    take_turns,
+)
+
+BUDGET = 600.0
+"""Seconds, unless the caller says otherwise."""
+
+PRECISION = 0.02
+
+TIME_COLUMNS = ("where", "contender", "median", "95% interval", "to reference", "95% interval", "first call", "memory")
+
+
+class TimedRow(NamedTuple):
+    """A contender's time; what is not known is nan.
+
+    Attributes
+    ----------
+    where, contender : str
+    seconds, lower, upper : float
+        Median of a warm call, and its 95% interval.
+    ratio, ratio_lower, ratio_upper : float
+        To the reference, by paired log ratios.
+    first : float
+        Seconds of a process's first call, which compiles or loads what is compiled.
+    memory : float
+        Bytes at the peak of a call, beyond what the process held.
+    """
+
+    where: str
+    contender: str
+    seconds: float
+    lower: float
+    upper: float
+    ratio: float
+    ratio_lower: float
+    ratio_upper: float
+    first: float
+    memory: float
+
+    def cells(self) -> tuple[str, ...]:
+        """Return a row of a table."""
+        return (
+            self.where,
+            self.contender,
+            _seconds(self.seconds),
+            "" if math.isnan(self.lower) else f"{_seconds(self.lower)} to {_seconds(self.upper)}",
+            significant(self.ratio),
+            ""
+            if math.isnan(self.ratio_lower)
+            else f"{significant(self.ratio_lower)} to {significant(self.ratio_upper)}",
+            _seconds(self.first),
+            "" if math.isnan(self.memory) else f"{self.memory / 1e6:,.1f} MB",
+        )
+
+
+@dataclass(frozen=True)
+class TimedSuite:
+    """What timing a suite gave.
+
+    Attributes
+    ----------
+    directory : Path
+        Where the tables are: of two versions, in ``base`` and ``head``.
+    rows : list of TimedRow
+        Of the version that is running; of two versions, of both, `base` first.
+    comparison : Comparison or None
+        Of two versions.
+    notes : list of str
+    launches, rounds : int
+    """
+
+    directory: Path
+    rows: list[TimedRow]
+    comparison: Comparison | None
+    notes: list[str]
+    launches: int
+    rounds: int
+
+    @property
+    def exit_code(self) -> int:
+        """As of a comparison; of one version 0, or 3 where nothing was timed."""
+        if self.comparison is not None:
+            return self.comparison.exit_code
+        return 0 if self.rows else 3
+
+    def sentence(self) -> str:
+        """Return how much was timed."""
+        return (
+            f"{self.launches} launches of {self.rounds} rounds, each contender four times a round; in {self.directory}."
+        )
+
+
+def time_suite(
+    suite: str,
+    *,
+    against: str = "",
+    rounds: int | None = None,
+    budget: float | None = None,
+    precision: float = PRECISION,
+    dataset: Sequence[str] = (),
+    extra: Sequence[str] = (),
+    only: Sequence[str] = (),
+    n: Sequence[int] = (),
+    seed: int | None = None,
+    margin: Margin | None = None,
+    alpha: float = ALPHA,
+    out: Path | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> TimedSuite:
+    """Time the contenders of a suite in turns: one version, or two of them.
+
+    Parameters
+    ----------
+    suite : str
+    against : str
+        The other version, see `rankbench.tracking.other_version.other_version`; it is the base.
+    rounds : int, optional
+        At most so many.
+    budget : float, optional
+        Seconds; `BUDGET` where `rounds` are not given either.
+    precision : float
+        Relative half width of intervals that is narrow enough.
+    dataset, extra, only, n, seed
+        See `rankbench.tracking.timed_versions.Launcher`.
+    margin, alpha
+        See `rankbench.tracking.compare.compare_results`.
+    out : Path, optional
+        By default ``runs/SUITE-timings``.
+    say : callable
+        Told what is going on.
+
+    Raises
+    ------
+    InputError
+        The other version cannot be had, or a process that was timed ended.
+    SpecError
+        Limits that are none, or a suite without such contenders.
+    """
+    if not 0 < precision < math.inf:
+        raise SpecError(f"the precision must be above 0, as .02, not {precision:g}")
+    sides = [other_version(against, say), here()] if against else [here()]
+    folder = out or Path("runs") / f"{Path(suite).stem}-timings"
+    drawn = secrets.randbelow(2**31) if seed is None else seed
+    launcher = Launcher(sides, suite, datasets=dataset, extra=extra, only=only, n=n, seed=drawn)
+    job = secrets.token_hex(16)
+    names: list[Literal["base", "head", ""]] = ["base", "head"] if against else [""]
+    folders = [folder / name for name in names]
+    for other in {folder, folder / "base", folder / "head"}.difference(folders):
+        if has_timings(other):
+            raise SpecError(f"{other} has the timings of another job; give this one a folder of its own with --out")
+
+    def keep(taken: TurnsTaken) -> None:
+        for at, name in enumerate(names):
+            write_timings(folders[at], _timings(launcher, taken, at, name, job, suite, precision))
+
+    if against:
+        say(f"timing {suite}")  # what was said last is what goes on, and that was the other version's environment
+    limit = BUDGET if budget is None and rounds is None else math.inf if budget is None else budget
+    limits = Limits(precision, limit) if rounds is None else Limits(precision, limit, max(1, -(-rounds // ROUNDS)))
+    taken = take_turns(launcher.launch, limits, looked=keep)
+    if not launcher.cells and not launcher.failed:
+        raise SpecError(f"suite {suite!r} has nothing of what was to be timed{' in both versions' if against else ''}")
+    notes = [f"not timed: {cell}: {why}" for cell, why in sorted(launcher.failed.items())]
+    notes += [
+        f"{'gone' if side else 'new'}: {cell}" for side, cells in sorted(launcher.missing.items()) for cell in cells
+    ]
+    if not taken.launches or not launcher.cells:
+        notes.append("nothing was timed: the budget is too small for a round, or every contender failed")
+        nothing = replace(_nothing(folders, margin, alpha), notes=tuple(notes)) if against else None
+        return TimedSuite(folder, [], nothing, notes, 0, ROUNDS)
+    both = [_timings(launcher, taken, at, name, job, suite, precision) for at, name in enumerate(names)]
+    comparison = compare_results(*folders, margin=margin, alpha=alpha) if against else None
+    if comparison is not None:
+        comparison = replace(comparison, notes=tuple(dict.fromkeys([*comparison.notes, *notes])))
+    rows = [row for one in both for row in _rows(one)]
+    return TimedSuite(folder, rows, comparison, notes, both[0].launches, both[0].rounds)
+
+
+def _nothing(folders: Sequence[Path], margin: Margin | None, alpha: float) -> Comparison:
+    base, head = map(str, folders)
+    return Comparison(base, head, (), str(margin or Margin(SLOWER_IN_TURNS, relative=True)), alpha)
+
+
+def _timings(
+    launcher: Launcher,
+    taken: TurnsTaken,
+    at: int,
+    name: Literal["base", "head", ""],
+    job: str,
+    suite: str,
+    precision: float,
+) -> Timings:
+    launches, known = taken.launches, launcher.facts[at]
+    seconds = np.stack([one.seconds[at] for one in launches], axis=1)  # (C + 1, L, R, 4)
+    kept = [(place, cell) for place, cell in enumerate(launcher.cells) if cell not in launcher.failed]
+    facts = TimingFacts(
+        job=job,
+        side=name,
+        suite=Path(suite).stem,
+        version=launcher.sides[at].name,
+        machine=cpu_class(),
+        reference=str(known["reference"]),
+        versions=dict(known["versions"]),
+        declared=taken.declared,
+        last=taken.last,
+        precision=precision,
+        seed=launcher.seed,
+        failed={str(cell): why for cell, why in launcher.failed.items()},
+    )
+    return Timings(
+        facts,
+        {cell: seconds[place] for place, cell in kept},
+        seconds[-1],
+        {cell: np.array([one.first[at, place] for one in launches]) for place, cell in kept},
+        {cell: np.array([one.memory[at, place] for one in launches]) for place, cell in kept},
+    )
+
+
+def _rows(timings: Timings) -> list[TimedRow]:
+    share = share_of_look(timings.facts.declared, timings.launches, last=timings.facts.last)
+    found = []
+    for cell, seconds in timings.seconds.items():
+        of_launches = launch_medians(seconds)
+        ratios = launch_log_ratios(seconds, timings.reference)
+        interval = mean_intervals(ratios[:, None], 1 - 0.05 * share)
+        taken = timings.memory[cell]
+        side = f"{timings.facts.side}, " if timings.facts.side else ""
+        found.append(
+            TimedRow(
+                f"{side}{cell.experiment}, n = {cell.n:,}",
+                cell.contender,
+                float(np.median(of_launches)),
+                *median_interval(of_launches),
+                float(np.exp(interval.mean[0])),
+                float(np.exp(interval.lower[0])),
+                float(np.exp(interval.upper[0])),
+                float(np.median(timings.first[cell])),
+                float(np.nanmedian(taken)) if np.isfinite(taken).any() else math.nan,
+            )
+        )
+    return found
+
+
+def timed_markdown(timed: TimedSuite) -> str:
+    """Return a page of one version's times."""
+    page: list[Node] = [Heading(1, f"Times of {markdown(timed.directory.name)}"), Paragraph(markdown(timed.sentence()))]
+    cells = [[markdown(cell) for cell in row.cells()] for row in timed.rows]
+    page.append(Grid.from_rows([Column(name) for name in TIME_COLUMNS], cells))
+    if timed.notes:
+        page.append(Bullets(tuple(markdown(note) for note in timed.notes)))
+    return markdown_of(page) + "\n"
+
+
+def timed_json(timed: TimedSuite) -> dict[str, Any]:
+    """Return everything, as JSON has it: what is not known is null."""
+    rows = [
+        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row._asdict().items()}
+        for row in timed.rows
+    ]
+    return {
+        "schema_version": 1,
+        "directory": str(timed.directory),
+        "launches": timed.launches,
+        "rounds": timed.rounds,
+        "times": rows,
+        "notes": timed.notes,
+        "exit_code": timed.exit_code,
+    }
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"

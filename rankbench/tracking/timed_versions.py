@@ -1,0 +1,289 @@
+"""The processes of a launch: one for each version that is timed, which compute one at a time."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.runtime import BLAS_THREADS
+from rankbench.errors import InputError
+from rankbench.interfaces.cell import printable
+from rankbench.tracking.timings import TURNS, TimedCell
+from rankbench.tracking.turns import ROUNDS, Launch, order_of_round
+
+SCRIPT = Path(__file__).with_name("timing_worker.py")
+
+SHORTEST = 0.02
+"""Seconds that are timed at a time: of a shorter call, several are timed together."""
+
+MEMORY_LAUNCHES = 3
+"""Launches in which the memory is looked at."""
+
+_LAST_LINES = 15
+
+_PATIENCE = 5.0
+"""Seconds in which a process ends that does not answer."""
+
+
+@dataclass(frozen=True)
+class TimedVersion:
+    """A version of rankbench that can be run.
+
+    Attributes
+    ----------
+    python : str
+        Its interpreter.
+    name : str
+        What it is called: a version, a commit, a path.
+    path : tuple of str
+        What Python's path is set to; empty: that of the interpreter.
+    """
+
+    python: str
+    name: str
+    path: tuple[str, ...] = ()
+
+
+def here() -> TimedVersion:
+    """Return the rankbench that is running."""
+    from rankbench.core.code_digest import version
+
+    return TimedVersion(sys.executable, version("rankbench"), tuple(sys.path))
+
+
+class _Process:
+    """A process that times what it is asked to.
+
+    Raises
+    ------
+    InputError
+        It cannot be started, or it ended: with its last lines.
+    """
+
+    def __init__(self, side: TimedVersion, suite: str, datasets: Sequence[str], extra: Sequence[str]) -> None:
+        self.side = side
+        self._said = TemporaryFile()  # noqa: SIM115
+        one_thread = dict.fromkeys((*BLAS_THREADS, "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
+        kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+        try:
+            self._process = subprocess.Popen(
+                [side.python, "-I", str(SCRIPT)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                env=kept | one_thread,
+                text=True,
+                encoding="utf-8",
+            )
+        except OSError as error:
+            raise InputError(f"{side.python}: it cannot be started ({error.strerror or error})") from error
+        self.facts = self.ask(suite=suite, dataset=list(datasets), extra=list(extra), path=list(side.path))
+        if "error" in self.facts:
+            self.close()
+            raise InputError(
+                f"rankbench {side.name} ({side.python}) cannot time suite {suite!r}: {printable(self.facts['error'])}"
+            )
+
+    def ask(self, **request: object) -> dict[str, Any]:
+        """Return the answer to a request."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+            answer = json.loads(self._process.stdout.readline())
+        except (OSError, ValueError) as error:
+            code = self._ended()
+            self._said.seek(0)
+            lines = self._said.read().decode("utf-8", "replace").strip().splitlines()[-_LAST_LINES:]
+            last = "".join(f"\n  {printable(line)}" for line in lines)
+            raise InputError(
+                f"rankbench {self.side.name} ({self.side.python}): the process that was timed ended with exit code "
+                f"{code}{':' if last else ''}{last}"
+            ) from error
+        return dict(answer)
+
+    def _ended(self) -> int:
+        """Return the exit code of a process that has nothing more to say."""
+        try:
+            return self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+    def close(self) -> None:
+        """End it: it has nothing to lose."""
+        self._process.kill()
+        self._process.communicate()
+        self._said.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Launcher:
+    """Starts a process for each side, and times what both have in turns.
+
+    Parameters
+    ----------
+    sides : sequence of TimedVersion
+        Base and head, or one alone.
+    suite : str
+        Name, or path of a file.
+    datasets : sequence of str
+    extra : sequence of str
+        Contenders, or components in the place of the built-in ones, that are added to the suite.
+    only : sequence of str
+        Patterns of what is timed, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; empty: everything.
+    n : sequence of int
+        Which n, as the suite declares them; empty: the smallest of each experiment.
+    seed : int
+        Of the order of turns.
+
+    Attributes
+    ----------
+    cells : list of TimedCell
+        What is timed; known after the first launch, as all that follows.
+    facts : list of dict
+        By side: ``versions`` and ``reference``.
+    missing : dict of int to list of TimedCell
+        What only the other side has, by side.
+    failed : dict of TimedCell to str
+        What cannot be timed, and why.
+    """
+
+    def __init__(
+        self,
+        sides: Sequence[TimedVersion],
+        suite: str,
+        *,
+        datasets: Sequence[str] = (),
+        extra: Sequence[str] = (),
+        only: Sequence[str] = (),
+        n: Sequence[int] = (),
+        seed: int,
+    ) -> None:
+        self.sides, self.seed = list(sides), seed
+        self._suite = str(Path(suite).resolve()) if Path(suite).is_file() else suite
+        self._datasets, self._extra, self._only, self._n = list(datasets), list(extra), list(only), set(n)
+        self.cells: list[TimedCell] = []
+        self.facts: list[dict[str, Any]] = []
+        self.missing: dict[int, list[TimedCell]] = {}
+        self.failed: dict[TimedCell, str] = {}
+        self._loops: list[int] = []
+
+    def launch(self, number: int, until: float) -> Launch | None:
+        """Launch, warm up and time; see `rankbench.tracking.turns.take_turns`."""
+        processes: list[_Process] = []
+        try:
+            for side in self.sides:
+                processes.append(_Process(side, self._suite, self._datasets, self._extra))
+            places = [self._chosen(process.facts["members"]) for process in processes]
+            if number == 0:
+                self._agree(processes, places)
+            first = self._first(processes, places, until)
+            if first is None:
+                return None
+            memory = np.full(first.shape, np.nan)
+            if number == 0:
+                self._loops = [max(1, math.ceil(SHORTEST / fastest)) for fastest in self._warm(processes, places)]
+                self._loops.append(1)
+            if number < MEMORY_LAUNCHES:
+                memory = np.array(
+                    [
+                        [p.ask(at=own[cell], memory=True)["memory"] or math.nan for cell in self.cells]
+                        for p, own in zip(processes, places, strict=True)
+                    ]
+                )
+            found = [self._round(number, one, processes, places, until) for one in range(ROUNDS if self.cells else 0)]
+            rounds = [one for one in found if one is not None]
+            # The first launch counts though it has fewer rounds: there may be no other.
+            if not rounds or (number and len(rounds) < ROUNDS):
+                return None
+            return Launch(np.stack(rounds, axis=2), first, memory)
+        finally:
+            for process in processes:
+                process.close()
+
+    def _chosen(self, members: Sequence[tuple[str, str, int, int]]) -> dict[TimedCell, int]:
+        """Return the place of everything that was asked for and is there."""
+        least: dict[str, int] = {}
+        for experiment, _, _, declared in members:
+            least[experiment] = min(declared, least.get(experiment, declared))
+        found = {}
+        for place, (experiment, label, n, declared) in enumerate(members):
+            wanted = declared in self._n if self._n else declared == least[experiment]
+            if wanted and (not self._only or any(_fits(pattern, experiment, label) for pattern in self._only)):
+                found[TimedCell(experiment, label, n)] = place
+        return found
+
+    def _agree(self, processes: Sequence[_Process], places: Sequence[dict[TimedCell, int]]) -> None:
+        """Settle what is timed: what all sides have."""
+        self.facts = [process.facts for process in processes]
+        everything = dict.fromkeys(cell for own in places for cell in own)
+        self.missing = {side: [cell for cell in everything if cell not in own] for side, own in enumerate(places)}
+        self.cells = [cell for cell in everything if all(cell in own for own in places)]
+
+    def _first(
+        self, processes: Sequence[_Process], places: Sequence[dict[TimedCell, int]], until: float
+    ) -> NDArray[np.float64] | None:
+        """Call everything for the first time; what fails is left out from now on. None: there is no time left."""
+        times = np.full((len(processes), len(self.cells)), np.nan)
+        for side, (process, own) in enumerate(zip(processes, places, strict=True)):
+            for at, cell in enumerate(self.cells):
+                if time.monotonic() > until:
+                    return None
+                answer = process.ask(at=own[cell])
+                times[side, at] = answer["seconds"]
+                if answer["status"] != "done" and cell not in self.failed:
+                    self.failed[cell] = f"{answer['status']}: {answer['reason']}"
+        kept = [at for at, cell in enumerate(self.cells) if cell not in self.failed]
+        if len(kept) < len(self.cells) and not self._loops:
+            self.cells = [self.cells[at] for at in kept]
+            times = times[:, kept]
+        return times
+
+    def _warm(self, processes: Sequence[_Process], places: Sequence[dict[TimedCell, int]]) -> list[float]:
+        """Return the seconds of a warm call of everything, the shortest of all sides."""
+        return [
+            min(p.ask(at=own[cell])["seconds"] for p, own in zip(processes, places, strict=True)) for cell in self.cells
+        ]
+
+    def _round(
+        self,
+        launch: int,
+        number: int,
+        processes: Sequence[_Process],
+        places: Sequence[dict[TimedCell, int]],
+        until: float,
+    ) -> NDArray[np.float64] | None:
+        """Return the seconds of a round, shape (S, C + 1, 4); None where there is no time left."""
+        contenders = len(self.cells) + 1
+        seconds = np.full((len(processes), contenders, TURNS), np.nan)
+        order = order_of_round(self.seed, launch, number, len(processes), contenders)
+        for place, (side, one) in enumerate(order):
+            if time.monotonic() > until:
+                return None
+            at = None if one == contenders - 1 else places[side][self.cells[one]]
+            answer = processes[side].ask(at=at, loops=self._loops[one])
+            seconds[side, one, place * TURNS // len(order)] = answer["seconds"]
+        return seconds
+
+
+def _fits(pattern: str, experiment: str, label: str) -> bool:
+    return fnmatchcase(f"{experiment}/{label}" if "/" in pattern else experiment, pattern)

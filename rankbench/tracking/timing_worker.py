@@ -1,0 +1,170 @@
+"""What is timed, in a process of its own: run as a script by the Python of whichever version is timed.
+
+It is no module of the rankbench that it times, which may be an older or a newer one, and imports of it only what has
+long been there. Requests and answers are lines of JSON, on files that whatever is called does not know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib.metadata
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
+
+
+class _Workload:
+    """The reference: products, sorting, exponentials and gathers of fixed numbers, some 20 ms."""
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        rng = np.random.default_rng(20130501)
+        self.name = f"1, NumPy {np.__version__}"
+        self.np, self.x, self.y = np, rng.random((600, 136)), rng.random(60_000)
+        self.order = rng.permutation(len(self.y))
+
+    def __call__(self) -> float:
+        """Compute it."""
+        total = 0.0
+        for _ in range(4):
+            total += float((self.x.T @ self.x).sum())
+            total += float(self.np.sort(self.y)[::97].sum())
+            total += float(self.np.exp(self.y).sum() + self.y[self.order].cumsum()[-1])
+        return total
+
+
+class _Timed:
+    """The contenders of a suite, each alone in its first block.
+
+    Parameters
+    ----------
+    setup : dict
+        ``suite``, and ``dataset`` and ``extra``, lists.
+    """
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        from rankbench.core.runtime import settle_runtime
+
+        settle_runtime()
+        from dataclasses import replace
+
+        from rankbench.runner.blocks import run_block
+        from rankbench.runner.plan import make_plan
+        from rankbench.runner.prepare import dataset_of, prepare_sources
+        from rankbench.suites.suite_files import load_suite
+
+        suite = load_suite(setup["suite"])
+        once = tuple(one.model_copy(update={"repetitions": 1}) for one in suite.experiments)
+        suite = suite.model_copy(update={"experiments": once})
+        found = prepare_sources(suite, [dataset_of(name) for name in setup["dataset"]])
+        kept = tuple(one for one in suite.experiments if one.name in found.source_index)
+        # An older version may not know what is added: it is told of it only where something is.
+        more = [setup["extra"]] if setup.get("extra") else []
+        chosen = suite.model_copy(update={"experiments": kept})
+        plan = make_plan(chosen, found.sources, found.source_index, "", *more)
+        self.run_block, self.sources = run_block, found.sources
+        self.members, self.tasks = [], []
+        of = {cell: task for task in plan.tasks for cell in task.cells}
+        seen: set[str] = set()
+        for member in plan.members:
+            if member.cell not in seen and member.repetition == 0:
+                seen.add(member.cell)
+                task = of[member.cell]
+                self.members.append((member.experiment, member.label, member.n, member.n_declared))
+                self.tasks.append(replace(task, cells={member.cell: task.cells[member.cell]}))
+
+    def call(self, at: int) -> tuple[str, str]:
+        """Run the block with one contender; return its status and the reason."""
+        task = self.tasks[at]
+        cells = self.run_block(self.sources[task.source], task).cells
+        return cells[0].status, cells[0].reason
+
+
+def _timed(work: Callable[[], Any], loops: int) -> float:
+    """Return the seconds of a call, by the mean of `loops`; the garbage of others is collected before."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = time.perf_counter()
+        for _ in range(loops):
+            work()
+        return (time.perf_counter() - start) / loops
+    finally:
+        gc.enable()
+
+
+def _resident(name: str) -> float:
+    """Return a line of ``/proc/self/status`` in bytes."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(float(line.split()[1]) * 1024 for line in file if line.startswith(name))
+
+
+def _memory(work: Callable[[], Any]) -> float | None:
+    """Return the bytes that a call takes at its peak, beyond what the process holds before; None: not known here."""
+    try:
+        gc.collect()
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+        with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+            file.write("5")
+        before = _resident("VmRSS:")
+        work()
+        return max(0.0, _resident("VmHWM:") - before)
+    except (OSError, StopIteration):
+        return None
+
+
+def _facts(loaded: _Timed, workload: _Workload) -> dict[str, Any]:
+    """Return what is timed, and with what."""
+    versions = {}
+    for name in LIBRARIES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return {"members": loaded.members, "versions": versions, "reference": workload.name}
+
+
+def _answered(request: dict[str, Any], loaded: _Timed, workload: _Workload) -> dict[str, Any]:
+    """Return the answer to a request."""
+    at, loops = request.get("at"), request.get("loops", 1)
+    if at is None:
+        return {"seconds": _timed(workload, loops)}
+    status = ["", ""]
+
+    def work() -> None:
+        status[:] = loaded.call(at)
+
+    if request.get("memory"):
+        return {"memory": _memory(work)}
+    return {"seconds": _timed(work, loops), "status": status[0], "reason": status[1]}
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    questions, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    setup = json.loads(questions.readline())
+    if setup["path"]:
+        sys.path[:] = setup["path"]
+    try:
+        loaded, workload = _Timed(setup), _Workload()
+        workload()
+        answer = _facts(loaded, workload)
+    except Exception as error:
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(answer), file=answers, flush=True)
+    if "error" not in answer:
+        for line in questions:
+            print(json.dumps(_answered(json.loads(line), loaded, workload)), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""The table ``timings`` of a run's folder: every call that was timed, and what was agreed on before.
+
+``timings/timings.parquet`` has a row for each call, ``timings/timings.json`` the job, its machine and the sha256 of the
+table. docs/time.md describes the columns.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rankbench.core.system import replace_file
+from rankbench.errors import StoreError
+from rankbench.store.published import sha256
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+TIMINGS = "timings"
+"""Folder of the table in that of a run, and name of its files."""
+
+SCHEMA = 1
+
+REFERENCE = "reference"
+"""How the workload that stands beside the contenders is named in the table; its experiment is empty."""
+
+TURNS = 4
+"""Calls of a contender in a round."""
+
+
+class TimedCell(NamedTuple):
+    """What is timed: a contender of an experiment at one n."""
+
+    experiment: str
+    contender: str
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.experiment}, n = {self.n:,}, {self.contender}"
+
+
+class TimingFacts(BaseModel):
+    """What is known of a job beside its times.
+
+    Attributes
+    ----------
+    job : str
+        The same for both sides of a job, and for nothing else.
+    side : {"base", "head", ""}
+        Which side of it; empty where one version was timed.
+    suite, version : str
+        What was timed, and which rankbench in words, as ``0.1.0`` or a commit.
+    machine : str
+        Class of processor.
+    reference : str
+        Which workload stood beside the contenders, with the library that computes it.
+    versions : dict of str to str
+    declared : int
+        How many launches there were to be at most, see `rankbench.tracking.turns`.
+    last : bool
+        Whether the time was up, or all launches were done.
+    precision : float
+        The relative half width at which the job ended, if it did.
+    seed : int
+        Of the order of turns.
+    failed : dict of str to str
+        Contenders that could not be timed, and why.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: Literal[1] = 1
+    job: str = Field(min_length=1)
+    side: Literal["base", "head", ""] = ""
+    suite: str
+    version: str
+    machine: str
+    reference: str
+    versions: dict[str, str] = {}
+    declared: int = Field(ge=1)
+    last: bool
+    precision: float = Field(gt=0)
+    seed: int
+    failed: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Timings:
+    """The times of one version in a job.
+
+    Attributes
+    ----------
+    facts : TimingFacts
+    seconds : dict of TimedCell to ndarray of float64, shape (L, R, 4)
+        Of a call, by launch, round and turn.
+    reference : ndarray of float64, shape (L, R, 4)
+        Of the workload beside them.
+    first : dict of TimedCell to ndarray of float64, shape (L,)
+        Of the first call of each launch, which compiles or loads what is compiled.
+    memory : dict of TimedCell to ndarray of float64, shape (L,)
+        Bytes that a call took at its peak, beyond what its process held before; nan where the system does not say.
+    """
+
+    facts: TimingFacts
+    seconds: Mapping[TimedCell, NDArray[np.float64]]
+    reference: NDArray[np.float64]
+    first: Mapping[TimedCell, NDArray[np.float64]]
+    memory: Mapping[TimedCell, NDArray[np.float64]]
+
+    @property
+    def launches(self) -> int:
+        """Number of launches."""
+        return int(self.reference.shape[0])
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds of a launch."""
+        return int(self.reference.shape[1])
+
+
+def has_timings(directory: Path) -> bool:
+    """Return whether a folder has the table."""
+    return (directory / TIMINGS / f"{TIMINGS}.json").is_file()
+
+
+def write_timings(directory: Path, timings: Timings) -> None:
+    """Write the table into a run's folder, in the place of the one that is there.
+
+    Raises
+    ------
+    StoreError
+        It cannot be written.
+    """
+    buffer = io.BytesIO()
+    _frame(timings).write_parquet(buffer, compression="zstd")
+    data = buffer.getvalue()
+    facts = timings.facts.model_dump() | {
+        "launches": timings.launches,
+        "rounds": timings.rounds,
+        "sha256": sha256(data),
+    }
+    folder = directory / TIMINGS
+    try:
+        # A manifest never stands beside a table that is not its own.
+        (folder / f"{TIMINGS}.json").unlink(missing_ok=True)
+        replace_file(folder / f"{TIMINGS}.parquet", data)
+        replace_file(folder / f"{TIMINGS}.json", (json.dumps(facts, indent=1, sort_keys=True) + "\n").encode())
+    except OSError as error:
+        raise StoreError(f"{folder}: the timings cannot be written ({error.strerror or error})") from error
+
+
+def read_timings(directory: Path) -> Timings:
+    """Read the table of a run's folder.
+
+    Raises
+    ------
+    StoreError
+        There is none, it is damaged, or of a version that this rankbench does not read.
+    """
+    import polars as pl
+
+    folder = directory / TIMINGS
+    path = folder / f"{TIMINGS}.json"
+    try:
+        text: dict[str, Any] = json.loads(path.read_bytes())
+        data = (folder / f"{TIMINGS}.parquet").read_bytes()
+        if text.get("schema_version") != SCHEMA:
+            raise StoreError(
+                f"{path}: the timings have version {text.get('schema_version')}, and this rankbench reads version "
+                f"{SCHEMA}; use the rankbench that wrote them, or time again"
+            )
+        launches, rounds, digest = (text.pop(name) for name in ("launches", "rounds", "sha256"))
+        facts = TimingFacts.model_validate(text)
+        if sha256(data) != digest:
+            raise StoreError(f"{folder / TIMINGS}.parquet: it is not what was written: its sha256 is another one")
+        frame = pl.read_parquet(data)
+        if launches * rounds > len(frame):
+            raise ValueError(f"{len(frame):,} rows are not those of {launches} launches of {rounds} rounds")
+        return _timings(facts, frame, int(launches), int(rounds))
+    except OSError as error:
+        raise StoreError(f"{folder}: the timings cannot be read ({error.strerror or error})") from error
+    except (ValidationError, ValueError, LookupError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
+        raise StoreError(f"{path}: these are no timings ({type(error).__name__}: {error})") from error
+
+
+def _frame(timings: Timings) -> pl.DataFrame:
+    import polars as pl
+
+    rows: list[tuple[Any, ...]] = []
+
+    def add(cell: TimedCell, seconds: NDArray[np.float64]) -> None:
+        for (launch, number, turn), value in np.ndenumerate(seconds):
+            rows.append((*cell, launch + 1, number + 1, turn + 1, float(value), None))
+
+    for cell, seconds in timings.seconds.items():
+        for launch, value in enumerate(timings.first[cell]):
+            taken = float(timings.memory[cell][launch])
+            rows.append((*cell, launch + 1, 0, 0, float(value), None if np.isnan(taken) else taken))
+        add(cell, seconds)
+    add(TimedCell("", REFERENCE, 0), timings.reference)
+    schema = {
+        **{"experiment": pl.String, "contender": pl.String, "n": pl.Int64, "launch": pl.Int64, "round": pl.Int64},
+        **{"turn": pl.Int64, "seconds": pl.Float64, "memory": pl.Float64},
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _timings(facts: TimingFacts, frame: pl.DataFrame, launches: int, rounds: int) -> Timings:
+    seconds: dict[TimedCell, NDArray[np.float64]] = {}
+    first: dict[TimedCell, NDArray[np.float64]] = {}
+    memory: dict[TimedCell, NDArray[np.float64]] = {}
+    for experiment, contender, n, launch, number, turn, value, taken in frame.iter_rows():
+        cell = TimedCell(experiment, contender, n)
+        if not value > 0:
+            raise ValueError(f"a call of {cell} took {value} s")
+        if number == 0:
+            first.setdefault(cell, np.full(launches, np.nan))[launch - 1] = value
+            memory.setdefault(cell, np.full(launches, np.nan))[launch - 1] = np.nan if taken is None else taken
+        else:
+            times = seconds.setdefault(cell, np.full((launches, rounds, TURNS), np.nan))
+            times[launch - 1, number - 1, turn - 1] = value
+    reference = seconds.pop(TimedCell("", REFERENCE, 0))
+    if any(np.isnan(times).any() for times in (reference, *seconds.values())):
+        raise ValueError("a round is not whole")
+    return Timings(facts, seconds, reference, first, memory)

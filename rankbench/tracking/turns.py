@@ -1,0 +1,285 @@
+"""Launches and rounds, when it is enough; log ratios.
+
+How often one looks is declared beforehand, and look k gets a share t_k^3 - t_{k-1}^3 of the level, where t_k is the
+part of all units that are there by then: the power family of spending functions ([LD83]_, [KD87]_). A difference
+is judged once, at the look at which one stops. Whatever made one stop, the chance of a false alarm is at most the sum
+of the chances at all looks (union bound), and so at most the level: nothing is assumed of how looks depend on one
+another. The price is small: the last of looks that grow by the square root of two keeps two thirds of the level.
+
+References
+----------
+.. [LD83] K. K. G. Lan, D. L. DeMets. Discrete sequential boundaries for clinical trials. Biometrika 70(3), 1983.
+.. [KD87] K. Kim, D. L. DeMets. Design and analysis of group sequential tests based on the type I error spending rate
+   function. Biometrika 74(1), 1987.
+
+A launch is a new process for each version that is timed: where a process puts its memory, how it hashes and what else
+was going on when it started shifts all of its times together, so that rounds of one process agree with one another
+better than with the truth. Statistics are therefore of launches. A launch has rounds; in a round everything is
+timed in an order of its own, then in the reverse order, and both once more.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.stats.contrasts import mean_intervals
+from rankbench.tracking.timings import TURNS
+
+
+def hodges_lehmann(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the median of the averages of all pairs [HL63]_, over the last axis.
+
+    An outlier hardly moves it, and of normal noise it makes as much as the mean, but for 5%.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (..., R)
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+
+    References
+    ----------
+    .. [HL63] J. L. Hodges, E. L. Lehmann. Estimates of location based on rank tests. Annals of Mathematical Statistics
+       34(2), 1963.
+    """
+    first, second = np.triu_indices(values.shape[-1])
+    return np.asarray(np.median((values[..., first] + values[..., second]) / 2, axis=-1))
+
+
+def launch_log_ratios(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one log ratio a launch: `hodges_lehmann` over the turns of all of its rounds.
+
+    Of the turns of a round every other one is in the reverse order: a clock that drifts evenly cancels.
+
+    Parameters
+    ----------
+    above, below : ndarray of float64, shape (..., L, R, T)
+        Seconds by launch, round and turn, of what is compared.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., L)
+    """
+    ratios = np.log(above) - np.log(below)
+    return hodges_lehmann(ratios.reshape(*ratios.shape[:-2], -1))
+
+
+def launch_medians(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the median of all calls of each launch, shape (L,), of seconds of shape (L, R, T)."""
+    return np.asarray(np.median(seconds.reshape(len(seconds), -1), axis=1))
+
+
+def median_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
+    """Return the interval of a median between two of the values, by signs: whatever the distribution.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (N,)
+        Independent of one another.
+    level : float, in (0, 1)
+
+    Returns
+    -------
+    lower, upper : float
+        Nan with too few values for the level.
+    """
+    from scipy.special import bdtr
+
+    count, ordered = len(values), np.sort(values)
+    # The median lies below the k-th of n values as often as n coins show fewer than k heads.
+    outside = [k for k in range(1, count // 2 + 1) if 2 * float(bdtr(k - 1, count, 0.5)) <= 1 - level]
+    if not outside:
+        return float("nan"), float("nan")
+    k = outside[-1]
+    return float(ordered[k - 1]), float(ordered[count - k])
+
+
+FIRST_LOOK = 6
+"""Units that are there at the first look, at least: with fewer an interval is too wide to stop."""
+
+GROWTH = 2**0.5
+"""How many times more units there are from one look to the next."""
+
+POWER = 3
+
+
+def declared_looks(units: int) -> tuple[int, ...]:
+    """Return after how many units one looks, of at most `units`; the last time after all of them."""
+    looks = [units]
+    while FIRST_LOOK <= (earlier := round(looks[-1] / GROWTH)) < looks[-1]:
+        looks.append(earlier)
+    return tuple(reversed(looks))
+
+
+def share_of_look(declared: int, seen: int, *, last: bool) -> float:
+    """Return which share of the level the look after `seen` units may spend, in (0, 1].
+
+    Parameters
+    ----------
+    declared : int
+        How many units there were to be at most, as for `declared_looks`.
+    seen : int
+        How many there are.
+    last : bool
+        Nothing comes after it, as there is no time left: it gets all that is left. What ends the time must not
+        depend on the differences.
+    """
+    before = max((look for look in declared_looks(declared) if look < seen), default=0)
+    part = 1.0 if last or seen >= declared else seen / declared
+    return float(part**POWER - (before / declared) ** POWER)
+
+
+ROUNDS = 2
+"""Rounds of a launch."""
+
+LAUNCHES = 500
+"""Launches at most, where nothing else says when to end."""
+
+
+class Limits(NamedTuple):
+    """When to end.
+
+    Attributes
+    ----------
+    precision : float
+        Every 95% interval of a ratio is to be at most so much above and below it, as .02.
+    budget : float
+        Seconds.
+    launches : int
+    """
+
+    precision: float
+    budget: float = math.inf
+    launches: int = LAUNCHES
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What one launch gave.
+
+    Attributes
+    ----------
+    seconds : ndarray of float64, shape (S, C + 1, R, 4)
+        By side, contender (the reference is the last), round and turn.
+    first, memory : ndarray of float64, shape (S, C)
+        Seconds of the first call; bytes at the peak, or nan.
+    """
+
+    seconds: NDArray[np.float64]
+    first: NDArray[np.float64]
+    memory: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TurnsTaken:
+    """All launches, and why there are no more.
+
+    Attributes
+    ----------
+    launches : list of Launch
+    declared : int
+        How many there were to be at most.
+    last : bool
+        The time was up, or all were done; otherwise intervals were narrow enough.
+    """
+
+    launches: list[Launch]
+    declared: int
+    last: bool
+
+
+def order_of_round(seed: int, launch: int, number: int, sides: int, contenders: int) -> list[tuple[int, int]]:
+    """Return the turns (side, contender) of a round: shuffled, then the other way round, and both once more.
+
+    The sides of a contender follow one another, which of them first is shuffled too.
+    """
+    rng = np.random.default_rng([seed, launch, number])
+    there = [(int(side), int(one)) for one in rng.permutation(contenders) for side in rng.permutation(sides)]
+    return [*there, *reversed(there)] * (TURNS // 2)
+
+
+def half_widths(launches: Sequence[Launch], share: float) -> NDArray[np.float64]:
+    """Return the half width of each contender's 95% interval, as a log ratio; nan with too few launches.
+
+    Parameters
+    ----------
+    launches : sequence of Launch
+    share : float
+        Of the level, see `rankbench.tracking.turns.share_of_look`.
+    """
+    seconds = np.stack([one.seconds for one in launches], axis=2)  # (S, C + 1, L, R, 4)
+    if len(seconds) == 2:
+        ratios = launch_log_ratios(seconds[1, :-1], seconds[0, :-1])
+    else:
+        ratios = launch_log_ratios(seconds[0, :-1], seconds[0, -1:])
+    found = mean_intervals(ratios.T, 1 - 0.05 * share)
+    return (found.upper - found.lower) / 2
+
+
+def take_turns(
+    launch: Callable[[int, float], Launch | None],
+    limits: Limits,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    looked: Callable[[TurnsTaken], None] | None = None,
+) -> TurnsTaken:
+    """Launch until all intervals are narrow enough, or the time is up.
+
+    Parameters
+    ----------
+    launch : callable
+        Given its number, from 0, and the clock's time at which the budget is spent; None where it was spent before a
+        launch was whole.
+    limits : Limits
+    clock : callable
+    looked : callable, optional
+        Told of what there is at each look, and at the end.
+
+    Returns
+    -------
+    TurnsTaken
+        Without launches where the budget is too small for one.
+    """
+    start = clock()
+    until = start + limits.budget
+    found: list[Launch] = []
+    declared, second = limits.launches, math.nan
+    looks: tuple[int, ...] = ()
+    while True:
+        before = clock()
+        if found and before >= until:
+            break
+        one = launch(len(found), until)
+        if one is None:
+            break
+        found.append(one)
+        if len(found) == 1 and limits.launches > 1:
+            continue  # the first one compiles: it does not show how long the others take
+        if not looks:
+            second = clock() - before
+            fitting = len(found) + int(max(0.0, until - clock()) / second) if math.isfinite(limits.budget) else declared
+            declared = max(len(found), min(declared, fitting))
+            looks = declared_looks(declared)
+        if len(found) >= declared:
+            break
+        if len(found) in looks:
+            widths = half_widths(found, share_of_look(declared, len(found), last=False))
+            if (widths <= math.log1p(limits.precision)).all():
+                return _told(TurnsTaken(found, declared, last=False), looked)
+            _told(TurnsTaken(found[:], declared, last=False), looked)
+    return _told(TurnsTaken(found, max(declared if looks else len(found), len(found), 1), last=True), looked)
+
+
+def _told(taken: TurnsTaken, looked: Callable[[TurnsTaken], None] | None) -> TurnsTaken:
+    if looked is not None and taken.launches:
+        looked(taken)
+    return taken

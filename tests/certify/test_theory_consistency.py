@@ -1,0 +1,145 @@
+"""Definition 3 on known populations: numbers of the literature, closed forms and brute force."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from amounts import examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankbench.certify.conditional_risks import FAR, consistency_in, least_risk_on_cone, representative, surrogate_risk
+from rankbench.certify.laws import is_acyclic, mean_difference_graph
+from rankbench.certify.populations import GRAPHS, SCORES, Setting
+from rankbench.interfaces.surrogate import Loss, Surrogate
+from rankbench.plugin import manager
+
+BY_NAME = {setting.name: setting for setting in (*GRAPHS, *SCORES)}
+THEOREM_2, THEOREM_3 = BY_NAME["Theorem 2 (low noise)"], BY_NAME["Theorem 3 (low noise)"]
+DISAGREEMENT = manager.get(Loss, "pairwise-disagreement")
+
+
+def on(spec, setting, loss=DISAGREEMENT, aggregation="none"):
+    return consistency_in(manager.get(Surrogate, spec), setting, loss, aggregation)
+
+
+@pytest.mark.parametrize(("phi", "gap"), [("logistic", 0.043), ("exponential", 0.082), ("squared-hinge", 0.050)])
+def test_theorem_2(phi, gap):
+    found = on(f"pairwise-{phi}", THEOREM_2)
+    assert found.gap == pytest.approx(-gap, abs=5e-4)
+    assert found.excess == pytest.approx(0.05)  # the edge 2 over 3, of mean weight 1/20
+
+
+@pytest.mark.parametrize(("phi", "gap"), [("logistic", 0.076), ("exponential", 0.227), ("squared-hinge", 0.251)])
+def test_theorem_3(phi, gap):
+    found = on(f"pairwise-{phi}:form=margin", THEOREM_3)
+    assert found.gap == pytest.approx(-gap, abs=5e-4)
+    assert found.excess == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("setting", [THEOREM_2, THEOREM_3])
+def test_hinge_is_on_the_boundary(setting):
+    spec = "pairwise-hinge" if setting is THEOREM_2 else "pairwise-hinge:form=margin"
+    found = on(spec, setting)
+    assert found.gap == 0
+    assert found.excess > 0
+
+
+@pytest.mark.parametrize("phi", ["logistic", "exponential", "squared-hinge", "hinge"])
+@pytest.mark.parametrize("setting", GRAPHS, ids=lambda s: s.name)
+def test_difference_graph_repairs_what_has_no_cycle(phi, setting):
+    found = on(f"pairwise-{phi}", setting, aggregation="difference")
+    if is_acyclic(mean_difference_graph(setting.mean)):
+        assert found.gap > 0
+        assert found.excess == 0
+    elif phi != "hinge":
+        assert found.gap < 0
+
+
+def test_linear_gap_is_its_closed_form():
+    """Projecting the minimizer b onto b_1 = b_2 costs ((b_2 - b_1)^2 / 2) / (2 m)."""
+    setting = BY_NAME["Theorem 13 fails (acyclic)"]
+    found = on("linear", setting)
+    assert found.gap == pytest.approx(-(0.2**2) / 2 / 6)
+    assert found.excess == pytest.approx(0.4)
+
+
+def test_ndcg():
+    ndcg = manager.get(Loss, "ndcg")
+    for setting in SCORES:
+        for spec in ("regression", "order-preserving", "order-preserving:phi=exponential"):
+            assert on(spec, setting, ndcg).gap > 0
+        assert on("order-preserving-as-printed", setting, ndcg).gap < 0
+    assert on("regression:normalize=false", BY_NAME["Z differs"], ndcg).gap < 0
+    same = BY_NAME["same grades permuted"]
+    assert on("regression:normalize=false", same, ndcg).gap > 0
+    assert on("pairwise-logistic", same, ndcg).gap < 0
+
+
+def test_err_needs_independence():
+    err = manager.get(Loss, "err")
+    assert on("order-preserving-err", BY_NAME["independent"], err).gap > 0
+    assert on("order-preserving-err", BY_NAME["correlated"], err).gap < 0
+
+
+def test_excess_is_that_of_the_true_loss():
+    err, setting = manager.get(Loss, "err"), BY_NAME["correlated"]
+    law = list(zip(setting.probabilities, setting.structures, strict=True))
+    risks = {order: sum(p * err.value(representative(order), s) for p, s in law) for order in permutations(range(3))}
+    assert on("order-preserving-err", setting, err).excess == pytest.approx(risks[0, 1, 2] - min(risks.values()))
+
+
+def grid_least(risk, order, span, points):
+    """Minimize over a grid of differences of neighbors."""
+    steps = np.linspace(0, span, points)
+    best = math.inf
+    for a in steps:
+        for b in steps:
+            alpha = np.zeros(3)
+            alpha[order[1]], alpha[order[0]] = b, a + b
+            best = min(best, risk(alpha)[0])
+    return best
+
+
+@pytest.mark.parametrize("spec", ["pairwise-logistic", "pairwise-hinge", "pairwise-squared-hinge:form=margin"])
+def test_least_on_cone_is_that_of_a_grid(spec):
+    surrogate = manager.get(Surrogate, spec)
+    risk = surrogate_risk(surrogate, THEOREM_2, DISAGREEMENT)
+    for order in permutations(range(3)):
+        found = least_risk_on_cone(risk, order, "smooth" in surrogate.properties, True)
+        grid = grid_least(risk, order, 5, 81)
+        assert found <= grid + 1e-9
+        assert found == pytest.approx(grid, abs=0.02)
+
+
+def test_infimum_that_is_not_attained():
+    """One edge: the logistic risk goes to 0 as the scores go apart."""
+    setting = Setting("", "", (np.array([[0.0, 1.0], [0.0, 0.0]]),), (1.0,))
+    risk = surrogate_risk(manager.get(Surrogate, "pairwise-logistic"), setting, DISAGREEMENT)
+    assert least_risk_on_cone(risk, (0, 1), True, True) <= math.log1p(math.exp(-FAR)) + 1e-9
+    assert least_risk_on_cone(risk, (1, 0), True, True) == pytest.approx(math.log(2))
+
+
+@examples(15)
+@given(st.permutations(range(3)), st.sampled_from(["pairwise-logistic", "pairwise-hinge", "linear"]))
+def test_relabeling_changes_nothing(order, spec):
+    index = np.ix_(order, order)
+    moved = Setting("", "", tuple(s[index] for s in THEOREM_2.structures), THEOREM_2.probabilities)
+    first, second = on(spec, THEOREM_2), on(spec, moved)
+    assert second.gap == pytest.approx(first.gap, abs=2e-9)
+    assert second.excess == pytest.approx(first.excess, abs=1e-12)
+
+
+def test_gradients_are_those_of_the_values():
+    rng = np.random.default_rng(3)
+    for spec in ("pairwise-logistic:form=margin", "linear", "regression"):
+        surrogate = manager.get(Surrogate, spec)
+        risk = surrogate_risk(surrogate, THEOREM_2, DISAGREEMENT)
+        alpha = rng.normal(size=3)
+        gradient = risk(alpha)[1]
+        for i, step in enumerate(1e-6 * np.eye(3)):
+            slope = (risk(alpha + step)[0] - risk(alpha - step)[0]) / 2e-6
+            assert slope == pytest.approx(gradient[i], abs=1e-6)

@@ -1,0 +1,221 @@
+"""The laws of [DMJ10] and [DMJ13] about difference graphs, on random ones."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from amounts import examples
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from rankbench.certify import populations as known
+from rankbench.certify.conditional_risks import consistency_in
+from rankbench.certify.laws import (
+    graph_of_edges,
+    is_acyclic,
+    is_low_noise,
+    mean_difference_graph,
+    mean_net_weights,
+    ordering_graph,
+    score_pair_graphs,
+)
+from rankbench.certify.populations import Setting
+from rankbench.losses.err import ERR
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.surrogates.pairwise import Linear
+
+LAW = examples(60)
+
+# Eighths are exact in binary: no law fails for rounding.
+eighths = st.integers(0, 24).map(lambda n: n / 8)
+
+
+@st.composite
+def means(draw, sizes=(2, 3, 4, 5)):
+    m = draw(st.sampled_from(sizes))
+    matrix = np.array(draw(arrays(np.float64, (m, m), elements=eighths)))
+    np.fill_diagonal(matrix, 0)
+    return matrix
+
+
+@st.composite
+def low_noise_means(draw, sizes=(2, 3, 4)):
+    """Superadditive leads along a hidden order, noise alike in both directions, relabeled."""
+    m = draw(st.sampled_from(sizes))
+    lead = np.zeros((m, m))
+    for distance in range(1, m):
+        for i in range(m - distance):
+            j = i + distance
+            base = max((lead[i, k] + lead[k, j] for k in range(i + 1, j)), default=0)
+            lead[i, j] = base + draw(eighths) + (1 / 8 if distance == 1 else 0)
+    noise = np.array(draw(arrays(np.float64, (m, m), elements=eighths)))
+    matrix = lead + np.triu(noise, 1) + np.triu(noise, 1).T
+    order = draw(st.permutations(range(m)))
+    return matrix[np.ix_(order, order)]
+
+
+def consistent_in_theorem_13(mean):
+    """Whether net weights order every pair as the difference graph does."""
+    net = mean_net_weights(mean)
+    ahead = net[:, None] - net[None, :] > 1e-12 * mean.max(initial=0.0)
+    return bool(ahead[mean_difference_graph(mean) > 0].all())
+
+
+def cyclic_by_walks(difference):
+    """Whether some item reaches itself: the trace of the powers of the adjacency matrix."""
+    edge = (difference > 0).astype(int)
+    reach = edge.copy()
+    for _ in range(len(edge)):
+        if np.trace(reach):
+            return True
+        reach = ((reach @ edge) > 0).astype(int)
+    return False
+
+
+@LAW
+@given(means())
+def test_acyclic_is_no_walk_back(mean):
+    difference = mean_difference_graph(mean)
+    assert is_acyclic(difference) == (not cyclic_by_walks(difference))
+
+
+@LAW
+@given(means())
+def test_definition_4_word_for_word(mean):
+    m, lead = len(mean), mean - mean.T
+    triples = [(i, j, k) for i in range(m) for j in range(m) for k in range(m) if lead[i, j] > 0 and lead[j, k] > 0]
+    assert is_low_noise(mean) == all(lead[i, k] >= lead[i, j] + lead[j, k] for i, j, k in triples)
+
+
+@LAW
+@given(means())
+def test_low_noise_means_acyclic(mean):
+    assert is_acyclic(mean_difference_graph(mean)) or not is_low_noise(mean)
+
+
+@LAW
+@given(low_noise_means())
+def test_lemma_14(mean):
+    assert is_low_noise(mean)
+    assert is_acyclic(mean_difference_graph(mean))
+    net, lead = mean_net_weights(mean), mean - mean.T
+    assert all(net[i] > net[k] for i, k in zip(*np.nonzero(lead > 0), strict=True))
+    assert consistent_in_theorem_13(mean)
+
+
+def minimizers(mean):
+    """Return alphas of all weak orders that minimize (11), and of those that do not."""
+    m, loss = len(mean), PairwiseDisagreement()
+    alphas = [np.array(levels, float) for levels in np.ndindex(*(m,) * m)]
+    values = np.array([loss.value(alpha, mean) for alpha in alphas])
+    best = values <= values.min() + 1e-12
+    return [a for a, b in zip(alphas, best, strict=True) if b], [a for a, b in zip(alphas, best, strict=True) if not b]
+
+
+@LAW
+@given(means(sizes=(2, 3)))
+def test_lemma_16(mean):
+    """The difference graph is a DAG if and only if A(p) is the set of alphas that obey its edges."""
+
+    def obeys(alpha):
+        edges = zip(*np.nonzero(mean_difference_graph(mean)), strict=True)
+        return all(alpha[i] > alpha[j] if i < j else alpha[i] >= alpha[j] for i, j in edges)
+
+    best, others = minimizers(mean)
+    is_that_set = all(obeys(alpha) for alpha in best) and not any(obeys(alpha) for alpha in others)
+    assert is_that_set == is_acyclic(mean_difference_graph(mean))
+
+
+@examples(40)
+@given(means(sizes=(3,)))
+def test_theorem_13(mean):
+    """The linear loss is consistent on a DAG exactly if net weights order its pairs."""
+    difference = mean_difference_graph(mean)
+    if not is_acyclic(difference) or not difference.any():
+        return
+    found = consistency_in(Linear(), Setting("", "", (mean,), (1.0,)), PairwiseDisagreement())
+    assert (found.gap > 0) == consistent_in_theorem_13(mean)
+
+
+@LAW
+@given(arrays(np.float64, (3, 4), elements=st.integers(0, 20).map(float)))
+def test_cossock_zhang_scores_are_low_noise(scores):
+    chances = np.array([0.25, 0.25, 0.5])
+    graphs, probabilities = score_pair_graphs(scores, chances)
+    mean = sum(p * g for p, g in zip(probabilities, graphs, strict=True))
+    assert sum(probabilities) == pytest.approx(1)
+    assert is_low_noise(mean)
+    average = chances @ scores
+    assert mean - mean.T == pytest.approx((average[:, None] - average[None, :]) / 6)
+
+
+def best_orders(mean):
+    """Return the orders of least disagreement (10) with a mean graph, by trying all of them."""
+    risks = {
+        order: sum(mean[order[b], order[a]] for a in range(len(order)) for b in range(a + 1, len(order)))
+        for order in permutations(range(len(mean)))
+    }
+    return {tuple(i + 1 for i in order) for order, risk in risks.items() if risk <= min(risks.values()) + 1e-12}
+
+
+def order_preserving(weight, p):
+    """Orders 1, 2, 3 and 2, 3, 1 with chances p, 1 - p; weight 1 for neighbors, `weight` for 1 and 3 places apart."""
+    first, second = ordering_graph((1, 2, 3), (1.0, weight)), ordering_graph((2, 3, 1), (1.0, weight))
+    return p * first + (1 - p) * second
+
+
+@pytest.mark.parametrize("p", [0.51, 0.55, 0.6, 0.65, 2 / 3, 0.67, 0.7, 0.8, 0.95])
+def test_weights_by_distance_that_make_an_order_preserving_space_low_noise(p):
+    """With 1, 2, 3 the one best order they are those in [2, p / (1 - p)): none unless p > 2/3 ([DMJ10] section 3.1)."""
+    for weight in np.arange(0.02, 8, 0.04):
+        mean = order_preserving(weight, p)
+        found = is_low_noise(mean) and best_orders(mean) == {(1, 2, 3)}
+        assert found == (2 <= weight < p / (1 - p)), (weight, p)
+    assert (p > 2 / 3) == any(2 <= w < p / (1 - p) for w in np.arange(0.02, 40, 0.004))
+
+
+@pytest.mark.parametrize("weight", [1.5, 1.8, 2.0])
+def test_other_weights_make_it_low_noise_with_another_best_order(weight):
+    mean = order_preserving(weight, 0.55)
+    assert is_low_noise(mean)
+    assert best_orders(mean) == {(2, 1, 3)}
+
+
+@LAW
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=5), st.sampled_from(["reciprocal", "log2"]))
+def test_lemma_1(chances, discount):
+    """With independent satisfaction, descending means minimize ERR (16), among all orders."""
+    p, loss = np.array(chances), ERR(discount=discount)
+    factor = loss.discounts_of(len(p))
+
+    def risk(order):
+        q = p[list(order)]
+        return 1 - float(factor @ (q * np.concatenate([[1.0], np.cumprod(1 - q)[:-1]])))
+
+    assert risk(np.argsort(-p)) <= min(risk(order) for order in permutations(range(len(p)))) + 1e-12
+
+
+def test_settings_are_what_their_names_say():
+    for setting in (*known.GRAPHS, *known.SCORES):
+        assert sum(setting.probabilities) == pytest.approx(1)
+        assert len({s.shape for s in setting.structures}) == 1
+    for setting in known.GRAPHS:
+        low, acyclic = is_low_noise(setting.mean), is_acyclic(mean_difference_graph(setting.mean))
+        kind = "low noise" if low else "acyclic" if acyclic else "cycle"
+        assert setting.name.endswith((f"({kind})", kind))
+
+
+def test_the_printed_inequalities_of_theorem_2_do_not_imply_low_noise():
+    """Section 10.2: Y_13 > Y_12, Y_13 > Y_31 and Y_23 <= (Y_13 - Y_12) / 2."""
+    mean = next(s for s in known.GRAPHS if s.name.startswith("proof of Theorem 2")).mean
+    assert mean[0, 2] > mean[0, 1] > 0
+    assert mean[0, 2] > mean[2, 0] > 0
+    assert mean[1, 2] <= (mean[0, 2] - mean[0, 1]) / 2
+    assert not is_low_noise(mean)
+
+
+def test_graph_counts_items_from_one():
+    assert graph_of_edges(2, {(1, 2): 3.0}).tolist() == [[0, 3], [0, 0]]

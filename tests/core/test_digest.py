@@ -1,0 +1,303 @@
+"""The code digest changes when numbers may, and only then."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import rankbench
+from rankbench.core import code_digest as digest
+
+PACKAGE = Path(rankbench.__file__).parent
+
+
+@pytest.fixture
+def taken(tmp_path):
+    """Take the digest of a copy of the package, in a process of its own."""
+    copy = tmp_path / "copy" / "rankbench"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    site = tmp_path / "site"
+    site.mkdir()
+
+    def take(which: str = "code", **environment: str) -> str:
+        shown = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                f"from rankbench.core import code_digest as of; print(of.__file__, of.{which}_digest())",
+            ],
+            env={**os.environ, "PYTHONPATH": f"{copy.parent}{os.pathsep}{site}", **environment},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        where, value = shown.stdout.split()
+        assert Path(where) == copy / "core" / "code_digest.py"
+        return value
+
+    take.copy, take.site = copy, site
+    return take
+
+
+def append(path: Path, text: str = "\n# changed\n") -> None:
+    path.write_text(path.read_text() + text)
+
+
+def test_an_edited_or_added_helper_changes_it_and_taking_it_back_restores_it(taken):
+    before = taken()
+    assert taken() == before
+    helper = taken.copy / "interfaces" / "queries.py"
+    original = helper.read_text()
+    append(helper)
+    assert taken() != before
+    helper.write_text(original)
+    assert taken() == before
+    (taken.copy / "aggregators" / "new.py").write_text("")
+    added = taken()
+    assert added != before
+    append(taken.copy / "aggregators" / "new.py")
+    assert taken() != added
+
+
+def test_what_comes_after_computing_does_not_change_it(taken):
+    before = taken()
+    append(taken.copy / "cli" / "info.py")
+    append(taken.copy / "reports" / "leaderboard.py")
+    append(taken.copy / "certify" / "search.py")
+    append(taken.copy / "tracking" / "history.py")
+    append(taken.copy / "store" / "store.py")
+    append(taken.copy / "suites" / "claims.py")
+    (taken.copy / "cli" / "new.py").write_text("")
+    assert taken() == before
+
+
+def test_every_component_counts():
+    """Or an edit of one could change a number without changing the digest."""
+    bases: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        module = ".".join(("rankbench", *path.relative_to(PACKAGE).with_suffix("").parts))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+        origin = {alias.asname or alias.name: (node.module, alias.name) for node in imports for alias in node.names}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                named = [base.id for base in node.bases if isinstance(base, ast.Name)]
+                bases[module, node.name] = {origin.get(name, (module, name)) for name in named}
+    components = {("rankbench.core.component", "Component")}
+    while more := {cls for cls, above in bases.items() if above & components} - components:
+        components |= more
+    after = {"rankbench.interfaces.claim", "rankbench.interfaces.figure"}
+    after |= {module for (module, _), above in bases.items() if {origin for origin, _ in above} & after}
+    modules = {module for module, _ in components if not module.startswith("rankbench.testing")} - after
+    assert len(modules) > 45
+    counted = {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in digest.sources(PACKAGE)}
+    assert {module.removeprefix("rankbench.").replace(".", "/") for module in modules} <= counted
+
+
+RECORDS = {
+    *("drawing.canvas", "interfaces.claim", "interfaces.figure", "store.journal", "store.records"),
+}
+"""What modules that count import and what does not count: it reads suites, writes results down and draws them."""
+
+
+def test_what_counts_imports_nothing_else_that_computes():
+    modules = {".".join(p.relative_to(PACKAGE).with_suffix("").parts): p for p in PACKAGE.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    counted = set(digest.sources(PACKAGE))
+    found = set()
+    for path in counted - {PACKAGE / "__init__.py"}:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                named = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Import):
+                named = {alias.name for alias in node.names}
+            else:
+                continue
+            ours = {name.removeprefix("rankbench.") for name in named}
+            found |= {name for name in ours if name in modules and modules[name] not in counted}
+    assert found == RECORDS
+
+
+def test_a_switch_of_the_machine_code_changes_it(taken):
+    assert taken(NUMBA_CPU_NAME="generic") != taken()
+
+
+def plugin(site: Path, requires: str = "") -> Path:
+    info = site / "some_plugin-1.0.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: some-plugin\nVersion: 1.0\n{requires}")
+    (info / "entry_points.txt").write_text("[rankbench]\nsome = some_package.plugin\n")
+    (info / "RECORD").write_text("some_package/plugin.py,,\nother_top.py,,\n")
+    package = site / "some_package"
+    package.mkdir(exist_ok=True)
+    # Importing any of it would fail: the digest must not.
+    (package / "__init__.py").write_text("raise RuntimeError")
+    for module in (package / "plugin.py", package / "helper.py", site / "other_top.py"):
+        module.write_text("raise RuntimeError")
+    return package
+
+
+def test_plugins_and_their_helpers_are_in_their_own_without_being_imported(taken):
+    ours, without = taken(), taken("plugins")
+    package = plugin(taken.site)
+    before = taken("plugins")
+    assert before != without
+    append(package / "helper.py")
+    edited = taken("plugins")
+    assert edited != before
+    append(taken.site / "other_top.py")
+    assert taken("plugins") != edited
+    assert taken() == ours
+
+
+def test_extension_modules_and_data_of_plugins_are_part_of_it(taken):
+    package = plugin(taken.site)
+    tag = sysconfig.get_config_var("EXT_SUFFIX")
+    record = taken.site / "some_plugin-1.0.dist-info" / "RECORD"
+    record.write_text(f"{record.read_text()}fast_top{tag},,\n")
+    (package / "tables").mkdir()
+    (package / "__pycache__").mkdir()
+    seen = [taken("plugins")]
+    for path in (package / "tables" / "prior.csv", package / "fast.so", taken.site / f"fast_top{tag}"):
+        path.write_bytes(b"1")
+        seen.append(taken("plugins"))
+        path.write_bytes(b"2")
+        seen.append(taken("plugins"))
+    assert len(set(seen)) == 7
+    (package / "__pycache__" / "plugin.cpython-311.pyc").write_bytes(b"made from the source")
+    assert taken("plugins") == seen[-1]
+
+
+def test_what_a_plugin_requires_is_part_of_it_by_version(taken):
+    plugin(taken.site, "Requires-Dist: some-solver>=1; python_version>'3'\n")
+    missing = taken("plugins")
+    info = taken.site / "some_solver-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-solver\nVersion: 1.0\n")
+    first = taken("plugins")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-solver\nVersion: 1.1\n")
+    assert len({missing, first, taken("plugins")}) == 3
+
+
+def test_each_plugin_has_its_own_with_the_plugins_that_it_requires(tmp_path, monkeypatch):
+    for name, requires in (("dist-one", ""), ("dist-two", "Requires-Dist: dist_one>=1\n"), ("dist-three", "")):
+        info = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{requires}")
+        (info / "entry_points.txt").write_text(f"[rankbench]\nx = {name.replace('-', '_')}_top\n")
+        (tmp_path / f"{name.replace('-', '_')}_top.py").write_text("raise RuntimeError")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("dist-one", "dist-two", "dist-three")
+
+    def fresh() -> dict[str, str]:
+        for cached in (digest.plugin_digest, digest.first_seen):
+            cached.cache_clear()
+        return {name: digest.plugin_digest(name) for name in names}
+
+    before = fresh()
+    assert len({*before.values(), ""}) == 4
+    assert [digest.edited_file(name) for name in names] == [None] * 3
+    path = tmp_path / "dist_one_top.py"
+    path.write_text("raise ValueError")
+    assert [digest.edited_file(name) for name in names] == [path, path, None]
+    after = fresh()
+    assert {name for name in names if before[name] != after[name]} == {"dist-one", "dist-two"}
+    path.unlink()
+    assert digest.edited_file("dist-one") == path
+    path.write_text("raise ValueError")  # as it was, and yet another file
+    assert digest.edited_file("dist-one") == path
+    assert digest.plugin_digest("no-such-plugin") == ""
+    assert digest.edited_file("no-such-plugin") is None
+    fresh()
+
+
+def test_the_sources_are_those_that_compute():
+    found = {path.relative_to(PACKAGE).as_posix() for path in digest.sources(PACKAGE)}
+    assert {
+        "certify/populations.py",
+        "core/spec.py",
+        "kernels/signatures.py",
+        "methods/erm/__init__.py",
+        "interfaces/cell.py",
+        "methods/models.py",
+    } <= found
+    after = ("cli/", "drawing/", "reports/", "store/", "suites/", "testing/", "tracking/", "certify/search")
+    assert not [path for path in found if path.startswith(after)]
+
+
+def test_what_is_left_out_is_there():
+    """A room that gets another name would count, or be compiled from, without a word."""
+    assert all((PACKAGE / name).exists() for name in (*digest.AFTERWARDS, *digest.POPULATIONS, *digest.COMPILED_TOO))
+
+
+def test_what_is_compiled_is_compiled_again_after_edits_of_what_it_is_made_from_alone(taken):
+    before = taken("compiled")
+    append(taken.copy / "aggregators" / "rates.py")
+    append(taken.copy / "runner" / "plan.py")
+    append(taken.copy / "aggregators" / "__init__.py")
+    assert taken("compiled") == before
+    append(taken.copy / "aggregators" / "rating_formulas.py")  # plain Python that a kernel compiles
+    assert taken("compiled") != before
+    before = taken("compiled")
+    append(taken.copy / "kernels" / "gains.py")
+    assert taken("compiled") != before
+    ours, others = taken("compiled"), taken("plugins")
+    package = plugin(taken.site)
+    installed = taken("plugins")
+    append(package / "helper.py")
+    assert len({others, installed, taken("plugins")}) == 3
+    assert taken("compiled") == ours
+    assert taken("compiled", NUMBA_CPU_NAME="generic") != taken("compiled")
+
+
+AROUND = {"rankbench.core.component", "rankbench.errors", "rankbench.core.runtime"}
+"""What such modules import beside what is compiled: a class of components, errors, what settles numba."""
+
+
+def test_what_is_compiled_is_made_of_nothing_else_of_ours():
+    """The sources of machine code are named by their place; here all imports are read by the parser."""
+    modules = {".".join(("rankbench", *p.relative_to(PACKAGE).with_suffix("").parts)): p for p in PACKAGE.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    counted = set(digest.compiled_sources(PACKAGE))
+    compiling = 0
+    for path in modules.values():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        compiles = any(
+            isinstance(node, ast.FunctionDef)
+            and re.search(r"\b(njit|declared)\b", " ".join(map(ast.unparse, node.decorator_list)))
+            for node in ast.walk(tree)
+        )
+        compiling += compiles
+        assert path in counted or not compiles
+        for node in imports if path in counted else []:
+            named = [alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom):
+                named = [
+                    f"{node.module}.{name}" if f"{node.module}.{name}" in modules else str(node.module)
+                    for name in named
+                ]
+            for name in {name for name in named if name in modules} - AROUND:
+                assert modules[name] in counted, f"{path}: {name}"
+    assert compiling > 25
+
+
+def test_it_is_a_hash_and_names_the_cpu():
+    assert len(digest.code_digest()) == 32
+    assert int(digest.code_digest(), 16) >= 0
+    assert digest.cpu_class() == digest.cpu_class()
+    assert len(digest.cpu_class().split("-")) >= 3
+
+
+def test_a_version_that_is_not_there_says_so():
+    assert digest.version("no-such-distribution-anywhere") == "missing"
+    assert digest.version("") == "missing"

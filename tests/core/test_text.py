@@ -1,0 +1,57 @@
+"""Numbers as they are shown."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankbench.core.text import markdown, numbered, significant
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (math.nan, "—"),
+        (0.25, "0.250"),
+        (1.0, "1.00"),
+        (-1.0, "-1.00"),
+        (0.0000123456, "1.23e-05"),
+        (-0.00042, "-0.000420"),
+        (12.345, "12.3"),
+        (99.96, "100"),
+        (1234.5, "1230"),
+    ],
+)
+def test_three_significant_digits(value, shown):
+    assert significant(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1. Elo", r"1\. Elo"),
+        ("12) Elo", r"12\) Elo"),
+        ("# Elo", r"\# Elo"),
+        ("- Elo", r"\- Elo"),
+        ("2 Elo", "2 Elo"),
+        ("Elo 1. 2", "Elo 1. 2"),
+    ],
+)
+def test_markdown_takes_no_text_for_a_list_or_heading(text, shown):
+    # CommonMark: a backslash escapes punctuation alone; before a digit it is shown.
+    assert markdown(text) == shown
+
+
+@given(st.floats(-1e6, 1e6).filter(bool))
+def test_only_zero_looks_like_zero(value):
+    shown = float(significant(value))
+    assert shown == pytest.approx(value, rel=5.001e-3)
+    assert shown != 0
+
+
+def test_names_come_in_the_order_of_their_numbers():
+    ordered = ["A", "C1", "C1a", "C2", "C02b", "C10", "C10.2", "C10.10", "R1"]
+    assert sorted(reversed(ordered), key=numbered) == ordered

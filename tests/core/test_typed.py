@@ -1,0 +1,125 @@
+"""Booleans are no numbers, numbers no booleans, texts neither: in TOML, on the command line and in Python."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from pydantic import Field, ValidationError
+
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.cli import main
+from rankbench.core.component import Component, Typed
+from rankbench.errors import SpecError
+from rankbench.interfaces.method import Method
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.methods.erm import ERM
+from rankbench.plugin import manager
+from rankbench.plugin.registry import KINDS, base_of
+from rankbench.suites.suite_files import read_suite
+
+PLAIN = {bool: "true or false", int: "a number", float: "a number"}
+
+
+def numeric() -> list[tuple[str, str, str, type]]:
+    """Return every parameter of every registered component that is a number or a boolean."""
+    return [
+        (kind, name, parameter, field.annotation)
+        for kind in KINDS
+        for name in manager.names(kind)
+        for parameter, field in manager.component_class(base_of(kind), name).parameters().items()
+        if field.annotation in PLAIN
+    ]
+
+
+@pytest.mark.parametrize(("kind", "name", "parameter", "annotation"), numeric())
+def test_no_parameter_takes_what_is_of_another_type(kind: str, name: str, parameter: str, annotation: type) -> None:
+    wrong = ["1", "0"] if annotation is bool else ["true", "false", "nan", "infinity"]
+    for value in wrong:
+        with pytest.raises(SpecError, match=PLAIN[annotation]) as caught:
+            manager.get(base_of(kind), f"{name}:{parameter}={value}")
+        assert f"parameter {parameter!r}: must be {PLAIN[annotation]}, not" in str(caught.value)
+    cls: type[Component] = manager.component_class(base_of(kind), name)
+    objects = [1, 0.0, "yes", "on", "true"] if annotation is bool else [True, False, np.False_, "1", "1e-3", b"1"]
+    for value in objects:
+        with pytest.raises(ValidationError, match=PLAIN[annotation]):
+            cls.model_validate({parameter: value})
+
+
+def test_what_is_of_the_type_is_taken() -> None:
+    assert BradleyTerry(ridge=2).ridge == BradleyTerry(ridge=np.float64(2)).ridge == 2.0
+    assert ERM(draws=1e5).draws == ERM(draws=np.int64(100_000)).draws == 100_000
+    assert PairwiseDisagreement(normalize=False).normalize is False
+    assert str(manager.get(Method, "erm:k=inf,draws=1e5,radius=inf")) == str(ERM(draws=100_000))
+
+
+class Several(Typed):
+    either: Literal["auto"] | float = 1.0
+    maybe: int | None = None
+    many: tuple[Annotated[float, Field(gt=0)], ...] = ()
+    any_of: bool | int = 0
+    words: str = ""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("either", True, "a number or 'auto', not true"),
+        ("either", "1", "a number or 'auto', not '1'"),
+        ("maybe", "1", "a number, not '1'"),
+        ("many", [1.0, True], "a number, not true"),
+        ("many", ("1",), "a number, not '1'"),
+        ("any_of", "1", "true or false or a number, not '1'"),
+        ("words", 1, "a text, not 1"),
+    ],
+)
+def test_unions_and_lists_are_looked_into(key: str, value: object, said: str) -> None:
+    with pytest.raises(ValidationError, match=f"must be {said}"):
+        Several.model_validate({key: value})
+
+
+def test_unions_and_lists_take_their_own() -> None:
+    made = Several(either="auto", maybe=3, many=[1, 2.5], any_of=True, words="1")
+    assert (made.either, made.maybe, made.many, made.any_of, made.words) == ("auto", 3, (1.0, 2.5), True, "1")
+    assert Several(maybe=None).maybe is None
+
+
+SUITE = """
+name = "s"
+title = "S"
+dataset = "web10k-like"
+[[experiments]]
+name = "a"
+title = "A"
+n = [10]
+contenders = [{ use = "erm" }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("repetitions = true", "experiments.0.repetitions: must be a number, not true"),
+        ('repetitions = "2"', "experiments.0.repetitions: must be a number, not '2'"),
+        ("n = [true]", "experiments.0.n: must be a number, not true"),
+        ("optional = 1", "experiments.0.optional: must be true or false, not 1"),
+        ('optional = "yes"', "experiments.0.optional: must be true or false, not 'yes'"),
+    ],
+)
+def test_a_suite_takes_no_value_of_another_type(tmp_path, line: str, said: str) -> None:
+    path = tmp_path / "s.toml"
+    kept = SUITE.replace("n = [10]\n", "") if line.startswith("n =") else SUITE
+    path.write_text(kept + line + "\n")
+    with pytest.raises(SpecError) as caught:
+        read_suite(path)
+    assert said in str(caught.value)
+
+
+def test_the_command_line_says_so(tmp_path) -> None:
+    log = tmp_path / "votes.csv"
+    log.write_text("winner,loser\na,b\nb,a\n")
+    done = CliRunner().invoke(main, ["aggregate", str(log), "--method", "bradley-terry:ridge=true"])
+    assert done.exit_code != 0
+    assert "parameter 'ridge': must be a number, not true" in done.output + str(done.exception)

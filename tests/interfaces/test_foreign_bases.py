@@ -1,0 +1,54 @@
+"""Classes of plugins that derive from a base of the plugin's own."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.ranking.load import load_log
+from rankbench.ranking.open import open_source
+from rankbench.ranking.rank import rank
+
+
+class Wins(Aggregator):
+    """Weight of the wins."""
+
+    def aggregate(
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
+    ) -> NDArray[np.float64]:
+        return np.bincount(winners, weights, m)
+
+
+class TwiceTheWins(Wins):
+    """Twice that, by a name of its own."""
+
+    name: ClassVar[str] = "twice-the-wins"
+    source: ClassVar[str] = "test"
+
+    def aggregate(
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
+    ) -> NDArray[np.float64]:
+        return 2 * super().aggregate(winners, losers, weights, m)
+
+
+class Named(Wins):
+    """The same, without a method of its own."""
+
+    name: ClassVar[str] = "named"
+    source: ClassVar[str] = "test"
+
+
+def test_one_that_takes_votes_one_by_one_is_shown_them() -> None:
+    """Neither the base nor what derives from it has `from_counts`, though both define or inherit `aggregate`."""
+    log = pl.DataFrame(
+        {"query_id": ["q"] * 3, "winner": ["a", "a", "b"], "loser": ["b", "c", "c"], "weight": [1.0, 2.0, 3.0]}
+    )
+    for aggregator, expected in ((Named(), [3.0, 3.0, 0.0]), (TwiceTheWins(), [6.0, 6.0, 0.0])):
+        assert not aggregator.ranks_counts()
+        loaded, chosen = load_log(open_source(log).judged(), aggregator, None, pooled=True)
+        ranking, _ = rank(loaded, aggregator, intervals=chosen, resamples=2, seed=0)
+        assert dict(zip(ranking.items, ranking.scores, strict=True)) == dict(zip("abc", expected, strict=True))

@@ -1,0 +1,153 @@
+import re
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench.data.tables.checks import validate
+from rankbench.errors import InputError
+from rankbench.ranking.describe import describe
+from rankbench.ranking.open import open_source
+from rankbench.ranking.votes import load_votes
+
+
+def test_items():
+    table = pl.DataFrame(
+        {
+            "query_id": ["a"] * 4 + ["b"] * 2 + ["c"] * 3,
+            "label": [0, 0, 2, 1, 1, 1, None, 0, 1],
+            "x_0": [1.0] * 9,
+            "x_1": [0.0, 0, 0, 4, 5, 6, 7, 8, -9.5],
+        }
+    )
+    found = describe(validate("items", table.lazy()))
+    assert (found.rows, found.queries, found.usable, found.unlabelled) == (9, 3, 1, 1)
+    assert found.labels == {"0": 3, "1": 4, "2": 1}
+    sizes = found.items_per_query
+    assert (sizes.smallest, sizes.median, sizes.mean, sizes.largest) == (2, 3, 3, 4)
+    assert (found.features, found.constant, found.feature_range) == (2, [0], (-9.5, 8))
+    assert found.zeros == pytest.approx(3 / 18)
+
+
+def test_sizes_of_one_query_are_not_said_twice():
+    votes = {"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]}
+    for queries, said in ((["q"] * 3, None), (["q", "q", "r"], "1 to 2 (median 2, mean 1.5)"), (list("qrs"), "1")):
+        found = describe(validate("comparisons", pl.LazyFrame({"query_id": queries, **votes})))
+        assert dict(found.lines()).get("rows per query") == said
+        assert found.as_dict()["rows_per_query"]["largest"] == max(map(queries.count, queries))
+    for queries in (["q"] * 3, ["q", "q", "r"]):
+        ballots = pl.LazyFrame({"query_id": queries, "ranking": [[["a"], ["b"]]] * 3})
+        assert ("ballots per query" in dict(describe(ballots).lines())) == (len(set(queries)) > 1)
+
+
+def test_facts_do_not_depend_on_the_batches():
+    random = np.random.default_rng(0)
+    n = 250_000
+    table = pl.DataFrame(
+        {
+            "query_id": np.repeat(np.arange(n // 50), 50),
+            "item": np.tile(np.arange(50), n // 50),
+            "label": random.integers(0, 3, n).astype(np.float32),
+            "x": random.normal(size=(n, 2)).astype(np.float32),
+        }
+    )
+    found = describe(validate("items", table.lazy()))
+    assert (found.rows, found.queries) == (n, n // 50)
+    assert found.labels == {f"{v:g}": c for v, c in table["label"].value_counts().sort("label").iter_rows()}
+    x = table["x"].to_numpy()
+    assert found.feature_range == (x.min(), x.max())
+
+
+def test_what_a_reader_would_have_refused_is_counted():
+    x = np.array([[1, np.nan], [np.inf, 2]], np.float32)
+    table = pl.DataFrame({"query_id": ["a", "a"], "item": [0, 1], "label": [0.0, 1], "x": x})
+    found = describe(table.lazy())
+    assert (found.not_finite, found.feature_range) == (2, (1, 2))
+
+
+def test_many_label_values_become_a_range():
+    table = pl.DataFrame({"query_id": ["a"] * 30, "label": [i / 7 for i in range(30)], "x_0": [1.0] * 30})
+    found = describe(validate("items", table.lazy()))
+    assert found.labels == {}
+    assert found.label_range == (0, pytest.approx(29 / 7))
+
+
+def test_comparisons():
+    table = pl.DataFrame(
+        {
+            "query_id": ["a", "b", "a", "a"],
+            "winner": ["p", "q", "r", "p"],
+            "loser": ["q", "s", "p", "q"],
+            "tie": [True, False, False, True],
+            "judge": ["u", "u", "v", "w"],
+            "weight": [1.0, 2, 0.5, 1],
+        }
+    )
+    found = describe(validate("comparisons", table.lazy()))
+    assert (found.rows, found.queries, found.items, found.ties, found.judges) == (4, 2, 4, 2, 3)
+    assert found.weight == (0.5, 2)
+    assert (found.rows_per_query.smallest, found.rows_per_query.largest) == (1, 3)
+    plain = describe(validate("comparisons", table.select("query_id", "winner", "loser").lazy()))
+    assert (plain.ties, plain.judges, plain.weight) == (0, None, None)
+
+
+def test_an_empty_table():
+    with pytest.raises(InputError, match="no rows"):
+        describe(pl.LazyFrame(schema={"query_id": pl.String, "winner": pl.String, "loser": pl.String}))
+
+
+def judged(tmp_path, judges):
+    """Write votes in Parquet, one of each judge on the same pair."""
+    path = tmp_path / "votes.parquet"
+    pl.DataFrame({"winner": ["p"] * len(judges), "loser": ["q"] * len(judges), "judge": judges}).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("judges", "said"),
+    [
+        (pl.Series([[1], [2]]), "the column holds List(Int64)"),
+        (pl.Series([b"\xff", b"a"]), "the column holds Binary"),
+        (pl.Series([{"a": 1}, {"a": 2}]), "the column holds Struct"),
+    ],
+)
+def test_judges_that_are_no_names_are_refused_by_all_that_read_a_log(tmp_path, judges, said):
+    path = judged(tmp_path, judges)
+    source = open_source(path)
+    errors = []
+    for use in (
+        lambda: source.counted(describe),
+        lambda: rankbench.aggregate(path, intervals="judges"),
+        lambda: rankbench.aggregate(path),
+        lambda: load_votes(source.frame),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)) as error:
+            use()
+        errors.append(str(error.value))
+    assert len(set(errors)) == 1
+    assert errors[0].startswith(f"{path}:1 [judge]: {said}")
+
+
+@pytest.mark.parametrize(
+    "judges",
+    [
+        pl.Series([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 2)]),
+        pl.Series([False, True, True]),
+        pl.Series(["1.50", "2.50", "2.50"]).cast(pl.Decimal(10, 2)),
+        pl.Series([-7, 2**40, 2**40]),
+        pl.Series(["u", "v", "v"], dtype=pl.Categorical),
+    ],
+)
+def test_judges_that_convert_to_names_are_taken_by_all_that_read_a_log(tmp_path, judges):
+    path = judged(tmp_path, judges)
+    source = open_source(path)
+    found = source.counted(describe)
+    assert (found.judges, found.repeats.votes) == (2, 1)
+    votes = load_votes(source.frame)
+    assert votes.judges.tolist() == [0, 1, 1]
+    text = judged(tmp_path, judges.cast(pl.String))
+    expected = rankbench.aggregate(text, intervals="judges", replicates=20).table
+    path = judged(tmp_path, judges)
+    assert rankbench.aggregate(path, intervals="judges", replicates=20).table.equals(expected)

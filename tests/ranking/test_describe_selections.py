@@ -1,0 +1,64 @@
+import polars as pl
+import pytest
+from data_paths import needs
+
+from rankbench.data.convert import convert
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.tables.checks import validate
+from rankbench.errors import InputError
+from rankbench.interfaces.dataset import Dataset
+from rankbench.plugin.manager import get
+from rankbench.ranking.describe import describe
+
+ROWS = [
+    ("q", "1", ["a", "b", "c"], [1, 3, 1]),
+    ("q", "2", ["b", "a", "c"], [3, 1, 4, 4]),
+    ("q", "3", ["d", "a"], []),
+    ("p", "4", ["a"], [1]),
+]
+
+
+def table(rows=ROWS):
+    schema = ["query_id", "session_id", "shown", "clicked"]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def test_facts():
+    found = describe(validate("selections", table().lazy()))
+    assert (found.sessions, found.queries, found.items) == (4, 2, 5)
+    assert (found.sessions_per_query.smallest, found.sessions_per_query.largest) == (1, 3)
+    assert (found.shown.smallest, found.shown.mean, found.shown.largest) == (1, 2.25, 3)
+    assert found.clicks == {0: 1, 1: 1, 2: 2}
+    assert found.click_rate == [3 / 4, 0, 1]
+    assert (found.clicks_off_list, found.sessions_off_list) == (2, 1)
+    assert (found.repeated, found.upwards, found.parts) == (1, 2, {})
+    text = dict(found.lines())
+    assert text["positions clicked"] == "0: 1 (25.0%), 1: 1 (25.0%), 2: 2 (50.0%)"
+    assert text["clicks off the list"] == "2 in 1 sessions"
+    assert found.as_dict()["table"] == "selections"
+
+
+def test_an_empty_table_is_refused():
+    with pytest.raises(InputError, match="no rows"):
+        describe(validate("selections", table().lazy()).filter(pl.lit(False)))
+
+
+def test_shards_hold_the_same(tmp_path):
+    table().write_ndjson(tmp_path / "log.ndjson")
+    made = convert(tmp_path / "log.ndjson", tmp_path / "shards", shards=2)
+    assert (made.table, made.rows, made.queries) == ("selections", 4, 2)
+    again = choose_reader(tmp_path / "shards").scan(tmp_path / "shards")
+    assert sorted(again.collect().iter_rows()) == sorted(ROWS)
+    assert describe(again) == describe(validate("selections", table().lazy()))
+
+
+@needs("yandex-clicks/trainSample", "yandex-clicks/testSample")
+def test_the_real_sessions():
+    dataset = get(Dataset, "yandex-clicks")
+    found = describe(dataset.scan())
+    assert (found.sessions, found.queries) == (dataset.card.expected.rows, dataset.card.expected.queries)
+    assert found.parts == {"test": 21413, "train": 35064}
+    assert (found.clicks_off_list, found.sessions_off_list) == (693, 324)
+    # About a third of the sessions that click at all, and more, click several results.
+    assert sum(count for clicks, count in found.clicks.items() if clicks > 1) == 15742
+    assert found.click_rate == sorted(found.click_rate[:8], reverse=True) + found.click_rate[8:]

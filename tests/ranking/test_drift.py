@@ -1,0 +1,175 @@
+"""Items whose strength changes with time are found; where none does, nearly none is named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pytest
+from amounts import part_of, trials
+
+import rankbench
+from rankbench.ranking.count_log import count_log
+from rankbench.ranking.describe_votes import describe_votes
+from rankbench.ranking.drift import Drift, drift
+
+
+@dataclass(frozen=True)
+class Null:
+    """Logs in which no strength changes.
+
+    Attributes
+    ----------
+    judges : int
+        0: not named. Each cares for items in a way of its own.
+    in_turn : bool
+        Judges vote one after the other, so that tastes come and go.
+    """
+
+    n: int = 600
+    m: int = 8
+    judges: int = 0
+    in_turn: bool = False
+    ties: bool = False
+
+    def votes(self, seed: int, *, fallen: int | None = None) -> pl.DataFrame:
+        """Return votes; the item `fallen` loses everything from half of the log on."""
+        rng = np.random.default_rng([20261123, seed])
+        scores = rng.normal(size=self.m)
+        a = rng.integers(self.m, size=self.n)
+        b = (a + rng.integers(1, self.m, size=self.n)) % self.m
+        lead = scores[a] - scores[b]
+        judge = rng.integers(max(self.judges, 1), size=self.n)
+        judge = np.sort(judge) if self.in_turn else judge
+        if self.judges:
+            taste = rng.normal(size=(self.judges, self.m))
+            lead = lead + taste[judge, a] - taste[judge, b]
+        won = rng.random(self.n) < 1 / (1 + np.exp(-lead))
+        tied = rng.random(self.n) < 0.15 if self.ties else np.zeros(self.n, np.bool_)
+        if fallen is not None:
+            late = np.arange(self.n) >= self.n // 2
+            won = np.where(late & (a == fallen), False, np.where(late & (b == fallen), True, won))
+            tied &= ~(late & ((a == fallen) | (b == fallen)))
+        columns = {
+            "query_id": ["q"] * self.n,
+            "winner": [f"i{x}" for x in np.where(won, a, b)],
+            "loser": [f"i{x}" for x in np.where(won, b, a)],
+            "tie": tied,
+            "time": np.arange(self.n),
+        }
+        if self.judges:
+            columns["judge"] = [f"j{x}" for x in judge]
+        return pl.DataFrame(columns)
+
+
+def found(frame: pl.DataFrame) -> Drift:
+    what = drift(frame.lazy(), len(frame), count_log(frame.lazy()))
+    assert what is not None
+    return what
+
+
+NULLS = (
+    Null(),
+    Null(ties=True),
+    Null(n=300, m=20),
+    Null(judges=30),
+    Null(judges=30, in_turn=True),
+    Null(judges=6, in_turn=True),
+)
+
+
+@pytest.mark.parametrize("null", part_of(NULLS), ids=str)
+def test_few_logs_without_drift_name_an_item(null: Null) -> None:
+    count = trials(400)
+    wrong = sum(bool(found(null.votes(seed)).items) for seed in range(count))
+    assert wrong <= 0.05 * count + 2 * (0.05 * 0.95 * count) ** 0.5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("null", NULLS, ids=str)
+def test_at_most_a_twentieth_of_a_thousand_logs_without_drift_names_an_item(null: Null) -> None:
+    assert sum(bool(found(null.votes(seed)).items) for seed in range(1000)) <= 50
+
+
+@pytest.mark.parametrize("null", [Null(), Null(ties=True), Null(n=2000, m=20), Null(n=3000, judges=60)], ids=str)
+def test_an_item_that_begins_to_lose_everything_is_found_with_the_time_and_the_size(null: Null) -> None:
+    """And nobody else is: those who now win against it are not accused."""
+    for seed in range(5):
+        votes = null.votes(seed, fallen=3)
+        (one,) = found(votes).items
+        assert one.item == "i3"
+        assert int(one.since) == null.n // 2
+        own = votes.filter((pl.col("winner") == "i3") | (pl.col("loser") == "i3"))
+        share = pl.when("tie").then(0.5).otherwise((pl.col("winner") == "i3").cast(pl.Float64))
+        early = own.filter(pl.col("time") < null.n // 2).select(share).to_series().mean()
+        assert (one.before, one.after) == (pytest.approx(early), 0.0)
+        assert one.change < -1
+        assert one.p < 0.05
+
+
+def test_the_order_of_rows_means_nothing_and_dates_are_said() -> None:
+    votes = (
+        Null()
+        .votes(1, fallen=3)
+        .with_columns(time=pl.lit("2024-01-01").str.to_date() + pl.duration(days=pl.col("time")))
+    )
+    shuffled = votes.sample(fraction=1.0, shuffle=True, seed=4)
+    assert found(votes).items[0].since == "2024-10-27"
+    assert [one.item for one in found(shuffled).items] == ["i3"]
+    assert found(shuffled).items[0].p == pytest.approx(found(votes).items[0].p, rel=1e-6)
+
+
+def test_without_an_order_of_time_nothing_is_known() -> None:
+    votes = Null().votes(0, fallen=3)
+    for frame in (
+        votes.drop("time"),
+        votes.with_columns(time=pl.lit(3)),
+        votes.with_columns(time=pl.when(pl.col("time") > 5).then("time")),
+    ):
+        summary = describe_votes(frame.lazy())
+        assert summary.drift is None
+        assert dict(summary.lines())["drift"].startswith("not known")
+
+
+def test_an_item_with_few_votes_before_the_moment_is_not_accused() -> None:
+    votes = Null().votes(0)
+    late = pl.DataFrame(
+        {
+            "query_id": ["q"] * 60,
+            "winner": ["i1"] * 60,
+            "loser": ["new"] * 60,
+            "tie": [False] * 60,
+            "time": range(540, 600),
+        }
+    )
+    assert found(pl.concat([votes, late])).items == []
+
+
+def test_the_line_is_marked_and_says_item_size_and_time() -> None:
+    line = dict(describe_votes(Null().votes(0, fallen=3).lazy()).lines())["drift"]
+    assert line.startswith("1: 'i3' (-")
+    assert "log-odds from 300 on; won " in line
+    assert line.endswith("0% after) (votes taken as independent)  !")
+    assert dict(describe_votes(Null().votes(0).lazy()).lines())["drift"].startswith("no item is shown to change")
+
+
+def test_a_long_log_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankbench.ranking import drift as module
+
+    monkeypatch.setattr(module, "_SAMPLE", 1000)
+    what = found(Null(n=4000).votes(0, fallen=3))
+    assert what.sampled == 1 / 4
+    assert [one.item for one in what.items] == ["i3"]
+
+
+@pytest.mark.parametrize("times", ["distinct", "future", "backwards"])
+def test_times_in_any_number_and_order(times: str) -> None:
+    n = 100_000
+    votes = Null(n=n, m=30, judges=n if times == "distinct" else 0).votes(2)
+    if times == "future":
+        votes = votes.with_columns(time=pl.lit("2190-01-01").str.to_date() + pl.duration(days=pl.col("time") % 365))
+    if times == "backwards":
+        votes = votes.with_columns(time=-pl.col("time"))
+    assert len(found(votes).items) <= 1
+    assert rankbench.scan(votes).collect_schema()["time"] is not None

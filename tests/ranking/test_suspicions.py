@@ -1,0 +1,243 @@
+"""What `rankbench data describe` says of votes, against brute force and independent implementations."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from amounts import examples
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+from rankbench.data.tables.checks import validate
+from rankbench.ranking import describe_votes as majority
+from rankbench.ranking import judges
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.describe_votes import describe_votes
+from rankbench.ranking.suspicions import lookalikes, odd, skeleton
+
+VOTES = st.lists(
+    st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda v: v[0] != v[1]), min_size=1, max_size=60
+)
+
+
+def brute_force(votes: list[tuple[int, int]], m: int) -> tuple[int, int, int | None]:
+    net = np.zeros((m, m), int)
+    for winner, loser in votes:
+        net[winner, loser] += 1
+        net[loser, winner] -= 1
+    triples = cycles = 0
+    for i, j, k in itertools.combinations(range(m), 3):
+        if net[i, j] and net[j, k] and net[i, k]:
+            triples += 1
+            cycles += (net[i, j] > 0) == (net[j, k] > 0) == (net[k, i] > 0)
+    best = [i for i in range(m) if all(net[i, j] > 0 for j in range(m) if j != i)]
+    return triples, cycles, best[0] if best else None
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@examples(40)
+@given(votes=VOTES)
+def test_cycles_are_those_of_brute_force(dense: bool, votes: list[tuple[int, int]]) -> None:
+    counts = count_pairs(*np.array(votes).T, m=7)
+    with pytest.MonkeyPatch.context() as patch:
+        if not dense:
+            patch.setattr(majority, "DENSE", 0)
+        found = majority.majority(counts)
+    triples, cycles, winner = brute_force(votes, 7)
+    assert (found.triples, found.cycles) == (triples, cycles)
+    assert found.winner == (None if winner is None else str(winner))
+    assert found.share == (cycles / triples if triples else None)
+
+
+def test_triples_that_take_long_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(majority, "DENSE", 0)
+    monkeypatch.setattr(majority, "_WORK", 5)
+    found = majority.majority(count_pairs([0, 1, 2], [1, 2, 0]))
+    assert (found.decided, found.triples, found.cycles, found.share) == (3, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("GPT-4", "gpt-4"),
+        ("GPT 4", "GPT  4 "),
+        ("GPT-4", "GPT\u20114"),
+        ("cat", "c\u0430t"),
+        ("OPT", "\u039f\u03a1\u03a4"),
+        ("model l", "model I"),
+        ("model O", "model 0"),
+        ("ﬁne", "fine"),
+        ("a\u200bb", "ab"),
+        ("it's", "it\u2019s"),
+        ("007", "7"),
+        ("1.50", "1.5"),
+        ("-7.0", "-07"),
+        ("+0", "0.00"),
+    ],
+)
+def test_names_that_look_alike(one: str, other: str) -> None:
+    assert lookalikes([one, other, "something else"]) == [sorted([one, other])]
+
+
+def test_names_that_do_not() -> None:
+    assert (
+        lookalikes(["gpt-4", "gpt-5", "llama-2-7b", "llama-2-70b", "é", "e", "10", "100", "1.5", "15", "1.05", "-15"])
+        == []
+    )
+
+
+@given(st.text(max_size=12))
+def test_a_skeleton_of_a_skeleton_is_itself(name: str) -> None:
+    assert skeleton(skeleton(name)) == skeleton(name)
+
+
+def test_odd_names() -> None:
+    assert odd(["a", "=1", "+x", "@y", "-z", " b", "c\x00", "d\u202e", "e\nf"]) == sorted(
+        ["=1", "+x", "@y", " b", "c\x00", "d\u202e", "e\nf"]
+    )
+
+
+def sides(rows: list[tuple[str, bool]]) -> pl.LazyFrame:
+    frame = pl.DataFrame(rows, schema=["judge", "first"], orient="row")
+    return validate(
+        "comparisons", frame.with_columns(query_id=pl.lit("q"), winner=pl.lit("a"), loser=pl.lit("b")).lazy()
+    )
+
+
+def test_one_sided_judges_are_listed_the_worst_first() -> None:
+    rng = np.random.default_rng(0)
+    counts = {
+        f"j{j}": (int(n), int(rng.binomial(n, p))) for j, (n, p) in enumerate([(30, 0.5)] * 20 + [(40, 0.9), (40, 1)])
+    }
+    rows = [(judge, i < left) for judge, (n, left) in counts.items() for i in range(n)]
+    position, found = judges.position_bias(sides(rows))
+    assert position is not None
+    assert found is not None
+    share = sum(left for _, left in counts.values()) / sum(n for n, _ in counts.values())
+    assert position.share == pytest.approx(share)
+    assert [(judge.judge, judge.votes, judge.left) for judge in found] == [("j21", 40, 40), ("j20", *counts["j20"])]
+
+
+def test_the_share_of_the_left_has_an_interval_by_judge() -> None:
+    from scipy.stats import t
+
+    rows = [(f"j{j}", j % 2 == 0) for j in range(10) for _ in range(20)]
+    position, _ = judges.position_bias(sides(rows))
+    assert position is not None
+    # Ten judges who each say one thing are ten observations, not two hundred.
+    half = t.ppf(0.975, 9) * np.std([0, 1] * 5, ddof=1) / np.sqrt(10)
+    assert (position.lower, position.upper) == (pytest.approx(0.5 - half), pytest.approx(0.5 + half))
+    alone, nobody = judges.position_bias(sides(rows).drop("judge"))
+    assert alone is not None
+    assert nobody is None
+    wilson = binomtest(100, 200).proportion_ci(method="wilson")
+    assert (alone.lower, alone.upper) == (pytest.approx(wilson.low), pytest.approx(wilson.high))
+
+
+def test_the_share_of_the_left_is_of_the_weight() -> None:
+    rows = (
+        sides([("j", True), ("j", False), ("j", False)])
+        .drop("judge")
+        .with_columns(weight=pl.Series([10.0, 30.0, 60.0]))
+    )
+    position, _ = judges.position_bias(rows)
+    assert position is not None
+    assert (position.votes, position.share, position.weighted) == (3, pytest.approx(0.1), True)
+    # The score test of (sum w)^2 / (sum w^2) votes, of the same variance: where |k - n p| = z sqrt(n p (1 - p)).
+    n = 100**2 / (10**2 + 30**2 + 60**2)
+    for p in (position.lower, position.upper):
+        assert abs(0.1 * n - n * p) == pytest.approx(1.959963984540054 * np.sqrt(n * p * (1 - p)))
+    even, _ = judges.position_bias(rows.with_columns(weight=pl.lit(7.0)))
+    assert even == judges.position_bias(rows.drop("weight"))[0]
+
+
+def test_judges_who_agree_by_chance_make_no_interval_of_width_zero() -> None:
+    from scipy.stats import t
+
+    rows = [(f"j{j}", i < 6) for j in range(3) for i in range(10)]
+    position, _ = judges.position_bias(sides(rows))
+    assert position is not None
+    # The score test of independent votes, with Student's quantile: where |18 - 30 p| = t sqrt(30 p (1 - p)).
+    quantile = t.ppf(0.975, 2)
+    for p in (position.lower, position.upper):
+        assert abs(18 - 30 * p) == pytest.approx(quantile * np.sqrt(30 * p * (1 - p)))
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1])
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 10])
+def test_honest_logs_of_few_judges_have_no_preferred_side(count: int, spread: float) -> None:
+    """Judges with equal numbers of votes, or log-normal ones, of shares that vary around one half."""
+    rng = np.random.default_rng([7, count, int(100 * spread)])
+    size = 0.25 / spread**2 - 1 if spread else 0.0
+    for votes in (1, 3, 5, 10, 50, None):
+        sided = 0
+        for _ in range(300):
+            cast = np.full(count, votes) if votes else np.maximum(3, rng.lognormal(4, 1.2, count)).astype(np.int64)
+            shares = rng.beta(size / 2, size / 2, count) if spread else np.full(count, 0.5)
+            lower, upper = judges._clustered(cast, rng.binomial(cast, shares))
+            sided += not lower <= 0.5 <= upper
+        assert sided <= binom.ppf(0.999, 300, 0.05), (votes, sided / 300)
+
+
+def test_many_judges_show_a_preferred_side() -> None:
+    position, _ = judges.position_bias(sides([(f"j{j}", i < 6) for j in range(30) for i in range(10)]))
+    assert position is not None
+    assert position.lower > 0.5
+
+
+def log(rows: list[tuple[str, str, str, str, bool]]) -> pl.LazyFrame:
+    frame = pl.DataFrame(rows, schema=["query_id", "judge", "winner", "loser", "tie"], orient="row")
+    return validate("comparisons", frame.lazy())
+
+
+def test_votes_cast_again() -> None:
+    table = log(
+        [
+            ("q", "x", "a", "b", False),
+            ("q", "x", "b", "a", False),  # again, and otherwise
+            ("q", "y", "a", "b", True),
+            ("q", "y", "b", "a", True),  # again, and the same: ties have no sides
+            ("r", "y", "a", "b", True),  # another query
+            ("q", "z", "a", "c", False),
+            ("q", "z", "a", "c", False),
+            ("q", "z", "a", "c", True),
+        ]
+    )
+    found = judges.repeats(table, 8)
+    assert found == judges.Repeats(4.0, 2.0, 1.0, queries=True)
+    assert judges.repeats(table.drop("judge"), 8) is None
+
+
+def test_votes_cast_again_are_sampled_from_long_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [(j, i) for j in range(100) for i in range(30)]
+    rows = [("q", f"j{j}", f"i{i}", f"i{i + 1}", False) for j, i in keys for _ in range(2 if i < 15 else 1)]
+    monkeypatch.setattr(judges, "_SAMPLE", 500)
+    found = judges.repeats(log(rows), len(rows))
+    assert found is not None
+    assert found.sampled == 1 / 9
+    assert found.votes == pytest.approx(1500, rel=0.25)
+
+
+def test_a_log_in_two_pieces() -> None:
+    table = log([("q", "x", "a", "b", False), ("q", "x", "b", "c", False), ("r", "y", "u", "v", True)])
+    found = describe_votes(table)
+    assert (found.rows, found.queries, found.items, found.ties, found.judges) == (3, 2, 5, 1, 2)
+    assert (found.pairs, found.pairs_observed) == (3, pytest.approx(0.3))
+    assert (found.components, found.component_count) == ([3, 2], 2)
+    # The tie holds its two together; a beat b beat c, and nobody won back.
+    assert (found.scales, found.scale_count) == ([2, 1, 1, 1], 4)
+    text = dict(found.lines())
+    assert "2 groups (3, 2 items) that were never compared" in text["connected"]
+    assert "4 groups, the largest of 2 items" in text["strongly connected"]
+    assert text["Condorcet winner"] == "none"
+
+
+def test_all_of_it_fits_a_screen() -> None:
+    rows = [("q", f"j{j}", f"i{i}", f"I{i}", False) for j in range(50) for i in range(40)]
+    lines = describe_votes(log(rows)).lines()
+    assert len(lines) <= 20
+    assert all(len(value) < 200 for _, value in lines)

@@ -1,0 +1,93 @@
+"""Effective numbers of what clusters said, against their definition, however few sums are looked at together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rankbench.ranking import sampling_units as units
+from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.sampling_units import units_of_counts
+
+
+def kish(sizes: np.ndarray) -> float:
+    return float(sizes.sum() ** 2 / (sizes**2).sum()) if len(sizes) else 0.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
+def test_effective_numbers(weighted: bool, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(units, "_AT_ONCE", at_once)
+    rng = np.random.default_rng(3)
+    n, m = 300, 8
+    winners = rng.integers(m - 1, size=n)  # nobody judges the last one
+    losers = (winners + rng.integers(1, m - 1, size=n)) % (m - 1)
+    judges, ties = rng.integers(12, size=n), rng.random(n) < 0.3
+    weights = rng.choice([0.5, 1.0, 2.5], n) if weighted else np.ones(n)
+    names = [f"i{k}" for k in range(m)]
+    data = count_clusters(winners, losers, judges, ties=ties, weights=weights if weighted else None, items=names)
+    found = units_of_counts(data)
+    assert found.count == len(np.unique(judges))
+    assert found.effective == pytest.approx(kish(np.bincount(judges, weights)))
+    for item in range(m):
+        about = (winners == item) | (losers == item)
+        assert found.items[item] == pytest.approx(kish(said(judges, weights, about)))
+        # What a judge said about a pair, in one way, is one vote where votes have weights.
+        cells: dict[tuple[int, ...], float] = {}
+        for t in np.flatnonzero(about):
+            way = 2 if ties[t] else int(winners[t] > losers[t])
+            key = (judges[t], min(winners[t], losers[t]), max(winners[t], losers[t]), way)
+            cells[key] = cells.get(key, 0.0) + weights[t]
+        expected = kish(np.array(list(cells.values()))) if weighted else about.sum()
+        assert found.votes[item] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("at_once", [1, 1 << 20])
+def test_units_behind_a_variance(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of judges whose votes on an item have the correlation rho: (sum v)^2 / sum v^2 with v = n + rho n (n - 1)."""
+    monkeypatch.setattr(units, "_AT_ONCE", at_once)
+    rng = np.random.default_rng(5)
+    n, m, people = 3000, 6, 40
+    share = rng.lognormal(size=people)
+    judges = rng.choice(people, size=n, p=share / share.sum())
+    a = rng.integers(m, size=n)
+    b = (a + rng.integers(1, m, size=n)) % m
+    taste = rng.normal(size=(people, m))
+    won = rng.random(n) < 1 / (1 + np.exp(taste[judges, b] - taste[judges, a]))
+    ties = rng.random(n) < 0.2
+    winners, losers = np.where(won, a, b), np.where(won, b, a)
+    found = units_of_counts(count_clusters(winners, losers, judges, ties=ties, m=m))
+    excess, pairs, sizes = 0.0, 0.0, []
+    for item in range(m):
+        for_it = np.where(ties, 0.5, 1.0) * (winners == item) + np.where(ties, 0.5, 0.0) * (losers == item)
+        about = (winners == item) | (losers == item)
+        by_judge = np.array([[about[judges == j].sum(), for_it[judges == j].sum()] for j in range(people)]).T
+        p = by_judge[1].sum() / by_judge[0].sum()
+        excess += ((by_judge[1] - p * by_judge[0]) ** 2 / (p * (1 - p)) - by_judge[0]).sum()
+        pairs += (by_judge[0] * (by_judge[0] - 1)).sum()
+        sizes.append(by_judge[0])
+    rho = excess / pairs
+    assert 0.02 < rho < 0.3
+    for item, size in enumerate(sizes):
+        assert found.of_variance[item] == pytest.approx(kish(size + rho * size * (size - 1)))
+        assert found.of_variance[item] < found.items[item]
+
+
+def test_votes_that_are_not_alike_count_by_their_number() -> None:
+    """Single votes, and judges who agree with one another less than coins would."""
+    votes = count_clusters([0, 1, 0, 1], [1, 0, 1, 0], np.arange(4))
+    np.testing.assert_array_equal(units_of_counts(votes).of_variance, [4, 4])
+    split = units_of_counts(count_clusters([0, 1] * 5, [1, 0] * 5, np.repeat([0, 1, 2, 3, 4], 2)))
+    np.testing.assert_allclose(split.of_variance, split.items)
+
+
+def said(judges: np.ndarray, weights: np.ndarray, about: np.ndarray) -> np.ndarray:
+    return np.array([weights[about & (judges == judge)].sum() for judge in np.unique(judges[about])])
+
+
+def test_sums_of_clusters_take_twelve_bytes() -> None:
+    rng = np.random.default_rng(4)
+    winners = rng.integers(500, size=4000)
+    losers = (winners + rng.integers(1, 500, size=4000)) % 500
+    data = count_clusters(winners, losers, rng.integers(900, size=4000))
+    assert data.cells.nbytes + data.weights.nbytes <= 12 * 4000

@@ -1,0 +1,204 @@
+"""The layout: imports go down the floors of the house, whether inside functions, for types or at the top."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "rankbench"
+
+FLOORS = (
+    ("errors", "core"),
+    ("kernels", "stats"),
+    ("interfaces",),
+    ("plugin",),
+    ("data", "store", "drawing"),
+    ("aggregators", "surrogates", "losses", "optimizers"),
+    ("methods", "ranking", "certify"),
+    ("protocols",),
+    ("suites", "runner"),
+    ("reports",),
+    ("tracking", "testing"),
+    ("api", "cli", "__main__"),
+)
+"""The lowest first. Of one floor, a room may import those that are listed before it."""
+
+FAMILIES = FLOORS[5]
+"""Rooms of one floor that do not import one another at all."""
+
+BY_NAME = {
+    "rankbench",
+    "rankbench.plugin.registry",
+    "rankbench.cli",
+    "rankbench.testing.check",
+}
+"""Modules that import others by name: the public face, the registry, lazy verbs, the checks."""
+
+
+CHECKER = "rankbench.certify.checking"
+"""The checker of certificates imports nothing of rankbench: it has names of others again."""
+
+ARRAYS = {"Flags", "FrozenVector", "Matrix", "Offsets", "Vector"}
+"""Arrays by their shape, each where it is declared for compiled code or for types."""
+
+
+def sources() -> dict[str, Path]:
+    """Return the file of every module."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(source: str, modules: set[str]) -> set[tuple[str, str]]:
+    """Return modules of rankbench and the names that are taken from them, wherever they are imported."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "rankbench":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add((inner, "") if inner in modules else (str(node.module), alias.name))
+        elif isinstance(node, ast.Import):
+            found |= {(alias.name, "") for alias in node.names if alias.name in modules}
+    return found
+
+
+@cache
+def house() -> dict[str, frozenset[tuple[str, str]]]:
+    """Return what every module imports, a package's ``__init__`` too."""
+    files = sources()
+    return {name: frozenset(imported(path.read_text(encoding="utf-8"), set(files))) for name, path in files.items()}
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def risen(edges: dict[str, frozenset[tuple[str, str]]]) -> list[str]:
+    """Return the imports that do not go down."""
+    place = {name: (floor, at) for floor, rooms in enumerate(FLOORS) for at, name in enumerate(rooms)}
+    wrong = []
+    for module, targets in edges.items():
+        for target, _ in targets:
+            here, there = room(module), room(target)
+            if not here or here == there:  # the public face hands on names of all rooms
+                continue
+            if not there:
+                wrong.append(f"{module} imports {target}")
+                continue
+            if place[there] > place[here] or (here in FAMILIES and there in FAMILIES):
+                wrong.append(f"{module} imports {target}")
+    return sorted(wrong)
+
+
+def circle(edges: dict[str, set[str]]) -> list[str]:
+    """Return modules that import one another in a circle; none: there is no circle."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_every_room_has_a_floor() -> None:
+    rooms = {room(name) for name in sources()} - {""}
+    assert rooms == {name for floor in FLOORS for name in floor}
+    assert len(FLOORS) <= 12
+
+
+def test_imports_go_down() -> None:
+    assert len(house()) > 300
+    assert risen(house()) == []
+
+
+def test_no_file_stands_in_a_circle() -> None:
+    edges = {name: {target for target, _ in targets} for name, targets in house().items()}
+    assert circle(edges) == []
+
+
+def test_no_room_stands_in_a_circle() -> None:
+    edges: dict[str, set[str]] = {}
+    for name, targets in house().items():
+        edges.setdefault(room(name), set()).update({room(target) for target, _ in targets} - {room(name), ""})
+    assert circle(edges) == []
+
+
+def test_no_underscored_name_is_taken_from_another_room() -> None:
+    taken = [
+        f"{module} takes {name} of {target}"
+        for module, targets in house().items()
+        for target, name in targets
+        if room(module) != room(target) and any(part.startswith("_") for part in (*target.split("."), name))
+    ]
+    assert taken == []
+
+
+def test_modules_are_imported_by_name_in_few_places() -> None:
+    found = {
+        name
+        for name, path in sources().items()
+        if re.search(r"import_module\(|^def __getattr__\(", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    }
+    assert found == BY_NAME
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "wrong"),
+    [
+        ("rankbench.data.simulators.x", "from rankbench.losses import ndcg", True),
+        ("rankbench.data.simulators.x", "def f():\n    import rankbench.runner.plan", True),
+        ("rankbench.data.simulators.x", "if TYPE_CHECKING:\n    from rankbench.api import run", True),
+        ("rankbench.losses.x", "from rankbench.aggregators.elo import Elo", True),
+        ("rankbench.data.simulators.x", "from rankbench.ranking.count_log import count_log", True),
+        ("rankbench.data.simulators.x", "import rankbench", True),
+        ("rankbench.ranking.count_log.x", "from rankbench.data.readers.parquet import shard_of", False),
+        ("rankbench.losses.x", "from rankbench.interfaces.surrogate import Loss", False),
+    ],
+)
+def test_the_walk_sees_what_it_looks_for(module: str, source: str, wrong: bool) -> None:
+    modules = {*sources(), "rankbench.runner.plan"}
+    assert bool(risen({module: frozenset(imported(source, modules))})) is wrong
+
+
+def test_the_walk_sees_circles() -> None:
+    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
+
+
+def test_the_layout_that_is_told_is_the_one_there_is() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Layout")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|", text, flags=re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, len(FLOORS) + 1))
+    assert [tuple(re.findall(r"`([\w]+)[/`]", rooms)) for _, rooms in rows] == list(FLOORS)
+
+
+def types_of(source: str) -> set[str]:
+    """Return the public classes of a module, and what else stands for a type by its name: aliases, type variables."""
+    found = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return {name for name in found if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name)}
+
+
+def test_a_public_type_name_has_one_meaning() -> None:
+    homes: dict[str, set[str]] = {}
+    for name, path in sources().items():
+        if not name.startswith(CHECKER):
+            for found in types_of(path.read_text(encoding="utf-8")) - ARRAYS:
+                homes.setdefault(found, set()).add(name)
+    assert {name: sorted(found) for name, found in homes.items() if len(found) > 1} == {}
+
+
+def test_the_walk_sees_names_of_types() -> None:
+    source = "class A1a: ...\nclass _B: ...\nOne: TypeAlias = int\nTwo = TypeVar('Two')\nMOST = 3\n"
+    assert types_of(source) == {"A1a", "One", "Two"}

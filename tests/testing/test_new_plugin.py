@@ -1,0 +1,217 @@
+"""What `rankbench new` writes: complete, sound, and never half of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import polars as pl
+import pytest
+from amounts import part_of
+from forked import run_program
+
+from rankbench.errors import InputError, SpecError
+from rankbench.plugin.loading import load
+from rankbench.suites.suite_files import load_suite
+from rankbench.testing.check import check_component
+from rankbench.testing.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_all, write_plugin, write_suite
+
+ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = [(kind, False) for kind in PLUGIN_KINDS] + [(kind, True) for kind in COMPILED_KINDS]
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Write a plugin and make its module importable."""
+
+    def write(kind: str, compiled: bool) -> Path:
+        folder = write_plugin(f"rankbench-made-{kind}", kind, tmp_path, compiled=compiled)
+        monkeypatch.syspath_prepend(str(folder))
+        return folder
+
+    yield write
+    for module in [name for name in sys.modules if name.startswith("rankbench_made_")]:
+        del sys.modules[module]
+
+
+@pytest.mark.parametrize(("kind", "compiled"), part_of(WRITTEN))
+def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
+    folder = written(kind, compiled)
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == f"rankbench-made-{kind}"
+    ((name, module),) = project["entry-points"]["rankbench"].items()
+    assert (name, module) == (f"made-{kind}", f"rankbench_made_{kind}")
+
+    plugins = load([EntryPoint(name, module, "rankbench")], strict=True)
+    assert plugins.statuses[0].components == (f"{kind}/made-{kind}",)
+    brought = plugins.registry.suites()[name] if kind == "suite" else plugins.registry.component_class(kind, name)
+    results = check_component(brought)
+    assert [str(result) for result in results if not result.ok] == []
+    assert sum(result.executed for result in results) >= 3
+    assert any(result.check.startswith("compiled-") and result.executed for result in results) == compiled
+
+
+def test_the_protocol_runs_the_suite_of_its_gate_and_its_tests_pass(tmp_path):
+    folder = write_plugin("rankbench-made-protocol", "protocol", tmp_path)
+    # As installed: worker processes look the protocol up as well.
+    info = folder / "rankbench_made_protocol-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rankbench-made-protocol\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[rankbench]\nmade-protocol = rankbench_made_protocol\n")
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    run, check = (
+        ["run", "--suite", str(folder / "gate.toml"), "--reps", "1", "--out", "out"],
+        ["check", "rankbench-made-protocol"],
+    )
+    for command in (run, check):
+        shown = run_program(*command, environment=environment, folder=tmp_path)
+        assert shown.returncode == 0, shown.stdout + shown.stderr
+    tests = [sys.executable, "-m", "pytest", "-q", str(folder)]
+    shown = subprocess.run(tests, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    assert rows["status"].unique().to_list() == ["done"]
+    means = dict(rows.group_by("n").agg(pl.col("value").mean()).iter_rows())
+    assert means[300] < means[30] < 0.5
+
+
+@pytest.mark.parametrize(("kind", "compiled"), WRITTEN)
+def test_nothing_is_left_to_fill_in(kind, compiled, written):
+    folder = written(kind, compiled)
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    package = f"rankbench_made_{kind}"
+    assert {"pyproject.toml", "README.md", f"tests/test_{package}.py", f"{package}/__init__.py"} < files
+    assert (f"{package}/kernels.py" in files) == compiled
+    assert ("numba" in (folder / "pyproject.toml").read_text(encoding="utf-8")) == compiled
+    for path in folder.rglob("*"):
+        if path.is_file() and path.suffix != ".pyc":
+            assert re.findall(r"@[A-Z]+@", path.read_text(encoding="utf-8")) == [], path
+
+
+@pytest.mark.parametrize(("kind", "compiled"), WRITTEN)
+def test_our_own_rules_find_nothing_in_it(kind, compiled, written):
+    folder = written(kind, compiled)
+    for command in (["check", "--ignore", "D,I001,RUF012,E501"], ["check", "--select", "F,E9,B,UP"]):
+        shown = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--config", str(ROOT / "pyproject.toml"), str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert shown.returncode == 0, shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("My-Plugin", "small letters"),
+        ("../up", "small letters"),
+        ("rankbench-", "small letters"),
+        ("a" * 61, "small letters"),
+        ("", "small letters"),
+        ("class", "Python's own"),
+        ("json", "Python's own"),
+        ("setup", "which tools run unasked"),
+        ("conftest", "which tools run unasked"),
+        ("sitecustomize", "which tools run unasked"),
+        ("usercustomize", "which tools run unasked"),
+        ("numpy", "installed"),
+        ("rankbench", "installed"),
+        ("rankbench-inf", "cannot be the name of a component"),
+        ("rankbench-regression", "registered by rankbench"),
+    ],
+)
+def test_names_that_cannot_be_used_are_refused(name, complaint, tmp_path):
+    with pytest.raises(SpecError, match=complaint):
+        write_plugin(name, "surrogate", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kind_without_a_compiled_form_says_so(tmp_path):
+    for kind in set(PLUGIN_KINDS) - set(COMPILED_KINDS):
+        with pytest.raises(SpecError, match=f"a {kind} has no compiled form"):
+            write_plugin("my-own", kind, tmp_path, compiled=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kind_without_a_template_gets_the_nearest(tmp_path):
+    with pytest.raises(SpecError, match=r"kind 'surogate'; did you mean 'surrogate'"):
+        write_plugin("my-own", "surogate", tmp_path)
+
+
+@pytest.mark.parametrize("what", ["folder", "file", "dangling link"])
+def test_nothing_is_overwritten(what, tmp_path):
+    target = tmp_path / "my-own"
+    if what == "folder":
+        target.mkdir()
+        (target / "kept").write_text("mine")
+    elif what == "file":
+        target.write_text("mine")
+    else:
+        target.symlink_to(tmp_path / "nowhere")
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    with pytest.raises(InputError, match="it is there already; nothing was written"):
+        write_plugin("my-own", "model", tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+def test_a_failure_in_the_middle_leaves_nothing(tmp_path):
+    with pytest.raises(InputError, match="cannot be written"):
+        write_all(tmp_path / "my-own", {"a": "first", "a/b": "a is a file"})
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InputError, match="cannot be written"):
+        write_all(tmp_path / "no" / "such", {"a": "first"})
+
+
+def test_a_suite_loads_and_names_what_is_there(tmp_path):
+    path = write_suite("my-own", tmp_path)
+    assert path.name == "my-own.toml"
+    assert load_suite(str(path)).name == "my-own"
+    assert [str(result) for result in check_component(path) if not result.ok] == []
+    assert sum(line.startswith("#") for line in path.read_text(encoding="utf-8").splitlines()) >= 8
+    with pytest.raises(InputError, match="there already"):
+        write_suite("my-own", tmp_path)
+    with pytest.raises(SpecError, match="registered by rankbench"):
+        write_suite("demo", tmp_path)
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """Make an environment that has what this one has, and can be installed into."""
+    folder = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    where = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
+    site = Path(subprocess.run([python, "-c", where], capture_output=True, text=True, check=True).stdout.strip())
+    ours = sysconfig.get_paths()["purelib"]
+    # addsitedir, unlike a path, also follows the links of editable installs.
+    (site / "outer.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
+    return python
+
+
+@pytest.mark.long
+def test_one_of_each_kind_is_installed_checked_and_tested(environment, tmp_path):
+    folders = [
+        write_plugin(f"rankbench-made-{kind}{'-compiled' * compiled}", kind, tmp_path, compiled=compiled)
+        for kind, compiled in WRITTEN
+    ]
+    editable = [word for folder in folders for word in ("-e", str(folder))]
+    install = ["pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--quiet", *editable]
+    subprocess.run([environment, "-m", *install], check=True)
+    program = "from rankbench.cli import main; main(prog_name='rankbench')"
+    for folder in folders:
+        shown = subprocess.run(
+            [environment, "-c", program, "check", folder.name], capture_output=True, text=True, check=False
+        )
+        assert shown.returncode == 0, shown.stdout + shown.stderr
+    for folder in folders:
+        tested = subprocess.run(
+            [environment, "-m", "pytest", "-q", str(folder)], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert tested.returncode == 0, tested.stdout

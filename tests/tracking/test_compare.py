@@ -1,0 +1,515 @@
+"""Comparing two results: paired where both saw the same, never real where nothing shows it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import synthetic
+from amounts import part_of, trials
+from click.testing import CliRunner
+from made_results import MadeResults
+from numpy.typing import NDArray
+from scipy import stats
+
+from rankbench.cli.compare import compare
+from rankbench.errors import InputError, SpecError
+from rankbench.reports.render import report
+from rankbench.reports.same_cells import unchanged_cells
+from rankbench.store.journal import StoredCell
+from rankbench.tracking.compare import ALPHA, compare_results
+from rankbench.tracking.comparison import (
+    Change,
+    Comparison,
+    Margin,
+    comparison_annotations,
+    comparison_json,
+    comparison_markdown,
+)
+from rankbench.tracking.quality_changes import quality_changes
+
+TIMES = [trials(150), pytest.param(2000, marks=pytest.mark.long)]
+"""Simulated comparisons."""
+
+NOISE = [(0.1, 0.0, 0.01), (0.0, 0.1, 0.01), (0.0, 0.0, 0.1), (0.03, 0.03, 0.1)]
+"""Standard deviations by draw, by unit, and by cell."""
+
+
+NONE = Margin()
+
+
+def crossed(rng: np.random.Generator, draws: int, units: int, sds: tuple[float, float, float]) -> NDArray[np.float64]:
+    by_draw, by_unit, by_cell = sds
+    return (
+        rng.normal(0, by_draw, (draws, 1)) + rng.normal(0, by_unit, (1, units)) + rng.normal(0, by_cell, (draws, units))
+    )
+
+
+def only(base: MadeResults, head: MadeResults, margin: Margin = NONE, alpha: float = ALPHA) -> Change:
+    changes, _ = quality_changes(base, head, margin, (), alpha)
+    assert len(changes) == 1
+    return changes[0]
+
+
+@pytest.mark.parametrize(("draws", "units", "verdict"), [(2, 1, "not shown"), (1, 3, "not shown"), (12, 1, "worse")])
+def test_few_losses_may_change_alike_by_chance(draws: int, units: int, verdict: str) -> None:
+    base = np.full((draws, units), 0.3)
+    found = only(MadeResults({"a": base}), MadeResults({"a": base + 0.05}))
+    assert found.verdict == verdict
+    assert found.p == pytest.approx(2.0 ** (1 - max(draws, units)))
+    assert found.lower is None or math.isnan(found.lower)
+
+
+def test_one_unit_is_the_paired_t_test() -> None:
+    rng = np.random.default_rng(1)
+    base, head = rng.normal(0.5, 0.1, (12, 1)), rng.normal(0.55, 0.1, (12, 1))
+    found = only(MadeResults({"a": base}), MadeResults({"a": head}))
+    told = stats.ttest_rel(head[:, 0], base[:, 0], alternative="greater")
+    interval = stats.ttest_rel(head[:, 0], base[:, 0]).confidence_interval()
+    assert found.p == pytest.approx(told.pvalue, rel=1e-6)
+    assert (found.lower, found.upper) == pytest.approx((interval.low, interval.high), rel=1e-9)
+    assert found.change == pytest.approx(float((head - base).mean()))
+
+
+@pytest.mark.parametrize("margin", [NONE, Margin(0.01)])
+def test_what_is_better_has_the_p_value_of_being_better(margin: Margin) -> None:
+    rng = np.random.default_rng(1)
+    base, head = rng.normal(0.5, 0.1, (12, 1)), rng.normal(0.3, 0.1, (12, 1))
+    found = only(MadeResults({"a": base}), MadeResults({"a": head}), margin)
+    told = stats.ttest_1samp((base - head)[:, 0], margin.size, alternative="greater")
+    assert found.verdict == "better"
+    assert found.p == pytest.approx(told.pvalue, rel=1e-6)
+
+
+def test_another_seed_with_one_unit_is_welch() -> None:
+    rng = np.random.default_rng(2)
+    base, head = rng.normal(0.5, 0.1, (8, 1)), rng.normal(0.5, 0.3, (15, 1))
+    found = only(MadeResults({"a": base}), MadeResults({"a": head}, seed=8))
+    told = stats.ttest_ind(head[:, 0], base[:, 0], equal_var=False, alternative="greater")
+    assert found.p == pytest.approx(told.pvalue, rel=1e-6)
+    assert "independent draws" in found.rests
+
+
+def test_variance_of_crossed_draws_and_units_is_unbiased() -> None:
+    """By simulation: the mean of squared standard errors is the variance of the change, for each kind of noise."""
+    rng = np.random.default_rng(3)
+    for sds in ((0.1, 0, 0.01), (0, 0.1, 0.01), (0, 0, 0.1), (0.05, 0.05, 0.2)):
+        changes, squares = [], []
+        for _ in range(trials(200)):
+            d = crossed(rng, 6, 9, sds)
+            found = only(MadeResults({"a": np.zeros_like(d)}), MadeResults({"a": d}))
+            changes.append(found.change)
+            half = (found.upper - found.lower) / 2
+            squares.append(half**2)
+        # Quantiles of t with 5 to 8 degrees of freedom lie between 2.3 and 2.6.
+        ratio = np.mean(squares) / np.var(changes)
+        assert 2.2**2 * 0.8 < ratio < 2.6**2 * 1.85, sds
+
+
+def test_stretches_that_are_like_their_neighbors_are_no_evidence_each() -> None:
+    """25 stretches whose differences are an autoregression of .5: of equal ones a twentieth may differ (2 x .025)."""
+    rng = np.random.default_rng(11)
+    wrong = {"queries": 0, "stretches of time": 0}
+    times = trials(600)
+    for _ in range(times):
+        noise = rng.normal(0, 0.1, 60)
+        for t in range(1, 60):
+            noise[t] += 0.5 * noise[t - 1]
+        base = rng.normal(0.5, 0.1, (1, 25))
+        head = base + noise[-25:]
+        for judged_on in wrong:
+            held = [MadeResults({"a": losses}, judged_on=judged_on) for losses in (base, head)]
+            wrong[judged_on] += only(*held, alpha=0.025).verdict in ("worse", "better")
+    print(wrong, times)
+    assert wrong["queries"] > 0.18 * times
+    assert wrong["stretches of time"] < 0.5 * wrong["queries"]
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize(("sds", "seed"), part_of(product(NOISE, [7, 8]), 3))
+def test_no_false_alarms(sds: tuple[float, float, float], seed: int, times: int) -> None:
+    """A whole leaderboard of twelve contenders where nothing changed: at most ALPHA are called worse."""
+    rng = np.random.default_rng([20130501, seed])
+    alarms = 0
+    for _ in range(times):
+        draws, units = int(rng.integers(2, 12)), int(rng.integers(2, 25))
+        names = [f"c{i}" for i in range(12)]
+        base = {name: 0.5 + crossed(rng, draws, units, (0.05, 0.1, 0.02)) for name in names}
+        if seed == 7:
+            head = {name: losses + crossed(rng, draws, units, sds) for name, losses in base.items()}
+        else:
+            own = {name: losses.mean(axis=0, keepdims=True) for name, losses in base.items()}
+            head = {name: unit + crossed(rng, draws, units, (0.05, 0.0, 0.02)) for name, unit in own.items()}
+        changes, notes = quality_changes(MadeResults(base), MadeResults(head, seed=seed), Margin(), (), ALPHA)
+        alarms += Comparison("", "", tuple(changes), "0", ALPHA, tuple(notes)).exit_code == 1
+    upper = stats.beta.ppf(0.95, alarms + 1, times - alarms)
+    print(f"false alarms {alarms} of {times}, at most {upper:.4f}")
+    assert stats.binomtest(alarms, times, ALPHA, alternative="greater").pvalue > 0.001
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("sds", [(0.1, 0.0, 0.0), (0.01, 0.0, 0.3)])
+def test_four_standard_errors_are_found(sds: tuple[float, float, float], times: int) -> None:
+    """In a gate of three cells and 30 blocks."""
+    rng = np.random.default_rng(5)
+    draws, units = 30, 20
+    se = math.sqrt(sds[0] ** 2 / draws + sds[2] ** 2 / (draws * units))
+    found = 0
+    for _ in range(times):
+        base = {name: 0.5 + crossed(rng, draws, units, (0.2, 0.2, 0.1)) for name in "abcdef"}
+        head = {name: losses + crossed(rng, draws, units, sds) for name, losses in base.items()}
+        head["a"] = head["a"] + 4 * se
+        changes, _ = quality_changes(MadeResults(base), MadeResults(head), Margin(), ("e/a", "e/b", "e/c"), ALPHA)
+        assert [one.what for one in changes] == ["a", "b", "c"]
+        found += changes[0].verdict == "worse"
+    print(f"found {found} of {times}")
+    # Student's t with 29 degrees of freedom at .01 / 3 finds 4 standard errors in .85.
+    assert stats.binomtest(found, times, 0.85, alternative="less").pvalue > 0.001
+
+
+def test_a_change_is_as_detectable_as_it_says() -> None:
+    rng = np.random.default_rng(6)
+    base = MadeResults({"a": np.zeros((40, 1))})
+    first = only(base, MadeResults({"a": rng.normal(0, 0.1, (40, 1))}))
+    hits = sum(
+        only(base, MadeResults({"a": first.detectable + rng.normal(0, 0.1, (40, 1))})).verdict == "worse"
+        for _ in range(400)
+    )
+    assert 0.8 < hits / 400 < 0.97
+
+
+def test_margins_directions_and_the_byte() -> None:
+    rng = np.random.default_rng(7)
+    base, noise = rng.normal(0.5, 0.1, (20, 30)), rng.normal(0, 0.001, (20, 30))
+    worse = MadeResults({"a": base + 0.02 + noise})
+    assert only(MadeResults({"a": base}), worse).verdict == "worse"
+    assert only(MadeResults({"a": base}), worse, Margin(0.03)).verdict == "not shown"
+    assert only(MadeResults({"a": base}), worse, Margin(0.02, relative=True)).verdict == "worse"
+    assert only(MadeResults({"a": base}), worse, Margin(0.06, relative=True)).verdict == "not shown"
+    assert only(worse, MadeResults({"a": base})).verdict == "better"
+    more = {"metrics": [{"name": "ndcg", "direction": "maximize"}]}
+    assert only(MadeResults({"a": base}, **more), MadeResults({"a": base + 0.02 + noise}, **more)).verdict == "better"
+    assert only(MadeResults({"a": base}), MadeResults({"a": base.copy()})).verdict == "equal"
+    shifted = only(MadeResults({"a": base}), MadeResults({"a": base + 0.5}))  # no spread at all
+    assert shifted.verdict == "worse"
+    assert shifted.p == pytest.approx(2.0**-29)  # of 30 units
+
+
+def test_what_cannot_be_compared_is_named() -> None:
+    base = np.random.default_rng(8).normal(0.5, 0.1, (5, 6))
+    one = MadeResults({"a": base, "gone": base})
+    changes, notes = quality_changes(one, MadeResults({"a": base + 1, "new": base}), Margin(), (), ALPHA)
+    # What is gone is a row: whoever gates on it must not be told that all is well.
+    assert [(change.what, change.verdict) for change in changes] == [("gone", "not tested"), ("a", "not shown")]
+    assert changes[0].where == "e, n = 100: it is gone"
+    assert notes == ["new: e, n = 100, new"]
+    for change, why in (
+        ({"fingerprint": "cd" * 32}, "e: the data were web10k-like (sha256 abababababab), are"),
+        ({"protocol": "btl:graph=star"}, "e: the protocol was btl, is btl:graph=star"),
+        ({"units": {"design": [*"abcdef"]}}, "e: it is judged on other units"),
+    ):
+        changes, _ = quality_changes(one, MadeResults({"a": base}, **change), Margin(), (), ALPHA)
+        assert [change.verdict for change in changes] == ["not tested"]
+        assert changes[0].where.startswith(why)
+        assert Comparison("b", "h", tuple(changes), "0", ALPHA).exit_code == 3
+    _, notes = quality_changes(one, MadeResults({"a": base}, versions={"rankbench": "9"}, cpu="new"), Margin(), (), 0.1)
+    assert "changed: rankbench was 0.1.0, is 9" in notes
+    assert "changed: the class of processor was x86-64-v3, is new" in notes
+
+
+RANKED: dict[str, Any] = {
+    "layout": "ranking",
+    "metrics": [{"name": "ndcg", "direction": "maximize"}, {"name": "rank-low", "direction": "maximize"}],
+}
+
+
+def test_numbers_of_items_that_differ_are_listed() -> None:
+    """By item, with the sign that has + be a fall: of a score less, of a place more; rounding is no change."""
+    base = np.array([[1.0, 2.0, 3.0, np.nan, np.nan]])
+    head = np.array([[1.0 + 1e-12, 2.5, 2.0, np.nan, 4.0]])
+    units = {"units": {"design": [*"pqrst"]}}
+    found, _ = quality_changes(
+        MadeResults({"a": base, "b": base}, **RANKED, **units), MadeResults({"a": head, "b": base}, **RANKED, **units),
+        Margin(), (), ALPHA,
+    )  # fmt: skip
+    told = {one.where.rpartition(", ")[2]: one for one in found if one.verdict == "described"}
+    assert sorted(told) == ["q", "r", "t"]
+    assert (told["q"].base, told["q"].head, told["q"].change) == (2.0, 2.5, -0.5)
+    assert (told["r"].change, told["r"].about) == (1.0, "ranking")
+    assert [one.what for one in found if one.verdict == "equal"] == ["b"]
+    assert "; 3 more are described" in Comparison("b", "h", tuple(found), "0", ALPHA).sentence()
+
+
+def test_who_finished_and_does_not_any_more_is_worse() -> None:
+    losses = np.random.default_rng(8).normal(0.5, 0.1, (5, 6))
+    base, head = (MadeResults({"a": losses, "b": losses}) for _ in range(2))
+    for status, verdict in (("diverged", "worse"), ("error", "worse"), ("skipped", "worse")):
+        lost = {"b|3": StoredCell(status, "why", math.nan, {})}  # type: ignore[arg-type]
+        cells = head.cells() | lost
+        head.cells = lambda held=cells: held  # type: ignore[method-assign, misc]
+        changes, _ = quality_changes(base, head, Margin(), (), ALPHA)
+        told = {one.what: one for one in changes}
+        assert (told["a"].verdict, told["b"].verdict) == ("equal", verdict)
+        assert told["b"].where == f"e, n = 100: {status} (was done): 1 of 5 repetitions: why"
+        assert "nan" not in comparison_markdown(Comparison("b", "h", tuple(changes), "0", ALPHA))
+        back, notes = quality_changes(head, base, Margin(), (), ALPHA)
+        assert [one.what for one in back] == ["a"]
+        assert notes == [f"done (was {status}): e, n = 100, b"]
+    pending = {name: cell for name, cell in base.cells().items() if not name.startswith("b")}
+    head.cells = lambda: pending  # type: ignore[method-assign]
+    changes, _ = quality_changes(base, head, Margin(), (), ALPHA)
+    assert [(one.what, one.verdict) for one in changes] == [("b", "not tested"), ("a", "equal")]
+
+
+def test_what_may_not_change() -> None:
+    """A better mean, another optimum and a cell that is gone: each is a difference where nothing may change."""
+    losses = np.random.default_rng(8).normal(0.5, 0.1, (5, 40))
+    base = MadeResults({"a": losses, "b": losses})
+    assert unchanged_cells(base, base, ()) == ([], [])
+    assert unchanged_cells(base, MadeResults({"a": losses + 1e-12, "b": losses}), ()) == ([], [])
+    moved = MadeResults({"a": losses - 1e-4, "b": losses})
+    assert len(unchanged_cells(base, moved, ())[0]) == 5
+    assert unchanged_cells(base, moved, ("e/b",)) == ([], [])
+    assert len(unchanged_cells(base, MadeResults({"b": losses}), ())[0]) == 5
+    assert unchanged_cells(base, base, ("other",))[0] == [": base has no cell that was computed"]
+    nearly = MadeResults({"a": losses, "b": losses})
+    nearly.cells = lambda: base.cells() | {"a|0": StoredCell("done", "", 0.04, {})}  # type: ignore[method-assign]
+    assert unchanged_cells(base, nearly, ())[0] == ["e, 'a', n = 100, repetition 0: optimality nan; head: 0.04"]
+
+
+def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
+    """By Student's quantiles: margin and standard error give what 9 of 10 such comparisons find, as a share of base."""
+    rng = np.random.default_rng(3)
+    base, head = rng.normal(0.5, 0.01, (12, 1)), rng.normal(0.5, 0.01, (12, 1))
+    found, _ = quality_changes(MadeResults({"a": base}), MadeResults({"a": head}), Margin(), (), ALPHA)
+    se = float((head - base).std(ddof=1)) / math.sqrt(12)
+    least = se * (stats.t.ppf(1 - ALPHA, 11) + stats.norm.ppf(0.9))
+    assert found[0].detectable_percent == pytest.approx(100 * least / base.mean(), rel=1e-6)
+    fine = Comparison("b", "h", tuple(found), "0", ALPHA)
+    assert fine.finds() == (
+        f"Such a comparison finds a change of {found[0].detectable_percent:.2g}% or more in 9 of 10; % is of base."
+    )
+    assert comparison_annotations(fine)[-1].startswith("::notice ")
+    assert comparison_annotations(fine)[-1].replace("%25", "%").endswith(fine.finds())
+    assert fine.finds() in comparison_markdown(fine)
+    assert comparison_json(fine)["finds"] == fine.finds()
+    coarse = Comparison("b", "h", (replace(found[0], base=found[0].base / 20),), "0", ALPHA)
+    assert coarse.exit_code == 0
+    assert comparison_annotations(coarse)[-1].startswith("::warning ")
+    slow = Change("w", "c", 1.0, 1.0, 0.0, "not shown", "r", detectable=math.log(1.17), about="speed")
+    assert slow.detectable_percent == pytest.approx(17)
+    blind = replace(slow, detectable=math.log(2.13))
+    assert Comparison("b", "h", (slow, blind), "0", ALPHA).finds() == (
+        "Such a comparison finds a change of 17% to 110% or more, by the cell, in 9 of 10; % is of base."
+    )
+    nothing = Comparison("b", "h", (replace(found[0], verdict="described", detectable=math.nan),), "0", ALPHA)
+    assert (nothing.exit_code, nothing.finds()) == (3, "")
+    assert comparison_annotations(nothing)[-1].startswith("::warning title=rankbench compare - not tested::")
+
+
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """Return two runs, of which the second is worse."""
+    plan = synthetic.small()
+    base = synthetic.write(tmp_path / "base", [plan])
+    worse = synthetic.small()
+    for contender in worse.contenders:
+        contender.effect += 0.05
+    head = synthetic.write(tmp_path / "head", [worse])
+    for folder in (base, head):
+        (folder / "run.json").write_text("{}")
+        report(folder)
+    return base, head
+
+
+def test_folders_published_ones_and_summaries(tmp_path: Path) -> None:
+    base, head = folders(tmp_path)
+    found = compare_results(base, head)
+    assert found.exit_code == 1
+    assert len(found.by_verdict("worse")) == len(found.changes)
+    assert compare_results(head, base).exit_code == 0
+    assert compare_results(base, base).by_verdict("equal") == list(compare_results(base, base).changes)
+    report(base, tmp_path / "published")
+    again = compare_results(tmp_path / "published", head)
+    assert again.changes == found.changes
+    described = compare_results(base / "leaderboard.csv", head / "leaderboard.csv")
+    assert described.exit_code == 3
+    assert {one.verdict for one in described.changes} == {"described"}
+    with open(base / "leaderboard.csv", newline="") as file:
+        means = {row["contender"]: float(row["mean"]) for row in csv.DictReader(file) if row["split"] == "design"}
+    assert {one.what for one in described.changes} == set(means)
+
+
+def benchmarks(path: Path, times: dict[str, list[float]], cpu: str = "x") -> Path:
+    rows = [{"fullname": name, "stats": {"median": float(np.median(t)), "data": t}} for name, t in times.items()]
+    path.write_text(json.dumps({"benchmarks": rows, "machine_info": {"machine": "m", "cpu": {"brand_raw": cpu}}}))
+    return path
+
+
+def jobs(
+    folder: Path, number: int, slower: dict[str, float], *, spread: float = 0.02, seed: int = 9, cpu: str = "x"
+) -> Path:
+    """Write so many jobs of three benchmarks: each has its own clock, and ratios that differ by `spread`."""
+    folder.mkdir()
+    rng = np.random.default_rng([seed, number])
+    for job in range(number):
+        clock = rng.uniform(0.7, 1.4)
+        times = {
+            f"t.py::{name}": (
+                clock * size * slower.get(name, 1) * rng.normal(1, spread) * rng.normal(1, 0.01, 60)
+            ).tolist()
+            for name, size in (("test_ref", 1), ("test_fit[old]", 5), ("test_read", 2))
+        }
+        benchmarks(folder / f"{job}.json", {name: t for name, t in times.items() if slower.get(name[6:], 1)}, cpu)
+    return folder
+
+
+def test_speeds_of_jobs_are_welch_of_log_ratios(tmp_path: Path) -> None:
+    base = jobs(tmp_path / "base", 6, {})
+    slow = jobs(tmp_path / "slow", 5, {"test_fit[old]": 1.2}, seed=10)
+    found = compare_results(base, slow, reference="t.py::test_ref")
+
+    def ratios(folder: Path, name: str) -> list[float]:
+        every = [json.loads(path.read_bytes())["benchmarks"] for path in sorted(folder.iterdir())]
+        medians = [{one["fullname"]: one["stats"]["median"] for one in job} for job in every]
+        return [math.log(job[f"t.py::{name}"] / job["t.py::test_ref"]) for job in medians]
+
+    before, after = (np.array(ratios(folder, "test_fit[old]")) for folder in (base, slow))
+    told = stats.ttest_ind(after - math.log(1.05), before, equal_var=False, alternative="greater")
+    interval = stats.ttest_ind(after, before, equal_var=False).confidence_interval()
+    one = next(change for change in found.changes if change.what == "t.py::test_fit[old]")
+    assert one.verdict == "worse"
+    assert one.p == pytest.approx(2 * told.pvalue, rel=1e-6)  # Holm over two benchmarks
+    assert (one.lower, one.upper) == pytest.approx((interval.low, interval.high), rel=1e-6)
+    assert one.head == pytest.approx(one.base * math.exp(one.change))
+    assert found.exit_code == 1
+    assert compare_results(slow, base, reference="test_ref").by_verdict("better")[0].what == "t.py::test_fit[old]"
+    assert compare_results(base, slow).exit_code == 3  # seconds
+    other = jobs(tmp_path / "other", 6, {}, cpu="y")
+    assert compare_results(base, other, reference="test_ref").exit_code == 3
+
+
+def test_one_job_a_side_is_described(tmp_path: Path) -> None:
+    """Whatever its rounds show: they are not independent of one another."""
+    base, slow = jobs(tmp_path / "base", 1, {}), jobs(tmp_path / "slow", 1, {"test_fit[old]": 10}, seed=10)
+    for sides in ((base, slow), (base / "0.json", slow / "0.json")):
+        found = compare_results(*sides, reference="test_ref")
+        assert {one.verdict for one in found.changes} == {"described"}
+        assert math.exp(found.changes[0].change) == pytest.approx(10, rel=0.2)
+        assert found.exit_code == 3
+        assert any("with fewer than 4 jobs on a side, and here is 1" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("times", TIMES)
+def test_jobs_raise_no_false_alarms(tmp_path: Path, times: int) -> None:
+    """Jobs differ by 10% in their ratios, and rounds of one by 1%: what tests that rounds call real is none."""
+    alarms = 0
+    for number in range(times):
+        sides = [jobs(tmp_path / f"{number}-{side}", 5, {}, spread=0.1, seed=2 * number + side) for side in (0, 1)]
+        alarms += compare_results(*sides, reference="test_ref", alpha=0.05).exit_code == 1
+    print(f"{alarms} false alarms of {times}")
+    assert stats.binomtest(alarms, times, 0.05, alternative="greater").pvalue > 0.001
+
+
+def test_gates_and_references_of_benchmarks(tmp_path: Path) -> None:
+    base = jobs(tmp_path / "base", 6, {})
+    slow = jobs(tmp_path / "slow", 6, {"test_fit[old]": 10}, seed=10)
+    gone = jobs(tmp_path / "gone", 6, {"test_fit[old]": 0}, seed=11)
+
+    def code(head: Path, *gate: str) -> int:
+        return compare_results(base, head, reference="test_ref", gate=gate).exit_code
+
+    assert code(slow) == 1
+    assert code(slow, "test_fit[old]") == 1
+    assert code(slow, "t.py::test_f*") == 1
+    assert code(slow, "*test_read*") == 0
+    assert code(gone, "test_fit[old]") == 3
+    assert code(gone, "test_fit[old]", "test_read") == 3
+    assert code(gone) == 3  # a benchmark of another name that is ten times slower would be new
+    assert code(gone, "test_read") == 0
+    with pytest.raises(SpecError, match=r"fits the gate 'test_x'; there are 'test_fit\[old\]', 'test_read'"):
+        code(slow, "test_read", "test_x")
+    with pytest.raises(InputError, match=r"named 'nothing'; it has 'test_fit\[old\]', 'test_read', 'test_ref'"):
+        compare_results(base, slow, reference="nothing")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b'{"benchmarks": 3}', b'{"benchmarks": [{"stats": {}}]}', b"\xff"]
+)
+def test_json_that_is_no_benchmark(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"no JSON of pytest-benchmark"):
+        compare_results(tmp_path / "x.json", tmp_path / "x.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it has no rows"),
+        ("a,b\n1,2\n", "there is no 'experiment'"),
+        ("experiment,dataset,n,metric,split,contender,mean,direction\ne,,x,m,s,c,1,minimize\n", "both must be numbers"),
+        ("experiment,dataset,n,metric,split,contender,mean,direction\ne,,1,m,s,c,1,up\n", "the direction is 'up'"),
+        ("experiment,dataset,n,metric,split,contender,mean,direction\n" + "e,,1,m,s,c,1,minimize\n" * 2, "there twice"),
+    ],
+)
+def test_csv_that_is_no_leaderboard(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        compare_results(tmp_path / "x.csv", tmp_path / "x.csv")
+
+
+def test_refused(tmp_path: Path) -> None:
+    base, head = folders(tmp_path)
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(InputError, match="these cannot be compared"):
+        compare_results(base, tmp_path / "x.json")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no folder of a run"):
+        compare_results(tmp_path / "empty", head)
+    with pytest.raises(SpecError, match="what must be unchanged are cells"):
+        compare_results(tmp_path / "x.json", tmp_path / "x.json", unchanged=True)
+    with pytest.raises(SpecError, match="fits the gate nothing"):
+        compare_results(base, head, gate=("nothing",))
+    with pytest.raises(SpecError, match=r"base is results: a reference is of files of pytest-benchmark"):
+        compare_results(base, head, reference="ref")
+    with pytest.raises(SpecError, match="false alarm"):
+        compare_results(base, head, alpha=0.7)
+    (head / "journal.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    with pytest.raises(InputError, match=r"journal\.sqlite"):
+        compare_results(base, head)
+
+
+def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base, head = folders(tmp_path)
+    found = compare_results(base, head)
+    page = comparison_markdown(found)
+    assert "worse" in page
+    assert "| verdict | where | contender |" in page
+    assert json.loads(json.dumps(comparison_json(found), allow_nan=False))["exit_code"] == 1
+    lines = comparison_annotations(found)
+    assert lines[0].startswith("::error title=")
+    assert lines[-1].startswith("::notice title=rankbench compare::Of ")
+    tricky = Change("a\nb", "x::y,z%", 1.0, 2.0, 1.0, "worse", "r", p=0.001)
+    line = comparison_annotations(Comparison("b", "h", (tricky,), "0", 0.01))[0]
+    assert line == "::error title=x%3A%3Ay%2Cz%25 is worse::a%0Ab: 1 became 2 (p = 0.001)"
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    run = CliRunner().invoke(compare, [str(base), str(head), "--format", "github", "--out", str(tmp_path / "c.md")])
+    assert run.exit_code == 1
+    assert run.stdout.startswith("::error")
+    assert summary.read_text() == (tmp_path / "c.md").read_text() == page
+    assert CliRunner().invoke(compare, [str(base), str(base)]).exit_code == 0
+    better = [str(head), str(base)]
+    assert CliRunner().invoke(compare, better).exit_code == 0
+    shown = CliRunner().invoke(compare, [*better, "--unchanged"])
+    assert shown.exit_code == 1
+    assert "differs: " in shown.stdout
+    assert CliRunner().invoke(compare, [str(base), str(base), "--unchanged"]).exit_code == 0
+    assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "50%"]).exit_code == 0
+    assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "x"]).exit_code == 2

@@ -1,0 +1,152 @@
+"""Speed compared: in turns in one job, or as ratios to the reference of each; never otherwise."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from amounts import trials
+from numpy.typing import NDArray
+from scipy import stats
+from simulated_jobs import Machine, alarms, changes, sides, timings
+
+from rankbench.errors import InputError
+from rankbench.tracking.speed_changes import timing_changes
+from rankbench.tracking.turns import Limits, share_of_look
+
+TIMES = [trials(100), pytest.param(2000, marks=pytest.mark.long)]
+"""Simulated comparisons of a whole leaderboard."""
+
+
+def quiet(seed: int, contenders: int = 1, **said: object) -> Machine:
+    return Machine(np.random.default_rng(seed), contenders=contenders, spikes=0, **said)  # type: ignore[arg-type]
+
+
+def by_launch(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the median of the averages of all pairs of log ratios, launch by launch."""
+    ratios = (np.log(above) - np.log(below)).reshape(len(above), -1)
+    pairs = [itertools.combinations_with_replacement(row, 2) for row in ratios]
+    return np.array([statistics.median((a + b) / 2 for a, b in of) for of in pairs])
+
+
+def test_one_contender_is_the_paired_t_test_of_launches() -> None:
+    taken = quiet(1, noise=0.05, slower={0: 0.1}).run(Limits(1e-6, launches=12))
+    base, head = sides(taken)
+    found, notes = timing_changes(base, head, 0.02, (), 0.01)
+    assert len(found) == 1
+    assert notes == []
+    cell = next(iter(base.seconds))
+    values = by_launch(head.seconds[cell], base.seconds[cell])
+    share = share_of_look(12, 12, last=True)
+    told = stats.ttest_1samp(values, math.log(1.02), alternative="greater").pvalue / share
+    interval = stats.ttest_1samp(values, 0).confidence_interval(1 - 0.05 * share)
+    assert found[0].p == pytest.approx(told, rel=1e-9)
+    assert (found[0].lower, found[0].upper) == pytest.approx((interval.low, interval.high), rel=1e-9)
+    assert found[0].change == pytest.approx(values.mean())
+    assert found[0].head == pytest.approx(found[0].base * math.exp(values.mean()))  # a row has one estimate
+    assert found[0].verdict == "worse"
+    # The other way round it is better, with the same p-value.
+    back, _ = timing_changes(head, base, 0.02, (), 0.01)
+    assert back[0].verdict == "better"
+    assert back[0].p == pytest.approx(told, rel=1e-9)
+
+
+def test_two_jobs_are_described_as_ratios_to_the_reference() -> None:
+    """How far jobs differ is not known from two of them: whatever their launches show, nothing is called real."""
+    base, _ = sides(quiet(2, noise=0.05).run(Limits(1e-6, launches=9)))
+    _, head = sides(quiet(3, noise=0.1, slower={0: 1.0}).run(Limits(1e-6, launches=15)), ("k", "k"))
+    found, notes = timing_changes(base, head, 0.05, (), 0.01)
+    cell = next(iter(base.seconds))
+    ratios = [by_launch(side.seconds[cell], side.reference) for side in (head, base)]
+    assert found[0].change == pytest.approx(ratios[0].mean() - ratios[1].mean(), rel=1e-9)
+    assert {change.verdict for change in found} == {"described"}
+    assert "reference" in found[0].where
+    assert any("two jobs" in note for note in notes)
+
+
+def test_a_faster_machine_is_no_faster_code() -> None:
+    """The second job ran on a machine with twice the clock: every time is half of what it was."""
+    base, _ = sides(quiet(4, 5, noise=0.02).run(Limits(1e-6, launches=12)))
+    again, _ = sides(quiet(4, 5, noise=0.02).run(Limits(1e-6, launches=12)), ("k", "k"))
+    faster = replace(
+        again, seconds={cell: one / 2 for cell, one in again.seconds.items()}, reference=again.reference / 2
+    )
+    found, _ = timing_changes(base, faster, 0.05, (), 0.01)
+    assert {change.verdict for change in found} == {"described"}
+    assert all(abs(change.change) < 1e-9 for change in found)
+
+
+@pytest.mark.parametrize("field", ["machine", "reference"])
+def test_other_machines_and_references_are_described_only(field: str) -> None:
+    base, _ = sides(quiet(5, 2, noise=0.01).run(Limits(1e-6, launches=12)))
+    _, head = sides(quiet(6, 2, noise=0.01, slower={0: 1.0}).run(Limits(1e-6, launches=12)), ("k", "k"))
+    head = replace(head, facts=head.facts.model_copy(update={field: "another"}))
+    found, notes = timing_changes(base, head, 0.05, (), 0.01)
+    assert {change.verdict for change in found} == {"described"}
+    assert any("no time is called real" in note for note in notes)
+
+
+def test_few_launches_show_nothing() -> None:
+    taken = quiet(7, 2, noise=0.001, slower={0: 1.0}).run(Limits(1e-6, launches=3))
+    assert {change.verdict for change in changes(taken, 0.01)} == {"described"}
+
+
+def test_what_only_one_has_or_failed_is_said() -> None:
+    base, head = sides(quiet(8, 3).run(Limits(1e-6, launches=6)))
+    cells = list(base.seconds)
+    base = replace(base, seconds={cell: base.seconds[cell] for cell in cells[:2]})
+    head = replace(
+        head,
+        seconds={cell: head.seconds[cell] for cell in cells[1:]},
+        facts=head.facts.model_copy(update={"failed": {"x": "error: why"}}),
+    )
+    found, notes = timing_changes(base, head, 0.01, (), 0.01)
+    assert [(change.what, change.verdict) for change in found] == [("c1", found[0].verdict), ("c0", "not tested")]
+    assert notes == [f"new: {cells[2]} is timed", "not timed: x: error: why"]
+
+
+def test_the_gate_leaves_out_the_rest() -> None:
+    base, head = sides(quiet(9, 3).run(Limits(1e-6, launches=6)))
+    assert [one.what for one in timing_changes(base, head, 0.01, ("e/c1",), 0.01)[0]] == ["c1"]
+    assert timing_changes(base, head, 0.01, ("other",), 0.01)[0] == []
+
+
+def test_sides_that_were_not_written_together_are_refused() -> None:
+    base, head = sides(quiet(10).run(Limits(1e-6, launches=6)))
+    cut = timings(head.facts, np.stack([*head.seconds.values(), head.reference])[:, :4])
+    with pytest.raises(InputError, match="not written together"):
+        timing_changes(base, cut, 0.01, (), 0.01)
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("stopping", ["60 rounds", "precision", "budget"])
+def test_no_false_alarms_where_nothing_changed(stopping: str, times: int) -> None:
+    """A whole leaderboard of twelve contenders, 20% machine noise, a drifting clock: at most 1% of all comparisons."""
+
+    def limits(number: int) -> Limits:
+        if stopping == "precision":
+            return Limits((0.06, 0.1, 0.2)[number % 3], launches=60)
+        if stopping == "budget":
+            return Limits(0.15, budget=60.0 + 10 * (number % 20), launches=60)
+        return Limits(0.02, launches=30)
+
+    found = alarms(times, Machine, limits)
+    upper = stats.beta.ppf(0.95, found + 1, times - found)
+    print(f"{stopping}: {found} false alarms in {times} comparisons, at most {upper:.4f}")
+    assert found <= max(2, 0.01 * times) or stats.binomtest(found, times, 0.01, alternative="greater").pvalue > 0.05
+
+
+@pytest.mark.parametrize("times", TIMES)
+def test_a_slow_down_of_15_percent_is_found(times: int) -> None:
+    """Of one contender in twelve, at 20% noise, in 60 rounds: in 9 of 10."""
+    found = 0
+    for number in range(times):
+        taken = Machine(np.random.default_rng([7, number]), slower={3: 0.15}).run(Limits(0.02, launches=30))
+        found += changes(taken, 0.01)[3].verdict == "worse"
+    lower = stats.beta.ppf(0.05, found, times - found + 1)
+    print(f"15% found in {found} of {times}, at least {lower:.4f}")
+    assert stats.binomtest(found, times, 0.9, alternative="less").pvalue > 0.01

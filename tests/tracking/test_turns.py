@@ -1,0 +1,113 @@
+"""Who is timed when, and when it is enough."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from rankbench.tracking.timings import TURNS
+from rankbench.tracking.turns import (
+    ROUNDS,
+    Launch,
+    Limits,
+    TurnsTaken,
+    declared_looks,
+    half_widths,
+    order_of_round,
+    take_turns,
+)
+
+
+class Clock:
+    """Launches that take so many seconds each, with so much noise."""
+
+    def __init__(self, *seconds: float, noise: float = 0.0, sides: int = 2) -> None:
+        self.seconds, self.noise, self.sides = seconds, noise, sides
+        self.now, self.rng = 0.0, np.random.default_rng(1)
+
+    def launch(self, number: int, until: float) -> Launch | None:
+        self.now += self.seconds[min(number, len(self.seconds) - 1)]
+        if self.now > until:
+            return None
+        times = np.exp(self.rng.normal(0, self.noise, (self.sides, 3, ROUNDS, TURNS)))
+        return Launch(times, np.ones((self.sides, 2)), np.ones((self.sides, 2)))
+
+    def run(self, limits: Limits) -> tuple[TurnsTaken, list[int]]:
+        looked: list[int] = []
+        taken = take_turns(
+            self.launch, limits, clock=lambda: self.now, looked=lambda taken: looked.append(len(taken.launches))
+        )
+        return taken, looked
+
+
+def test_a_round_is_the_same_there_and_back() -> None:
+    order = order_of_round(1, 2, 3, 2, 5)
+    there = order[:10]
+    assert sorted(there) == [(side, one) for side in range(2) for one in range(5)]
+    assert order == [*there, *there[::-1]] * (TURNS // 2)
+    # The sides of a contender follow one another.
+    assert all(there[place][1] == there[place + 1][1] for place in range(0, 10, 2))
+
+
+def test_orders_are_drawn_by_seed_launch_and_round() -> None:
+    orders = {tuple(order_of_round(seed, launch, one, 2, 6)) for seed in (1, 2) for launch in (0, 1) for one in (0, 1)}
+    assert len(orders) == 8
+    assert order_of_round(1, 0, 0, 2, 6) == order_of_round(1, 0, 0, 2, 6)
+
+
+def test_every_place_is_everybodys_as_often() -> None:
+    places = np.array([[side for side, _ in order_of_round(5, launch, 0, 2, 4)[:8]] for launch in range(400)])
+    assert abs(places[:, 0].mean() - 0.5) < 0.1
+    first = [order_of_round(5, launch, 0, 2, 4)[0][1] for launch in range(400)]
+    assert min(np.bincount(first)) > 60
+
+
+def test_it_ends_when_all_intervals_are_narrow() -> None:
+    taken, looked = Clock(1, noise=0.001).run(Limits(0.05, launches=40))
+    assert not taken.last
+    assert taken.declared == 40
+    assert len(taken.launches) == looked[-1] == declared_looks(40)[0]
+
+
+def test_it_ends_after_all_launches_where_they_are_not() -> None:
+    taken, looked = Clock(1, noise=0.5).run(Limits(0.001, launches=20))
+    assert taken.last
+    assert len(taken.launches) == 20
+    assert looked == list(declared_looks(20))
+
+
+def test_the_budget_says_how_many_launches_there_can_be() -> None:
+    """The first launch compiles: the second one shows how long the others take."""
+    taken, looked = Clock(30, 10, noise=0.5).run(Limits(0.001, budget=200))
+    assert taken.last
+    assert taken.declared == 2 + (200 - 40) // 10
+    assert len(taken.launches) == taken.declared
+    assert looked[-1] == taken.declared
+
+
+def test_a_budget_that_is_spent_early_ends_it() -> None:
+    taken, _ = Clock(10, 10, 40, noise=0.5).run(Limits(0.001, budget=200))
+    assert taken.last
+    assert taken.declared == 20
+    assert len(taken.launches) == 2 + 4
+
+
+@pytest.mark.parametrize(("budget", "launches"), [(5.0, 0), (15.0, 1), (25.0, 2)])
+def test_small_budgets(budget: float, launches: int) -> None:
+    taken, looked = Clock(10, noise=0.1).run(Limits(0.05, budget=budget))
+    assert taken.last
+    assert len(taken.launches) == launches
+    assert looked == ([launches] if launches else [])
+
+
+def test_one_version_is_compared_with_the_reference() -> None:
+    clock = Clock(1, noise=0.1, sides=1)
+    launches = [one for number in range(10) if (one := clock.launch(number, math.inf)) is not None]
+    widths = half_widths(launches, 1.0)
+    assert widths.shape == (2,)
+    assert (widths > 0).all()
+    doubled = [Launch(2 * one.seconds, one.first, one.memory) for one in launches]
+    np.testing.assert_allclose(half_widths(doubled, 1.0), widths)
+    assert np.isnan(half_widths(launches[:3], 1.0)).all()
