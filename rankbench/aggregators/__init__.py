@@ -1,4 +1,4 @@
-"""Aggregators: structure functions s(Y_1, ..., Y_k) of comparisons, one a file."""
+"""Aggregators estimate a structure s(Y_1, ..., Y_k) from k judgments; the hook registers the built-in ones."""
 
 from __future__ import annotations
 

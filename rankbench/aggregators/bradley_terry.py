@@ -1,4 +1,4 @@
-"""Bradley-Terry, Davidson, Plackett-Luce, their penalties.
+"""Bradley-Terry, Davidson and Plackett-Luce aggregators maximize a penalized likelihood of comparisons or orders.
 
 References
 ----------

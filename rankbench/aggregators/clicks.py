@@ -1,4 +1,4 @@
-"""Scores of items from clicks: click-through rate, clicks over expected clicks, cascade and position-based model.
+"""Click aggregators estimate relevance: click-through rate, clicks over expected clicks, cascade, position-based model.
 
 References
 ----------

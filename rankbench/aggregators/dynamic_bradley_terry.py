@@ -1,4 +1,4 @@
-"""Bradley-Terry scores that walk at random."""
+"""The dynamic Bradley-Terry aggregator estimates scores that follow a random walk in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs of judgments; the first judgment alone."""
+"""Graph aggregators turn judgments into weighted preference graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eigenvector, geometric mean, rank centrality, PageRank.
+"""Spectral aggregators score items by eigenvectors, geometric means, rank centrality or PageRank.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Elo, Glicko-2.
+"""Sequential aggregators update Elo and Glicko-2 ratings after each judgment or period.
 
 References
 ----------

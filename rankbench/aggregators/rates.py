@@ -1,4 +1,4 @@
-"""Borda, win rate, budgeted, Kemeny; mean log-odds, their limit, Thurstone-Mosteller; means over score tables.
+"""Rate aggregators score items by Borda counts, win rates, Kemeny orders, mean log-odds or means of score tables.
 
 References
 ----------

@@ -1,4 +1,4 @@
-r"""Updates of Elo and Glicko-2, plain and compiled alike.
+r"""Formulas update Elo and Glicko-2 ratings; kernels compile them.
 
 A judgment of weight w is w judgments, one after the other. With a the change of the gap
 :math:`x = s_i - s_j` that a surprise of 1 makes, each win is :math:`x \leftarrow x + a / (1 + e^x)` and

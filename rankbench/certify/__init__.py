@@ -1,4 +1,4 @@
-"""Is a surrogate consistent? Counterexamples and proofs that a third person can check.
+"""Certificates prove that a surrogate is consistent or not, and a third person can check them.
 
 The room is also its verb: ``rankbench.certify("pairwise-logistic")`` calls
 `rankbench.certify.certify.certify`.

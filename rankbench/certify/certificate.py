@@ -1,4 +1,4 @@
-"""A certificate, as JSON and in words."""
+"""A certificate has a form in JSON and one in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a surrogate is consistent for a loss, in a class of noise: the search, and what is proved of it."""
+"""The search decides whether a surrogate is consistent for a loss within a noise class, and keeps its proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rankbench.certify`, and its --verify."""
+"""The subcommand `rankbench certify` writes certificates, and `--verify` checks them."""
 
 from __future__ import annotations
 

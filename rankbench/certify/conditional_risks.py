@@ -1,4 +1,4 @@
-"""Conditional risks, Definition 3, in floats."""
+"""Conditional risks of losses and surrogates are computed in floats (Definition 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Double precision functions, Newton."""
+"""Newton's method minimizes surrogates' conditional risks in double precision."""
 
 from __future__ import annotations
 

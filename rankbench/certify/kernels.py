@@ -1,4 +1,4 @@
-"""Votes of populations, compiled."""
+"""Kernels draw votes from populations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of structures in exact numbers; their graphs.
+"""A law gives structures exact probabilities; graphs summarize laws.
 
 A graph is a weighted adjacency matrix of shape (m, m), entry [i, j] >= 0 the weight of i
 over j, the diagonal 0.

@@ -1,4 +1,4 @@
-"""Surrogates that give values and gradients alone: verdicts in double precision, labelled so."""
+"""Surrogates that give values and gradients alone get verdicts in double precision, labelled so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A counterexample in one picture."""
+"""One picture shows a counterexample."""
 
 from __future__ import annotations
 

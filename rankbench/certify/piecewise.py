@@ -1,4 +1,4 @@
-"""Rational pieces, exact linear programs."""
+"""Exact linear programs minimize rational piecewise linear risks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What minimizing a surrogate does under one law, with numbers that prove it."""
+"""Minimizers of a surrogate under one law have orders, and numbers prove them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Populations of the papers' proofs; drawn within a class of noise."""
+"""Populations of the papers' proofs, and random ones, belong to a noise class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at a surrogate before anything is proved of it: what breaks its promises is refused."""
+"""Probes reject surrogates that break what they declare, before a proof is tried."""
 
 from __future__ import annotations
 

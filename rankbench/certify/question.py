@@ -1,4 +1,4 @@
-"""What is asked, read and refused; who the surrogate is."""
+"""A question names surrogate, loss, items and noise; rankbench reads and rejects it here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking for counterexamples.
+"""The search looks for counterexamples.
 
 Graphs: items stand in a hidden order; neighbors lead by a whole number, others (in low noise)
 by at least the longest way through those between them; on every pair, as much is added in both

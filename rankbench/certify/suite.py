@@ -1,4 +1,4 @@
-"""The suite `consistency`: every built-in surrogate, loss and class of noise, each with a certificate."""
+"""The suite `consistency` certifies every built-in surrogate for every loss and noise class."""
 
 from __future__ import annotations
 

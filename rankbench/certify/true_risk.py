@@ -1,4 +1,4 @@
-"""True risk of every order; what a surrogate sees of it."""
+"""The true risk of every order follows from a law, and so does the structure that a surrogate sees."""
 
 from __future__ import annotations
 

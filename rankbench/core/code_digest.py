@@ -1,4 +1,4 @@
-"""Hashes of everything that can change a number, besides the suite, and of what machine code is made from.
+"""Digests cover all code that can change a number, and all code that machine code is made from.
 
 The code digest addresses result cells, with the digests of the plugins that have a part in a cell. Two more key what
 numba keeps: it notices an edit of the file that a cached function stands in, but not an edit of a helper that it calls.

@@ -1,4 +1,4 @@
-"""Base of all components: parameters, name, spec, digest.
+"""The base of all components declares parameters, name, spec and digest.
 
 A component is a frozen, validated set of parameters with a name. Aggregators,
 surrogates, losses, optimizers, models, methods, readers and data sets are all

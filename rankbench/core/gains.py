@@ -1,4 +1,4 @@
-"""The papers' gains, discounts and stopping probabilities.
+"""Formulas define the papers' gains, discounts and stopping probabilities.
 
 They are shared by the NDCG losses (14), which judge by them, and by the regression
 surrogate (28), whose targets are ``G(s_j) / Z(s)``.

@@ -1,4 +1,4 @@
-r"""The contender grammar: one way to write a component with its parameters, everywhere.
+r"""The grammar `name:param=value` writes a component with its parameters, everywhere.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Memory, disk, threads and Dask clusters there are; files that are whole or absent."""
+"""Functions tell the memory, disk and threads of this machine, connect to Dask, and replace files whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Foreign words made safe, foreign numbers checked; fixed digits.
+"""Functions make foreign words safe, check foreign numbers, and write numbers with fixed digits.
 
 Labels, reasons, data set names, cells of files and exceptions may come from a plugin or a log.
 None of them can move the terminal's cursor, start a formula in a spreadsheet, break a Markdown

@@ -1,4 +1,4 @@
-"""A figure's data on paper, or alone in a file."""
+"""The canvas draws a figure's data on paper, or alone in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colors, markers, dashes; one look a contender; missing letters."""
+"""Looks give each contender one color, marker and dash, and replace letters that fonts lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run produces and may be stored; foreign calls guarded.
+"""A cell holds what one contender did in one block; guards turn foreign exceptions into reasons.
 
 A *cell* is one contender on one block. Its id is a hash of everything that determines
 its value (contender with all parameters, block, data sha256, code digest), so a cell is

@@ -1,4 +1,4 @@
-"""Aggregators of clicks; click populations."""
+"""Click aggregators estimate relevance from sessions; click populations draw sessions."""
 
 from __future__ import annotations
 

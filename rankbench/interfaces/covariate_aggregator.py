@@ -1,4 +1,4 @@
-"""Aggregators with covariates; votes with covariates."""
+"""Covariate aggregators estimate effects of covariates beside scores, from votes with covariates."""
 
 from __future__ import annotations
 

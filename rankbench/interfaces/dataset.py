@@ -1,4 +1,4 @@
-"""Interfaces of data sets and readers; the last data set loaded.
+"""Data sets give tables; readers read files into tables.
 
 A reader turns one file into a lazy frame in the columnar schema
 (`rankbench.data.tables`). What it yields is checked: a frame that comes out of a

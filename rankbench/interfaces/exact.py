@@ -1,4 +1,4 @@
-"""Surrogates in rational numbers, for proofs.
+"""Exact surrogates compute in rational numbers, for proofs.
 
 A surrogate that states itself in this form gets rigorous certificates from `rankbench certify`;
 one that does not is asked for values and gradients in double precision, and labelled numerical.

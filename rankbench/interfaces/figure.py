@@ -1,4 +1,4 @@
-"""Interface of figures, and what they see of results.
+"""Kinds of figures turn results into drawings, given as data.
 
 A figure's kind makes a `Drawing` of an experiment's results: plots with lines, levels and dots, which hold
 numbers and names. Colors, sizes, legends and file formats are the report's: one contender looks the same in all

@@ -1,4 +1,4 @@
-"""Interfaces of methods, models, optimizers, penalties."""
+"""Methods learn a ranking function; models, optimizers and penalties compose them."""
 
 from __future__ import annotations
 

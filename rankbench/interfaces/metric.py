@@ -1,4 +1,4 @@
-"""What contenders are judged by, and what else a protocol knows about its rows: metrics and facts, as values.
+"""Metrics judge contenders, and facts tell what else a protocol knows about its rows.
 
 They come with their protocol, travel with the plan of a run, and are all that a report knows of what it prints.
 """

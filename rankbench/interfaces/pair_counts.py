@@ -1,4 +1,4 @@
-"""Sums by pair, by cluster; scales of connected items.
+"""Pair counts sum judgments by pair and by cluster; scales tell which items are connected.
 
 References
 ----------

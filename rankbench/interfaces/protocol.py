@@ -1,4 +1,4 @@
-"""Interface of protocols, contenders.
+"""Protocols prepare data, cut it into blocks and judge contenders.
 
 A protocol says what is drawn, which kind of component competes, and how a contender is
 judged. The runner does the rest: it plans the blocks (n, repetition), hands each to

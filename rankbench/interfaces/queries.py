@@ -1,4 +1,4 @@
-"""Containers: queries, comparisons, selections, orders.
+"""Containers hold queries with their items, comparisons, selections or orders.
 
 All are sorted by query and hold plain NumPy arrays (zero-copy from Polars where the types
 allow): `Queries` is what is ranked; `Comparisons`, `Selections` and `Orders` are what was

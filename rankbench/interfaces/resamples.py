@@ -1,4 +1,4 @@
-"""Resamples of counts, by one or two kinds of units.
+"""Resamples draw counts again by one or two kinds of units.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Aggregators that learn in time; aggregators of score tables."""
+"""Sequential aggregators learn in time; score aggregators rank by tables of scores."""
 
 from __future__ import annotations
 

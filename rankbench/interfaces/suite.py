@@ -1,4 +1,4 @@
-"""What a suite file may say: validated TOML, unknown keys are errors."""
+"""The schema of suite files validates TOML; unknown keys are errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interfaces of surrogates and losses."""
+"""Surrogates are convex functions to minimize; losses judge rankings."""
 
 from __future__ import annotations
 

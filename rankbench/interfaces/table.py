@@ -1,4 +1,4 @@
-"""Interface of table kinds; how columns are read.
+"""Kinds of tables define columns, and how columns of a file are read as them.
 
 A table is a lazy frame whose columns are named and typed as one kind of table wants them: items, comparisons,
 selections, orders (`rankbench.data.tables`), or what a plugin brings. Every table has the column ``query_id``.

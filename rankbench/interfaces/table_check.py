@@ -1,4 +1,4 @@
-"""Conversions, weights, errors that know their row."""
+"""Table checks convert columns, check weights, and name the row of an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least pairwise disagreement (10): exactly where cycles are small, by local search or within bounds elsewhere.
+"""Kernels find the order of least pairwise disagreement (10): exactly where cycles are small, else within bounds.
 
 The aggregator `kemeny`, Bayes risks of pairwise disagreement and the populations of simulators share it.
 

@@ -1,4 +1,4 @@
-"""Functions compiled when first needed; typed lists of them.
+"""Declared functions are compiled when they are first needed, alone or in typed lists.
 
 ``numba.njit`` does so where it decorates a function with a signature: whoever imports a module then waits for all of
 its functions, some five milliseconds each. Half of them are called by other compiled functions alone, whose machine

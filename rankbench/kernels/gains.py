@@ -1,4 +1,4 @@
-"""Gains, discounts, stopping probabilities, sorting, compiled.
+"""Kernels compute gains, discounts and stopping probabilities, and sort.
 
 Sorting dominates what is computed for every drawn structure. The network of compare and
 exchange steps (Batcher 1968, in the form whose merges begin with a mirrored step, so that

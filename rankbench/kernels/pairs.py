@@ -1,4 +1,4 @@
-"""Sums by pair, Laplacians, connected components, compiled.
+"""Kernels sum judgments by pair, multiply by Laplacians and find connected components.
 
 The pairs that were compared are kept as rows of a sparse upper triangle: the pairs
 {i, high[e]} with i < high[e] are ``e = starts[i] .. starts[i + 1] - 1``, sorted in every row.

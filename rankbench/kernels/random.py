@@ -1,4 +1,4 @@
-"""Random numbers and units drawn with replacement, compiled.
+"""Kernels draw random numbers, and units with replacement.
 
 NumPy promises that `numpy.random.SeedSequence` never changes, but not its distributions, and numba has
 streams of its own; so the kernels draw from a generator written out here, whose state

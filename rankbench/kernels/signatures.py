@@ -1,4 +1,4 @@
-"""Signatures of compiled functions, public.
+"""Signatures declare the types of compiled functions, for plugins too.
 
 A kernel is a ``numba.njit`` function with one of the explicit signatures below. The
 runner calls it as a first-class function value, so a new kernel costs its own

@@ -1,4 +1,4 @@
-"""Losses L(alpha, s), which contenders are judged by; one a file."""
+"""Losses L(alpha, s) judge contenders; the hook registers the built-in ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The expected reciprocal rank family of losses: a user scans down to the first item that satisfies."""
+"""ERR losses model a user who scans down to the first item that satisfies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge many contenders on many queries in one pass."""
+"""One pass judges many contenders on many queries."""
 
 from __future__ import annotations
 

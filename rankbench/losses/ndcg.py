@@ -1,4 +1,4 @@
-"""NDCG family, precision."""
+"""NDCG losses and precision weigh gains by position."""
 
 from __future__ import annotations
 

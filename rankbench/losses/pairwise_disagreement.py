@@ -1,4 +1,4 @@
-"""Weighted pairwise disagreement: the loss of preference graphs."""
+"""Pairwise disagreement sums the weights of preferences that a ranking reverses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hook: methods and models."""
+"""Methods are whole contenders; the hook registers the built-in methods and models."""
 
 from __future__ import annotations
 

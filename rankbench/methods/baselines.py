@@ -1,4 +1,4 @@
-"""Know nothing, one feature, the truth; least squares on aggregated log-odds."""
+"""Baselines know nothing, one feature or the truth, or fit aggregated log-odds by least squares."""
 
 from __future__ import annotations
 

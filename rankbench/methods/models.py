@@ -1,4 +1,4 @@
-"""Linear model, feature matrices."""
+"""The linear model scores items by their feature vectors."""
 
 from __future__ import annotations
 

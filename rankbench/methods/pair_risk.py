@@ -1,4 +1,4 @@
-"""The three pairwise losses of [DMJ10]_ section 4, for few features and many pairs."""
+"""Pair risks minimize the three pairwise losses of [DMJ10]_ section 4, for few features and many pairs."""
 
 from __future__ import annotations
 

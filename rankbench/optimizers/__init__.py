@@ -1,4 +1,4 @@
-"""Optimizers: steps that advance in lockstep, solvers of whole blocks; one a file."""
+"""Optimizers advance in lockstep or solve whole blocks; the hook registers the built-in ones."""
 
 from __future__ import annotations
 

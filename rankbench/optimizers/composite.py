@@ -1,4 +1,4 @@
-"""Composite gradient steps (25), accelerated proximal gradient."""
+"""Composite gradient steps (25) and accelerated proximal gradients minimize regularized risks."""
 
 from __future__ import annotations
 

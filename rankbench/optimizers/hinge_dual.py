@@ -1,4 +1,4 @@
-"""Pairwise hinge risks, solved to a duality gap."""
+"""The dual solver minimizes pairwise hinge risks to a duality gap."""
 
 from __future__ import annotations
 

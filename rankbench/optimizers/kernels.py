@@ -1,4 +1,4 @@
-"""Passes over comparisons and queries, composite step, compiled."""
+"""Kernels compute passes over comparisons and queries, and composite steps."""
 
 from __future__ import annotations
 

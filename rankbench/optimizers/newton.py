@@ -1,4 +1,4 @@
-"""Damped Newton, L-BFGS, closed form."""
+"""Damped Newton, L-BFGS and closed forms solve whole blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of a block: counts, margins."""
+"""Pairs of a block hold merged comparisons, and give margins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regularized empirical risks (24) in the parameters theta of a linear model."""
+"""Problems are regularized empirical risks (24) in the parameters theta of a linear model."""
 
 from __future__ import annotations
 

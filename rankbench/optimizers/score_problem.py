@@ -1,4 +1,4 @@
-"""The risk of a score surrogate; penalties without a gradient."""
+"""Score problems are risks of score surrogates, and handle penalties without a gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said about a component class without making one: for lists and for `info`."""
+"""Descriptions tell what `list` and `info` show of a component class, without making one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose code a component is; what is lent to it.
+"""Functions tell whose code a component is, and pass arrays to it that it cannot write to.
 
 Foreign code gets copies or read-only views of what all contenders share, and whatever it
 raises or returns becomes that contender's outcome.

@@ -1,4 +1,4 @@
-"""Entry points to records; block list, requirements.
+"""The loader turns entry points into records, and rejects plugins with unmet requirements.
 
 ``RANKBENCH_BLOCK_PLUGINS=one-plugin,another`` is the way out when a plugin hangs or ends
 the process while it is imported, where nothing can be recorded any more.

@@ -1,4 +1,4 @@
-"""Look-ups: names, specs, contenders, claims, figures."""
+"""Look-ups find components, contenders, claims and figures by name or spec."""
 
 from __future__ import annotations
 

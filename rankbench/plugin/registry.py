@@ -1,4 +1,4 @@
-"""The one hook, the kinds there are, and who registered what.
+"""The registry holds the kinds, the one hook, and who registered what.
 
 A plugin is a module (or any object) that an entry point of the group ``rankbench`` names.
 It implements the hook as a function decorated with `hookimpl`::

@@ -1,4 +1,4 @@
-"""How experiments are done: one protocol a file."""
+"""Protocols do experiments; the hook registers the built-in ones."""
 
 from __future__ import annotations
 

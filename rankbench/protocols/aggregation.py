@@ -1,4 +1,4 @@
-"""Aggregators alone, on known populations."""
+"""The protocol `aggregation` judges aggregators alone, on known populations."""
 
 from __future__ import annotations
 

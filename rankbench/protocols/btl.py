@@ -1,4 +1,4 @@
-"""The paper's section 6: BTL comparisons of graded items, judged by ranking losses."""
+"""The protocol `btl` is the paper's section 6: BTL comparisons of graded items, judged by ranking losses."""
 
 from __future__ import annotations
 

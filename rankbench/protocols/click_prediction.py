@@ -1,4 +1,4 @@
-"""Aggregators of selections judged by how well they predict the selections of other sessions."""
+"""The protocol `click-prediction` judges click aggregators by how well they predict other sessions."""
 
 from __future__ import annotations
 

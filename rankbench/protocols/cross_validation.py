@@ -1,4 +1,4 @@
-"""Your own log: which method predicts votes that it has not seen."""
+"""The protocol `own-log` tells which method predicts held-out votes of your own log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds of a log: what belongs together is tested together."""
+"""Folds of a log keep together what belongs together."""
 
 from __future__ import annotations
 

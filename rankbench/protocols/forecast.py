@@ -1,4 +1,4 @@
-"""What a contender says of votes that were not cast yet, and how wrong it was."""
+"""A forecast gives chances to votes that were not cast yet; losses tell how wrong it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Your own log: what it says about its items."""
+"""The protocol `items` learns from judged items of your own files."""
 
 from __future__ import annotations
 

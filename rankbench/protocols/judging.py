@@ -1,4 +1,4 @@
-"""Fit and judge a block."""
+"""A block is fitted and judged here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of links, folds, compiled.
+"""Kernels compute losses of links and sums over folds.
 
 Of each pair: the margin d of its first item over its second, and the weights of the votes that the
 first won, that the second won, and (where there are some) of ties. Sums are made in blocks, whose

@@ -1,4 +1,4 @@
-"""How much the left wins, as teams at home do, by stretches of time."""
+"""The left's advantage, such as a home team's, is estimated by stretches of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Votes by stretches of calendar years; who leads."""
+"""Periods cut votes by calendar years, and tell who leads in each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Your own log in the order of time: which method predicts what comes next."""
+"""The protocol `one-step-ahead` tells which method predicts what comes next in your own log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aggregators of clicks."""
+"""The protocol `selection` judges click aggregators on simulated users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table 1 of [DMJ10]_: pairs of movies that a user rates differently, over folds of ratings."""
+"""The protocol `table-1` compares losses on pairs of movies that a user rates differently ([DMJ10]_ Table 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theorems' populations; the remedy trained."""
+"""The protocol `theory` trains surrogates on populations of the papers' theorems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One repetition of cross-validation on grouped votes: what is learned, chosen and tested."""
+"""A trial is one repetition of cross-validation: methods learn, choose parameters and are tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 4 measured: bias, deviation and stability of the U-statistic risk as k grows with n."""
+"""The protocol `u-statistics` measures bias, deviation and stability of the U-statistic risk ([DMJ13]_ section 4)."""
 
 from __future__ import annotations
 

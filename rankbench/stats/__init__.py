@@ -1,4 +1,4 @@
-"""Statistics of matched losses: pure functions of arrays, one concept a file.
+"""Statistics of matched losses are pure functions of arrays.
 
 L is everywhere an array of shape (R, Q, C): repetitions, queries, contenders. Draws are
 what a repetition samples anew (judgments, and what an optimizer draws); queries are what

@@ -1,4 +1,4 @@
-"""The crossed bootstrap; overlapping splits, units in time.
+"""The crossed bootstrap resamples queries and draws, overlapping splits, or units in time.
 
 Queries and draws are crossed random effects: every contender of a repetition is trained
 on the same draw and judged on the same queries. The pigeonhole bootstrap [Owen07]_ takes a

@@ -1,4 +1,4 @@
-"""Columns or all differences, held or made tile by tile; critical values.
+"""Contrast columns hold all differences of contenders, or make them tile by tile, and give critical values.
 
 C contenders have P = C (C - 1) / 2 differences: with 2,000 contenders and 2,000 replicates an
 array of them would take 32 GB, and so would the matrix that makes them.

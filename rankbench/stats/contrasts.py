@@ -1,4 +1,4 @@
-"""Contrasts of contenders, over draws alone or queries and draws; variance ratio; rank ranges."""
+"""Contrasts compare contenders over draws, or over queries and draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differences of all pairs, compiled.
+"""Kernels compute the differences of all pairs of contenders.
 
 Additions go from the first row to the last, as NumPy's along the first axis do, so that the
 results are those of NumPy on the differences themselves, bit for bit. The innermost loops run

@@ -1,4 +1,4 @@
-"""Holm, step-down, equivalence.
+"""Tests of several hypotheses control the family's error: Holm, step-down, equivalence.
 
 References
 ----------

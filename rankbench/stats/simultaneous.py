@@ -1,4 +1,4 @@
-"""Simultaneous max-t intervals; bootstrap-t.
+"""Simultaneous intervals come from the maximum of t statistics, or from a bootstrap-t.
 
 Replicates that are divided by the standard errors of the sample, and their quantile made one of Student's t, leave out
 that the errors of different pairs are off in different ways: of equal systems on a few dozen tasks too many families

@@ -1,4 +1,4 @@
-"""Built-in suites: one TOML file each, the kinds of claims and figures that they use, and the code that reads them."""
+"""Built-in suites are TOML files; the hook registers them and the kinds of claims and figures that they use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of claims that built-in suites make: less, equivalent, wider, coincide."""
+"""Kinds of claims compare means: less, equivalent, wider, coincide."""
 
 from __future__ import annotations
 

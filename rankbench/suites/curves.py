@@ -1,4 +1,4 @@
-"""Curves and growth figures."""
+"""Figures show curves over steps and growth with n."""
 
 from __future__ import annotations
 

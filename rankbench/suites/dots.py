@@ -1,4 +1,4 @@
-"""A dot with its interval for each contender, or for each item that a contender ranks."""
+"""Figures show a dot with its interval for each contender, or for each item that a contender ranks."""
 
 from __future__ import annotations
 

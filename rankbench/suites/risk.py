@@ -1,4 +1,4 @@
-"""Risk against a parameter."""
+"""Figures show risk against a parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TOML suites read; described."""
+"""Suite files are read and described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convex surrogates phi(alpha, s), which contenders minimize; one a file."""
+"""Surrogates phi(alpha, s) are convex functions that contenders minimize; the hook registers the built-in ones."""
 
 from __future__ import annotations
 

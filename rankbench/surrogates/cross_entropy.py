@@ -1,4 +1,4 @@
-"""Cross entropy of softmaxes: ListNet, and its twin that is consistent for the NDCG family."""
+"""Cross entropies of softmaxes: ListNet, and a variant that is consistent for the NDCG family."""
 
 from __future__ import annotations
 

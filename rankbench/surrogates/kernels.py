@@ -1,4 +1,4 @@
-"""All of them, compiled."""
+"""Kernels compute surrogates' values, gradients and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order-preserving, as meant and as printed."""
+"""Order-preserving surrogates follow the paper's intent, or its print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairwise surrogates (12), (13); value-regularized linear loss."""
+"""Pairwise surrogates (12) and (13) sum phi over compared items; one adds a regularizer of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""phi(t) of surrogates, each written once: a formula of one number with its derivatives.
+"""Formulas define phi(t) and its derivatives, each written once.
 
 Formulas are written with NumPy's elementwise functions, without ``if``: on an array of margins each is its own NumPy
 form, and compiled forms are made of it by `rankbench.kernels.declared`. A comparison counts 1 where it holds, else 0.

@@ -1,4 +1,4 @@
-"""Least squares on normalized gains."""
+"""The regression surrogate fits normalized gains by least squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be called on a component."""
+"""Calls try every method of a component on samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One component: catalog, subjects, results, run, pytest."""
+"""Checks of one component: the catalog, its subjects, results, and the pytest decorator."""
 
 from __future__ import annotations
 

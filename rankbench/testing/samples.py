@@ -1,4 +1,4 @@
-"""Judgments, structures and blocks that components are tried on; the same ones every time."""
+"""Samples are the judgments, structures and blocks that components are tried on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a component might change about the process that it is a guest in."""
+"""Snapshots tell what a component changed in the process that it runs in."""
 
 from __future__ import annotations
 

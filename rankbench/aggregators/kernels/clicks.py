@@ -1,4 +1,4 @@
-"""Click models."""
+"""Kernels estimate click models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""What clusters of votes with covariates say near a fit, each as a row of all unknowns.
+r"""Kernels compute the score of each cluster of votes with covariates near a fit.
 
 A row is :math:`\sum g z` over the votes of a cluster, or its information times a vector, with z and g those of
 `rankbench.aggregators.kernels.covariate_votes`.

@@ -1,4 +1,4 @@
-r"""Votes with covariates.
+r"""Kernels compute the likelihood of votes with covariates and its derivatives.
 
 A row's margin is :math:`d = s_i - s_j + x^T \beta`. It says :math:`z = (e_i - e_j, x)` times its slope, and in
 Davidson's model something of :math:`\eta = \log \nu`. Information is a sum of :math:`w z z^T`: by pair for two items

@@ -1,4 +1,4 @@
-"""Compiled Bradley-Terry scores that walk at random."""
+"""Kernels smooth Bradley-Terry scores that follow a random walk."""
 
 from __future__ import annotations
 

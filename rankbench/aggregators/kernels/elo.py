@@ -1,4 +1,4 @@
-"""Elo, Glicko-2, compiled."""
+"""Kernels update Elo and Glicko-2 ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled Kemeny rankings: dynamic programming over sets of items, or local search.
+"""Kernels find Kemeny orders by dynamic programming over sets of items, or by local search.
 
 A set S of placed items is a number whose bit i stands for item i. The tables over all sets are
 as long as 2^n, n the size of a connected component, and live as long as a call.

@@ -1,4 +1,4 @@
-"""Gradients and Newton steps, compiled.
+"""Kernels compute gradients and Newton steps of the Bradley-Terry likelihood.
 
 The pairs are rows of a sparse upper triangle (`rankbench.interfaces.pair_counts`). The loss is
 

@@ -1,4 +1,4 @@
-"""Edges, eigenvector, rank centrality, PageRank, Thurstone.
+"""Kernels score items by preference graphs: edges, eigenvector, rank centrality, PageRank, Thurstone.
 
 Power iteration needs a number of steps that grows with the mixing time, which is long on paths
 and between groups that were seldom compared. State reduction [GTH85]_ (Gaussian

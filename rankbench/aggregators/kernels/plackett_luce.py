@@ -1,4 +1,4 @@
-"""Compiled ridge-penalized Plackett-Luce: inexact Newton with conjugate gradients.
+"""Kernels maximize the ridge-penalized Plackett-Luce likelihood by an inexact Newton method.
 
 Every pass goes over the rows of the ballots once, O(rows), and holds nothing of size m x m.
 With e_l = exp(s_l), a place of d tied items with mass S in front of a rest of mass R is d

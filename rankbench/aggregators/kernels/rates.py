@@ -1,4 +1,4 @@
-"""Borda, win rate, mean log-odds; all pairs in scratch memory.
+"""Kernels compute Borda counts, win rates and mean log-odds.
 
 Entry ``[i, j]`` of the m x m table is ``work[i * m + j]``. It is all zero between calls, and
 kernels of O(k) keep it so by clearing each pair as they take it, not the whole table.

@@ -1,4 +1,4 @@
-"""Refits, cluster scores.
+"""Kernels fit Bradley-Terry scores again to resampled counts, and sum scores by cluster.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Fits on counts by Newton, their refits.
+"""Newton's method fits Bradley-Terry scores to counts and to their resamples.
 
 References
 ----------

@@ -1,4 +1,4 @@
-r"""Sandwich of scores.
+r"""A sandwich estimates the covariance of scores.
 
 The sandwich has two corrections for small samples. Votes of one cluster pull the fit towards themselves, so that
 their residuals are too small: each cluster's are multiplied by :math:`(I - I_g \Sigma)^{-1/2}`, the bias-reduced

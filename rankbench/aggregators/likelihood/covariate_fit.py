@@ -1,4 +1,4 @@
-r"""Scores and effects of covariates.
+r"""Newton's method fits scores of items and effects of covariates together.
 
 .. math:: d_t = s_{i_t} - s_{j_t} + x_t^T \beta, \qquad
    \max_{s, \beta} \; \sum_t \log P(y_t \mid d_t) - \frac{\rho}{2} |s|^2 - \frac{\lambda}{2} |\beta|^2

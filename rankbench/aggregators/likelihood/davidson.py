@@ -1,4 +1,4 @@
-"""Davidson's model of comparisons with ties, of any number of judgments, on pair counts.
+"""Newton's method fits Davidson's model of comparisons with ties to counts.
 
 References
 ----------

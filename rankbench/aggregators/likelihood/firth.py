@@ -1,4 +1,4 @@
-r"""Firth's penalized likelihood of comparisons: half the log determinant of the information is added.
+r"""Firth's penalty adds half the log determinant of the information to the likelihood of comparisons.
 
 The penalty is Jeffreys' prior. It takes the first-order bias out of the scores, and they are finite for
 whatever was compared. Bradley-Terry's and Davidson's models are log-linear, and for these the score

@@ -1,4 +1,4 @@
-"""Linear systems in the Laplacian of compared items: by iteration, or directly where that takes long."""
+"""Solvers of Laplacian systems of compared items work by iteration, or directly where iteration takes long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Bradley-Terry scores that walk at random, smoothed: the mode of all scores of all times, and their covariance.
+r"""The smoother finds the mode and the covariance of Bradley-Terry scores that follow a random walk.
 
 A score exists from the first time on that its item was judged at, so that items in the order of these times are at
 each time the first k of all. Scores of one time hang together by its judgments, an item's scores of

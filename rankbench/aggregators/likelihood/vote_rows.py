@@ -1,4 +1,4 @@
-"""Rows of votes with covariates: what all of them say near a fit, and the step of Newton's method from there."""
+"""Rows of votes with covariates give the gradient, the information and Newton's step near a fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of risks."""
+"""The checker bounds conditional risks from both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numerical certificates: bounds made of values and gradients in double precision.
+"""The checker bounds risks by values and gradients in double precision.
 
 Those of a surrogate of rankbench are compared with its formula; those of others are taken on trust.
 """

@@ -1,4 +1,4 @@
-"""What mu, noise class, loss and surrogate of a certificate mean, in exact numbers."""
+"""The checker reads mu, noise class, loss and surrogate of a certificate in exact numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of certificates: exact rationals, and expressions in interval arithmetic with their derivatives."""
+"""The checker computes with rationals and with intervals of expressions and their derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How surrogates make terms; their names."""
+"""Rules tell how surrogates make terms of scores, and how they are named."""
 
 from __future__ import annotations
 

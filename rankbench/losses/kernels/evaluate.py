@@ -1,4 +1,4 @@
-"""The pass over queries; tops of rankings, compiled.
+"""Kernels rank items by scores and evaluate losses query by query.
 
 Of sixteen groups of the values the maxima are taken; the k-th largest maximum is at most the k-th
 largest value, so only what lies above it, some k values, needs sorting. No step has a

@@ -1,4 +1,4 @@
-"""NDCG, ERR, disagreement, compiled."""
+"""Kernels compute NDCG, ERR and pairwise disagreement of a ranking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Empirical risk minimization as a method.
+"""The method `erm` minimizes an empirical risk of aggregated structures.
 
 Sections 2 to 4 of [DMJ13]_: the U-statistic risk, its targets, and the lockstep loop.
 """

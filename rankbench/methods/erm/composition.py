@@ -1,4 +1,4 @@
-"""What empirical risk minimization is composed of, and which parts go together."""
+"""A composition names aggregator, surrogate, model and optimizer of a contender, and rejects parts that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From contenders to the arrays that the compiled loops read."""
+"""Arrays describe contenders to the compiled loops."""
 
 from __future__ import annotations
 

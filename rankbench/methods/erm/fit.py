@@ -1,4 +1,4 @@
-"""All composed contenders of a block, fitted together and each as if it were alone."""
+"""One pass fits all composed contenders of a block, each as if it were alone."""
 
 from __future__ import annotations
 

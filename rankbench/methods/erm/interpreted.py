@@ -1,4 +1,4 @@
-"""Composed contenders whose components are plain NumPy: the same draws, a Python loop.
+"""A Python loop fits contenders whose components have no compiled form, on the same draws.
 
 The loop is also the plain form of the compiled one: tests hold the two together.
 """

@@ -1,4 +1,4 @@
-"""Stochastic contenders of a block, advanced together: the Python side of the lockstep loop."""
+"""The lockstep loop advances all stochastic contenders of a block together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The empirical risk (19) of the regression surrogate as a least-squares problem.
+"""The empirical risk (19) of the regression surrogate is a least-squares problem.
 
 With phi(alpha, s) = |alpha - t(s)|^2 / (2 m) the risk (19) is a quadratic form whose
 matrix ``H = sum_q n_q/n X_q' X_q / m_q`` depends on neither aggregator, k nor lambda, and

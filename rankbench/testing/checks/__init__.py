@@ -1,1 +1,1 @@
-"""The families of checks, one a file; importing a module enters its checks."""
+"""Checks come in families; importing a module enters its checks."""

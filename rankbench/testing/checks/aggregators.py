@@ -1,4 +1,4 @@
-"""Relabelling, near starts, score tables."""
+"""Checks relabel items, start near the solution and rank score tables."""
 
 from __future__ import annotations
 

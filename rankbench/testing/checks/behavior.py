@@ -1,4 +1,4 @@
-"""Determinism, purity, surroundings."""
+"""Checks look for hidden state, changed inputs and effects on the process."""
 
 from __future__ import annotations
 

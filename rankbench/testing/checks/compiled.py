@@ -1,4 +1,4 @@
-"""Compiled = NumPy form, called between guards."""
+"""Checks compare compiled forms with NumPy forms, and guard their memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers, tables, data sets."""
+"""Checks try readers, kinds of tables and data sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documentation, parameters, pickling, outputs."""
+"""Checks read documentation, parameters and outputs, and pickle components."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocols, suites, claims, figures."""
+"""Checks try protocols, suites, claims and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Surrogates and optimizers: gradients, convexity, quadratics, consistency; models."""
+"""Checks differentiate surrogates, test convexity and consistency, and let optimizers solve known problems."""
 
 from __future__ import annotations
 

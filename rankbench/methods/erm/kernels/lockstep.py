@@ -1,4 +1,4 @@
-"""The lockstep loop: all stochastic contenders of a block advance on the same draws.
+"""The lockstep kernel advances all stochastic contenders of a block on the same draws.
 
 The features of the drawn query are read once. Score surrogates need all items' scores:
 scores and gradients of sixteen contenders are one matrix product each. BLAS rounds

@@ -1,4 +1,4 @@
-"""Draws from the U-statistic (18); columns of contenders; smoothed log-odds.
+"""Kernels draw judgments for the U-statistic (18) and fill columns of contenders.
 
 Step t of a block's stream has a random state of its own, made from the block's seed and
 t alone, and leaves nothing behind. So the first k judgments of step t are the same

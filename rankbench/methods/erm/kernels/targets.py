@@ -1,4 +1,4 @@
-"""Samples to structures to targets.
+"""Kernels turn samples of judgments into structures and targets.
 
 numba counts a reference, atomically, for every slice of an array that it makes: in a loop
 that slices a hundred times a step the counting costs more than the mathematics. The
