@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -29,33 +28,23 @@ CLEAR = "\r\x1b[K"
 @click.option(
     "--timeout", default=120.0, show_default=True, type=click.FloatRange(min=1), help="Seconds for one check."
 )
-@click.option(
-    "--wheel", is_flag=True, help="Check the wheel that is built from NAME, a plugin's folder or distribution."
-)
 @click.option("--verbose", "-v", is_flag=True, help="Show every check, also those that passed or were skipped.")
 @json_option
 @click.pass_context
-def check(
-    ctx: click.Context, name: str, kind: str | None, timeout: float, wheel: bool, verbose: bool, as_json: bool
-) -> None:
+def check(ctx: click.Context, name: str, kind: str | None, timeout: float, verbose: bool, as_json: bool) -> None:
     """Check that components do what they declare.
 
     NAME is the distribution of a plugin or the folder that it is installed from (everything that it
-    brings), a component with or without parameters (surrogate/mine:gamma=2), a suite, a suite's
-    file, or a wheel. Each check runs in a process
-    that may hang or die. What needs a package that is not installed is skipped. Exit code 1 if a
-    check fails or none is executed.
-
-    With --wheel, the plugin's wheel is built and installed into an environment of its own, which
-    has what this one has but not the plugin, and checked there: what the wheel lacks is missed.
+    brings), a component with or without parameters (surrogate/mine:gamma=2), a suite, or a suite's
+    file. Each check runs in a process that may hang or die. What needs a package that is not installed
+    is skipped. Exit code 1 if a check fails or none is executed.
     """
     from rankbench.testing.check import summary
+    from rankbench.testing.isolated import check_named
 
-    if wheel and kind is not None:
-        raise click.UsageError("--wheel is about all that a plugin brings: leave --kind out", ctx)
     results = []
     progress = sys.stderr.isatty() and not as_json
-    for result in _results(name, kind, timeout, wheel):
+    for result in check_named(name, kind=kind, seconds=timeout):
         results.append(result)
         if progress:
             shown = f"{len(results)} checks, now {result.component} {result.check}"
@@ -70,16 +59,6 @@ def check(
         say(f"\n{summary(results)}")
     if not ok:
         ctx.exit(1)
-
-
-def _results(name: str, kind: str | None, seconds: float, wheel: bool) -> Iterator[CheckResult]:
-    if wheel or name.endswith(".whl"):
-        from rankbench.testing.wheel import check_wheel
-
-        return check_wheel(name, seconds=seconds)
-    from rankbench.testing.isolated import check_named
-
-    return check_named(name, kind=kind, seconds=seconds)
 
 
 def _show(results: list[CheckResult], verbose: bool) -> None:

@@ -38,7 +38,7 @@ def plugin(name: str, kind: str, compiled: bool, as_json: bool) -> None:
     install, test = of_this_python("pip", "install", "-e", name), of_this_python("pytest", name)
     echo(
         f"{name}/ is written. Next:\n\n  {install}\n  rankbench check {name}\n  {test}\n"
-        f"\nand before others install it:\n\n  rankbench check {name} --wheel"
+        f"\n{name}/README.md says how to check its wheel before others install it."
     )
 
 

@@ -245,6 +245,11 @@ def _called(name: str) -> str:
         return name
 
 
+def _built_from(wheel: str) -> str:
+    """Return the distribution that the file name of a wheel begins with."""
+    return normalized(os.path.basename(wheel).partition("-")[0])
+
+
 def _distribution(distribution: str, seconds: float) -> Iterator[CheckResult]:
     label = f"plugin/{distribution}"
     others = [d for d in distributions() if d not in (distribution, OURSELVES)]
@@ -293,9 +298,11 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
     """Return kind and spec of the one component (or suite) of that name."""
     if os.path.isfile(os.path.join(name, "pyproject.toml")):
         install = of_this_python("pip", "install", "-e", name)
+        raise SpecError(f"plugin {_called(name)!r}, which stands in {name!r}, is not installed here: {install}")
+    if name.endswith(".whl"):
         raise SpecError(
-            f"plugin {_called(name)!r}, which stands in {name!r}, is not installed here: {install}; or check "
-            f"what others would install: rankbench check {shlex.quote(name)} --wheel"
+            f"a wheel is checked where it is installed: {of_this_python('venv', 'fresh')}; fresh/bin/python -m pip "
+            f"install rankbench {shlex.quote(name)}; fresh/bin/rankbench check {_built_from(name)}"
         )
     given, _, rest = name.partition("/")
     if kind is None and rest and given in (*KINDS, SUITE):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+import zipfile
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -92,6 +93,19 @@ def test_nothing_is_left_to_fill_in(kind, compiled, written):
     for path in folder.rglob("*"):
         if path.is_file() and path.suffix != ".pyc":
             assert re.findall(r"@[A-Z]+@", path.read_text(encoding="utf-8")) == [], path
+
+
+@pytest.mark.parametrize(("kind", "compiled"), [("loss", True), ("suite", False)])
+def test_its_wheel_holds_its_package(kind, compiled, tmp_path):
+    pytest.importorskip("hatchling", reason="the build backend is part of requirements/dev.txt")
+    folder = write_plugin("rankbench-made-it", kind, tmp_path, compiled=compiled)
+    package = {path.relative_to(folder).as_posix() for path in (folder / "rankbench_made_it").iterdir()}
+    assert len(package) == (3 if compiled else 2)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(build, cwd=folder, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert {name for name in archive.namelist() if ".dist-info/" not in name} == package
 
 
 @pytest.mark.parametrize(("kind", "compiled"), WRITTEN)

@@ -47,7 +47,7 @@ def test_they_are_safe_and_their_commands_exist(plugins: dict[str, Path]) -> Non
 
 
 def test_what_a_step_needs_is_installed(plugins: dict[str, Path]) -> None:
-    """The build backend too, with which `rankbench check . --wheel` builds without a network."""
+    """The build backend too, with which the release is built."""
     for plugin in plugins.values():
         about = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))
         assert set(about["build-system"]["requires"]) <= set(about["project"]["optional-dependencies"]["test"])
