@@ -1,4 +1,4 @@
-"""Time counting by Polars alone against ours: the table of docs/decisions/counting-by-polars.md.
+"""Time counting by Polars alone against ours: the ratios in docs/decisions/counts.md.
 
     python tests/benchmarks/counting.py [--rounds N] [--votes N ..] [--items M ..]
 
