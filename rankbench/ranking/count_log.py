@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, overload
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,7 @@ from rankbench.data.readers.frame_source import frame_in_memory
 from rankbench.errors import ExecutorError, InputError, RankbenchError, nearest
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.count import Counter, no_flags, no_weights, pair_counts
-from rankbench.ranking.item_encoding import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
+from rankbench.ranking.item_encoding import CategoryCodes, Codes, OutOfRange, codes_for
 from rankbench.ranking.lists import LogRows, ParquetLog, is_parquet, parquet_log
 from rankbench.ranking.open import Log
 from rankbench.ranking.partial_counts import (
@@ -38,7 +38,6 @@ from rankbench.ranking.partial_counts import (
     cluster_counts,
     compacted,
     counts_of,
-    counts_of_part,
     joined_parts,
     packed_clusters,
 )
@@ -46,21 +45,33 @@ from rankbench.ranking.stream import FirstVotes, LogStream, log_schema, streamed
 from rankbench.ranking.thread_tables import ROWS, LogPiece, SortedPairs, relabelled_run
 
 
-def _opened(log: Log) -> pl.LazyFrame | ParquetLog:
+def _opened(log: Log, everywhere: bool) -> pl.LazyFrame | ParquetLog:
+    """Open a log; one that machines read `everywhere` must be a Parquet file or a folder of shards."""
     if not isinstance(log, str | os.PathLike):
+        if everywhere:
+            raise InputError("a cluster counts a Parquet file or a folder of shards, not a table in memory")
         held = frame_in_memory(log)
         if held is None:
             raise InputError(f"a {type(log).__name__} is no log")
         return held
     path = Path(log)
-    return parquet_log(path) if is_parquet(path) else choose_reader(path).scan(path)
+    return parquet_log(path) if everywhere or is_parquet(path) else choose_reader(path).scan(path)
 
 
-def count_log(log: Log, *, items: Sequence[str] | None = None) -> PairCounts:
-    """Sum the comparisons of a log by pair, without holding it in memory.
+@overload
+def count_log(log: Log, *, judge: None = None, address: str = "") -> PairCounts: ...
+
+
+@overload
+def count_log(log: Log, *, judge: str, address: str = "") -> ClusterCounts: ...
+
+
+def count_log(log: Log, *, judge: str | None = None, address: str = "") -> PairCounts | ClusterCounts:
+    """Sum the comparisons of a log by pair, without holding the log in memory.
 
     The log streams by in batches, read by Polars; names become codes, and two threads
-    count. Memory is bounded by the pairs that were observed, whatever the number of rows.
+    count. Memory is bounded by the pairs that were observed, whatever the number of rows; by judge it grows with
+    the combinations of judge and pair that occur.
 
     Parameters
     ----------
@@ -68,54 +79,38 @@ def count_log(log: Log, *, items: Sequence[str] | None = None) -> PairCounts:
         Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (positive and
         finite) and ``tie``; others, ``query_id`` among them, are not looked at: an item of that
         name is the same item in every query. Filter or rename before.
-    items : sequence of str, optional
-        The items, in the order wanted; others are errors, those that the log does not
-        name have no pairs. By default those of the log, in alphabetical order (by code
-        point), integers in numerical order.
+    judge : str, optional
+        Column of names or integers that says whose judgment it is: each judge is counted apart, and a missing
+        judge is an error.
+    address : str
+        Of the Dask scheduler whose workers count, as ``tcp://10.0.0.1:8786``; empty: this machine counts. The workers
+        see the log, a Parquet file or a folder of shards made by ``rankbench data convert``, under the same path. Row
+        groups should not be longer than a part (16.8 million rows), or they are read more than once.
 
     Returns
     -------
-    PairCounts
-        The same bytes however the rows are cut into files, and on a cluster
-        (`rankbench.ranking.count_log`).
+    PairCounts or ClusterCounts
+        Items are in alphabetical order (by code point), integers in numerical order. The same bytes however the rows
+        are cut into files, and on a cluster.
 
     Raises
     ------
     InputError
         With row (from 1) and column, of the first row that is wrong: a missing value, an item
-        compared with itself, an item that is not among `items`, a weight that is not positive and
-        finite. Without: missing columns, no rows, a file that cannot be read. Rows of Parquet
+        compared with itself, a weight that is not positive and finite. Without: missing columns, no rows, a file that
+        cannot be read; by judge, more than a million items or eight million judges. Rows of Parquet
         come with their file: in a folder with the shard.
+    ExecutorError
+        The cluster cannot be used (see `rankbench.core.system.connected_client`) or is lost on the
+        way, a worker does not see the log, or every worker that tries to count a part dies.
     """
-    return counts_of_part(_total(log, items, None))
-
-
-def count_log_clusters(log: Log, *, judge: str = "judge", items: Sequence[str] | None = None) -> ClusterCounts:
-    """Sum the comparisons of a log by judge and pair, without holding it in memory.
-
-    Memory grows with the combinations of judge and pair that occur.
-
-    Parameters
-    ----------
-    log, items
-        As in `count_log`.
-    judge : str
-        Column of names or integers that says whose judgment it is; missing ones are an error.
-
-    Raises
-    ------
-    InputError
-        As in `count_log`; no such column; more than a million items or eight million judges.
-    """
-    return cast(ClusterCounts, counts_of(_total(log, items, judge)))
-
-
-def _total(log: Log, items: Sequence[str] | None, judge: str | None) -> LogPart:
-    found = _opened(log)
+    found = _opened(log, everywhere=bool(address))
     if not isinstance(found, ParquetLog):
-        return count_frame(found, items=items, judge=judge)
+        return counts_of(count_frame(found, judge=judge))
     try:
-        return count_frame(found.frame(), items=items, judge=judge)
+        if address:
+            return counts_of(count_parts_on_cluster(found, address, judge=judge))
+        return counts_of(count_frame(found.frame(), judge=judge))
     except InputError as error:
         raise found.located(error) from error
 
@@ -123,18 +118,17 @@ def _total(log: Log, items: Sequence[str] | None, judge: str | None) -> LogPart:
 def count_frame(
     frame: pl.LazyFrame,
     *,
-    items: Sequence[str] | None = None,
     judge: str | None = None,
     signed: bool = True,
     first_votes: FirstVotes | None = None,
     check: Callable[[LogPart], None] | None = None,
 ) -> LogPart:
-    """Count a log part by part, and sum the parts up; see `count_log` and `count_log_clusters`.
+    """Count a log part by part, and sum the parts up; see `count_log`.
 
     Parameters
     ----------
-    frame, items, judge
-        See `count_log_clusters`.
+    frame, judge
+        See `count_log`.
     signed, first_votes
         See `parts`.
     check : callable, optional
@@ -152,7 +146,7 @@ def count_frame(
             check(total)
         return total
 
-    return streamed(frame, items, use)
+    return streamed(frame, use)
 
 
 def parts(
@@ -187,7 +181,7 @@ def parts(
     Raises
     ------
     InputError
-        See `count_log_clusters`.
+        See `count_log`.
     OutOfRange
         Items are integers that are not small.
     """
@@ -280,61 +274,10 @@ Counted: TypeAlias = LogPart | InputError | OutOfRange
 """What a task returns. What is wrong with a row is a value, so that the first one in the log can be told."""
 
 
-def count_log_on_cluster(
-    log: str | os.PathLike[str], address: str, *, items: Sequence[str] | None = None
-) -> PairCounts:
-    """Sum the comparisons of a log by pair on a cluster; see `rankbench.ranking.count_log.count_log`.
-
-    Parameters
-    ----------
-    log : path
-        A Parquet file, or a folder of shards made by ``rankbench data convert``, which every
-        worker sees under the same path. Row groups should not be longer than a part
-        (16.8 million rows), or they are read more than once.
-    address : str
-        Of the scheduler, as ``tcp://10.0.0.1:8786``.
-    items : sequence of str, optional
-        See `count_log`.
-
-    Returns
-    -------
-    PairCounts
-        The same bytes as `count_log`.
-
-    Raises
-    ------
-    InputError
-        As `count_log`, with the same file and row.
-    ExecutorError
-        The cluster cannot be used (see `rankbench.core.system.connected_client`) or is lost on the
-        way, a worker does not see the log, or every worker that tries to count a part dies.
-    """
-    return counts_of_part(_located(log, address, items, None))
-
-
-def count_log_clusters_on_cluster(
-    log: str | os.PathLike[str], address: str, *, judge: str = "judge", items: Sequence[str] | None = None
-) -> ClusterCounts:
-    """Sum the comparisons of a log by judge and pair on a cluster.
-
-    See `count_log_on_cluster`, and `rankbench.ranking.count_log.count_log_clusters`.
-    """
-    return cast(ClusterCounts, counts_of(_located(log, address, items, judge)))
-
-
-def _located(log: str | os.PathLike[str], address: str, items: Sequence[str] | None, judge: str | None) -> LogPart:
-    found = parquet_log(Path(log))
-    try:
-        return count_parts_on_cluster(found, address, items=items, judge=judge)
-    except InputError as error:
-        raise found.located(error) from error
-
-
 def count_parts_on_cluster(
     log: ParquetLog,
     address: str,
     *,
-    items: Sequence[str] | None = None,
     judge: str | None = None,
     numbered: bool = False,
     signed: bool = True,
@@ -345,20 +288,19 @@ def count_parts_on_cluster(
     ----------
     log : ParquetLog
     address : str
-    items : sequence of str, optional
     judge : str, optional
         Column by which to count apart.
     numbered : bool
         Whether that is the column `rankbench.ranking.lists.ROW`, to be added.
     signed : bool
-        See `rankbench.ranking.count_log.parts`.
+        See `parts`.
 
     Raises
     ------
     InputError
-        See `rankbench.ranking.count_log.count_log`; rows are those of the whole log.
+        See `count_log`; rows are those of the whole log.
     ExecutorError
-        See `count_log_on_cluster`.
+        See `count_log`.
     """
     from rankbench.core.system import connected_client
 
@@ -367,9 +309,9 @@ def count_parts_on_cluster(
         raise InputError("there are no comparisons")
     client = connected_client(address)
     try:
-        found = _run(client, log, (items, judge, numbered, signed, True))
+        found = _run(client, log, (judge, numbered, signed, True))
         if isinstance(found, OutOfRange):
-            found = _run(client, log, (items, judge, numbered, signed, False))
+            found = _run(client, log, (judge, numbered, signed, False))
     finally:
         client.close()
     if isinstance(found, Exception):
@@ -377,7 +319,7 @@ def count_parts_on_cluster(
     return found
 
 
-def _run(client: Any, log: ParquetLog, how: tuple[Sequence[str] | None, str | None, bool, bool, bool]) -> Counted:
+def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool, bool]) -> Counted:
     from distributed import CancelledError, KilledWorker
 
     def join(a: Any, b: Any) -> Any:
@@ -404,9 +346,7 @@ def _run(client: Any, log: ParquetLog, how: tuple[Sequence[str] | None, str | No
 # What follows runs on the cluster's machines.
 
 
-def _count(
-    rows: LogRows, items: Sequence[str] | None, judge: str | None, numbered: bool, signed: bool, small: bool
-) -> Counted:
+def _count(rows: LogRows, judge: str | None, numbered: bool, signed: bool, small: bool) -> Counted:
     """Count a part."""
     missing = rows.unreadable()
     if missing is not None:
@@ -419,7 +359,7 @@ def _count(
     frame = rows.numbered() if numbered else rows.frame()
     try:
         schema = log_schema(frame)
-        codes = FixedCodes(items) if items is not None else codes_for([schema["winner"], schema["loser"]], small=small)
+        codes = codes_for([schema["winner"], schema["loser"]], small=small)
         return next(parts(frame, codes, judge=judge, first=rows.first, signed=signed))
     except (InputError, OutOfRange) as error:
         return error

@@ -172,44 +172,6 @@ class IntegerCodes(Codes):
         return [int(i) for i in order]
 
 
-class FixedCodes(Codes):
-    """Names that are known beforehand, in their order; any other one is an error."""
-
-    def __init__(self, items: Sequence[str]) -> None:
-        self.items = [str(item) for item in items]
-        if not self.items or len(set(self.items)) != len(self.items):
-            raise InputError("items must be different from one another, and one at least")
-        self.dtype = pl.Enum(self.items)
-
-    def expression(self, column: str) -> pl.Expr:
-        """See `Codes.expression`; unknown names become nulls."""
-        return pl.col(column).cast(pl.String).cast(self.dtype, strict=False).to_physical()
-
-    def batch(self, *columns: pl.Series) -> list[NDArray[np.int32]]:
-        """See `Codes.batch`."""
-        return [column.to_numpy().astype(np.int32) for column in columns]
-
-    def named(self, column: pl.Series) -> pl.Series:
-        """See `Codes.named`."""
-        return pl.Series(self.items).gather(column)
-
-    def restart(self) -> None:
-        """See `Codes.restart`: these codes are the same in every part."""
-
-    @property
-    def size(self) -> int:
-        """See `Codes.size`."""
-        return len(self.items)
-
-    def names(self) -> list[str]:
-        """See `Codes.names`."""
-        return self.items
-
-    def order(self, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """See `Codes.order`: all, whether they were seen or not."""
-        return np.arange(len(self.items))
-
-
 def codes_for(dtypes: Sequence[pl.DataType], *, small: bool = True, column: str = "winner") -> Codes:
     """Return the numbering that fits columns of these types.
 

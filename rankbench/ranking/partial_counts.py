@@ -214,7 +214,7 @@ class LogPart:
     Attributes
     ----------
     labels : list of str or list of int, length m
-        The items: rising, or the same fixed ones in every part.
+        The items, rising.
     run : Run
         Of these m items.
     judgments : int

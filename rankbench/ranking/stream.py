@@ -15,7 +15,7 @@ from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.table_check import UNREADABLE
 from rankbench.ranking.count import no_flags, no_weights
-from rankbench.ranking.item_encoding import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
+from rankbench.ranking.item_encoding import CategoryCodes, Codes, OutOfRange, codes_for
 from rankbench.ranking.thread_tables import ROWS, LogPiece
 
 T = TypeVar("T")
@@ -133,7 +133,7 @@ class LogStream:
         Raises
         ------
         InputError
-            With its row: something missing or unknown; the file cannot be read.
+            With its row: something missing, or not what its column must hold; the file cannot be read.
         """
         try:
             chunk: list[tuple[LogPiece, NDArray[np.int32] | None]] = []
@@ -194,7 +194,7 @@ class LogStream:
         given = self.frame.select(name).slice(self.rows, 1).collect().item()
         if given is None:
             return InputError(f"the {column} is missing", row=row, column=column)
-        expected = {"weight": "a number", "tie": "true or false"}.get(column, "one of the items that were named")
+        expected = "a number" if column == "weight" else "true or false"
         return InputError(f"{short_repr(given)} is not {expected}", row=row, column=column)
 
 
@@ -248,15 +248,13 @@ def _flag(dtype: pl.DataType) -> pl.Expr:
     raise InputError(f"ties must be true or false, not {short_repr(str(dtype))}", column="tie")
 
 
-def streamed(frame: pl.LazyFrame, items: Sequence[str] | None, use: Callable[[Codes], T]) -> T:
+def streamed(frame: pl.LazyFrame, use: Callable[[Codes], T]) -> T:
     """Return ``use(codes)`` with the numbering of items that fits the log.
 
     Integers are tried as their own codes; if they turn out to be large or negative, `use`
     is called again.
     """
     schema = log_schema(frame)
-    if items is not None:
-        return use(FixedCodes(items))
     codes = codes_for([schema["winner"], schema["loser"]])
     try:
         return use(codes)

@@ -17,7 +17,7 @@ from rankbench.data.readers.csv import CsvReader
 from rankbench.data.tables.checks import validate
 from rankbench.errors import InputError
 from rankbench.ranking.aggregate import aggregate
-from rankbench.ranking.count_log import count_log, count_log_clusters
+from rankbench.ranking.count_log import count_log
 
 NO_NUMBERS = [date(2024, 1, 1), datetime(2024, 1, 1), timedelta(1), time(1), True]
 VOTE = {"query_id": ["q", "q"], "winner": ["a", "b"], "loser": ["b", "a"]}
@@ -97,7 +97,7 @@ def test_an_empty_judge_is_a_missing_one(tmp_path: Path) -> None:
     assert CsvReader().scan(path).collect()["judge"].to_list() == ["x", None]
     frame = pl.DataFrame(VOTE | {"judge": ["x", ""]})
     with pytest.raises(InputError, match=r"row 2 \[judge\]: the name is empty"):
-        count_log_clusters(frame)
+        count_log(frame, judge="judge")
     frame.write_parquet(tmp_path / "votes.parquet")
     with pytest.raises(InputError, match=r"the judge is missing"):
         aggregate(tmp_path / "votes.parquet", "borda", intervals="judges")

@@ -16,7 +16,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking import count_log as scan
 from rankbench.ranking import lists as parquet_log
-from rankbench.ranking.count_log import count_log, count_log_clusters
+from rankbench.ranking.count_log import count_log
 from rankbench.ranking.partial_counts import Tree
 from rankbench.ranking.thread_tables import ROWS
 
@@ -96,7 +96,7 @@ def test_parts_of_different_items_and_judges_sum_up(integers: bool) -> None:
     log = draw(1000, 30)
     log = log if integers else named(log)
     expected = naive(log)
-    found = count_log_clusters(log)
+    found = count_log(log, judge="judge")
     counts = found.counts
     assert (
         counts.items == sorted({*log["winner"], *log["loser"]})
@@ -129,10 +129,10 @@ def test_the_same_bytes_however_the_rows_are_cut(tmp_path: Path) -> None:
     pieces = pl.concat([log.slice(i, 37) for i in range(0, 1000, 37)], rechunk=False)
     log.write_parquet(tmp_path / "log.parquet", row_group_size=90)
     log.write_csv(tmp_path / "log.csv")
-    for count in (count_log, count_log_clusters):
-        expected = bytes_of(count(log))
-        assert bytes_of(count(pieces)) == expected
-        assert bytes_of(count(tmp_path / "log.parquet")) == expected
+    for judge in (None, "judge"):
+        expected = bytes_of(count_log(log, judge=judge))
+        assert bytes_of(count_log(pieces, judge=judge)) == expected
+        assert bytes_of(count_log(tmp_path / "log.parquet", judge=judge)) == expected
     # Readers of text give the columns of the schema, and their names: the same log again.
     assert bytes_of(count_log(tmp_path / "log.csv")) == bytes_of(count_log(log))
 
@@ -189,14 +189,14 @@ def test_the_first_bad_row_is_the_one_that_is_named(bad: int) -> None:
     broken = log.with_columns(
         weight=pl.when(pl.col("at") == bad).then(0.0).when(pl.col("at") == bad + 1).then(None).otherwise("weight")
     )
-    for count in (count_log, count_log_clusters):
+    for judge in (None, "judge"):
         with pytest.raises(InputError, match="not positive") as caught:
-            count(broken)
+            count_log(broken, judge=judge)
         assert caught.value.row == bad
     missing = log.with_columns(loser=pl.when(pl.col("at") == bad).then(None).otherwise("loser"))
-    for count in (count_log, count_log_clusters):
+    for judge in (None, "judge"):
         with pytest.raises(InputError, match="loser is missing") as caught:
-            count(missing)
+            count_log(missing, judge=judge)
         assert (caught.value.row, caught.value.column) == (bad, "loser")
 
 

@@ -16,7 +16,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.resamples import resamples_of
 from rankbench.kernels.random import below
 from rankbench.ranking.count import count_pairs
-from rankbench.ranking.count_log import count_log, count_log_clusters
+from rankbench.ranking.count_log import count_log
 from rankbench.ranking.partial_counts import count_clusters
 
 M, N, JUDGES = 6, 900, 40
@@ -197,7 +197,7 @@ def test_clusters_of_a_log_equal_those_of_arrays(log: Log, weighted: bool) -> No
     columns = {"winner": names[winners], "loser": names[losers], "tie": ties, "who": people[judges]}
     if weighted:
         columns["weight"] = weights
-    found = count_log_clusters(pl.DataFrame(columns), judge="who")
+    found = count_log(pl.DataFrame(columns), judge="who")
     expected = count_clusters(
         winners, losers, people[judges], ties=ties, weights=weights if weighted else None, items=names.tolist()
     )
@@ -223,4 +223,4 @@ def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(InputError, match="repetition"):
         resamples_of(count_pairs([0, 1], [1, 0]), 0, 0)
     with pytest.raises(InputError, match="column 'judge' is missing"):
-        count_log_clusters(pl.DataFrame({"winner": ["a"], "loser": ["b"]}))
+        count_log(pl.DataFrame({"winner": ["a"], "loser": ["b"]}), judge="judge")

@@ -15,7 +15,7 @@ from polars.io.plugins import register_io_source
 import rankbench
 from rankbench.ranking import aggregate as engine
 from rankbench.ranking import suspicions as findings
-from rankbench.ranking.item_encoding import CategoryCodes, Codes, FixedCodes, IntegerCodes
+from rankbench.ranking.item_encoding import CategoryCodes, Codes, IntegerCodes
 from rankbench.ranking.stream import FirstVotes, LogStream
 
 N = 3000
@@ -96,14 +96,10 @@ def test_what_is_found_is_what_the_log_itself_says(
 
 
 @pytest.mark.parametrize("most", [1, 700, 701, 2999, N, N + 5])
-@pytest.mark.parametrize("kind", ["names", "integers", "fixed"])
+@pytest.mark.parametrize("kind", ["names", "integers"])
 def test_the_first_votes_are_those_of_the_log(kind: str, most: int) -> None:
     frame = votes(integers=kind == "integers")
-    items: Codes = (
-        {"names": CategoryCodes, "integers": IntegerCodes}[kind]()
-        if kind != "fixed"
-        else FixedCodes([f"item {i}" for i in (3, 1, 0, 2, 5, 4)])
-    )
+    items: Codes = {"names": CategoryCodes, "integers": IntegerCodes}[kind]()
     for judges in (None, CategoryCodes()):
         kept = FirstVotes(most)
         stream = LogStream(Passes(frame).frame(), items, "judge", judges, first_votes=kept)

@@ -21,12 +21,7 @@ from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.errors import ExecutorError, InputError, SpecError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.ranking.count_log import (
-    count_log,
-    count_log_clusters,
-    count_log_clusters_on_cluster,
-    count_log_on_cluster,
-)
+from rankbench.ranking.count_log import count_log
 from rankbench.ranking.thread_tables import ROWS
 
 if TYPE_CHECKING:
@@ -120,7 +115,7 @@ def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, l
 
     killer = threading.Thread(target=kill_when_it_holds_something, daemon=True)
     killer.start()
-    found = bytes_of(count_log_on_cluster(long, cluster.address))
+    found = bytes_of(count_log(long, address=cluster.address))
     assert lost, "the worker was to be killed with results in its memory, before the sum was known"
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     assert found == expected
@@ -139,13 +134,9 @@ def test_shards_with_and_without_weights(cluster: Cluster, shards: Path, tmp_pat
     log = pl.read_parquet(shards / "*.parquet").drop("weight")
     log.write_parquet(tmp_path / "plain.parquet")
     for path in (shards, tmp_path / "plain.parquet"):
-        assert bytes_of(count_log_on_cluster(path, cluster.address)) == bytes_of(count_log(path))
-        judges = count_log_clusters_on_cluster(path, cluster.address)
-        assert bytes_of(judges) == bytes_of(count_log_clusters(path))
-    items = ["i3", *(f"i{k}" for k in range(12) if k != 3), "unseen"]
-    assert bytes_of(count_log_on_cluster(shards, cluster.address, items=items)) == bytes_of(
-        count_log(shards, items=items)
-    )
+        assert bytes_of(count_log(path, address=cluster.address)) == bytes_of(count_log(path))
+        judges = count_log(path, judge="judge", address=cluster.address)
+        assert bytes_of(judges) == bytes_of(count_log(path, judge="judge"))
 
 
 def test_integers_that_turn_out_to_be_large(cluster: Cluster, tmp_path: Path) -> None:
@@ -154,7 +145,7 @@ def test_integers_that_turn_out_to_be_large(cluster: Cluster, tmp_path: Path) ->
     large = large.with_columns(loser=pl.when(pl.int_range(n) == n - 1).then(10**12).otherwise("loser"))
     for log in (large, large.head(n - 1)):
         log.write_parquet(tmp_path / "log.parquet")
-        found = count_log_on_cluster(tmp_path / "log.parquet", cluster.address)
+        found = count_log(tmp_path / "log.parquet", address=cluster.address)
         assert found.items[-1] == "5"
         assert bytes_of(found) == bytes_of(count_log(tmp_path / "log.parquet"))
 
@@ -186,7 +177,7 @@ def both_errors(path: Path, address: str, **how: str) -> tuple[str, str]:
     said = []
     for count in (
         lambda: count_log(path),
-        lambda: count_log_on_cluster(path, address),
+        lambda: count_log(path, address=address),
         lambda: rankbench.aggregate(path, **how),
         lambda: rankbench.aggregate(path, executor="dask", address=address, **how),
     ):
@@ -230,7 +221,7 @@ def test_workers_that_do_not_see_the_log_are_named(
 
     monkeypatch.setattr(ParquetLog, "cut", elsewhere)
     with pytest.raises(ExecutorError, match=r"does not see /nowhere.*file system that all workers share"):
-        count_log_on_cluster(shards, cluster.address)
+        count_log(shards, address=cluster.address)
 
 
 def test_what_a_cluster_cannot_do_is_said_before(shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
