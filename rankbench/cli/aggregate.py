@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 )
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
 @click.option("--pool", is_flag=True, help="With --by: draw categories' scores towards common ones; does it matter?")
-@click.option("--mix", default="", metavar="NAME=SHARE,..", help="With --by: one ranking by a mixture of categories.")
 @click.option(
     "--control",
     default="",
@@ -87,7 +86,6 @@ def aggregate(
     control: str,
     effects: bool,
     pool: bool,
-    mix: str,
     intervals: str | None,
     columns: str,
     reader: str,
@@ -133,10 +131,8 @@ def aggregate(
     if over:
         from rankbench.cli.shown import show_over_time
 
-        if by or pool or mix or control or effects or intervals or points or across or matrix or address:
-            others = (
-                "--by, --pool, --mix, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
-            )
+        if by or pool or control or effects or intervals or points or across or matrix or address:
+            others = "--by, --pool, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
             raise SpecError(f"--over time: leave {others} out")
         chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=True)
         with heartbeat(f"scores over time of {shown_log(log)}"):
@@ -152,8 +148,8 @@ def aggregate(
     chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across or effects))
     if effects and (not control or matrix):
         raise SpecError("--effects shows those of --control: say what to control for, and leave --matrix out")
-    if across and (by is None or matrix or mix):
-        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix or --mix")
+    if across and (by is None or matrix):
+        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix")
     with heartbeat(f"ranking {shown_log(log)}"):
         found = engine.aggregate(
             log,
@@ -161,7 +157,6 @@ def aggregate(
             by=by,
             control=control,
             pool=pool,
-            mix=mix,
             intervals=intervals,  # type: ignore[arg-type]  # click has checked it
             columns=columns,
             reader=reader,

@@ -113,7 +113,7 @@ def _record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
             "kind": facts["intervals"], "level": 0.95, "scores": "each alone", "ranks": "all together",
             "resamples": facts["resamples"], "seed": facts["seed"],
         }  # fmt: skip
-    shared: dict[str, Any] = {name: facts[name] for name in ("pool", "mix") if name in facts}
+    shared: dict[str, Any] = {name: facts[name] for name in ("pool",) if name in facts}
     return {
         "schema_version": SCHEMA_VERSION,
         "method": found.method,

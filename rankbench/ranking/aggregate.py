@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
@@ -60,9 +60,8 @@ class Aggregation:
     facts : dict
         ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``by``, the column that ``query`` is, or
         None; ``seed`` and ``resamples`` of the intervals (None where they are by formula); ``intervals``, how they were
-        made, or None; ``votes`` and ``wins``, what these columns count. Of categories that were pooled or mixed also
-        ``pool``, how much scores differ between them (``variance, lower, upper, differences, unit, p, trials``), or
-        None, and ``mix``, their shares, or None.
+        made, or None; ``votes`` and ``wins``, what these columns count. Of categories that were pooled also ``pool``,
+        how much scores differ between them (``variance, lower, upper, differences, unit, p, trials``).
     pairs : PairCounts, optional
         Who won against whom, where votes of the whole log were counted.
     effects : DataFrame, optional
@@ -110,7 +109,6 @@ def aggregate(
     by: str | None = None,
     control: str = "",
     pool: bool = False,
-    mix: str | Mapping[str, float] = "",
     intervals: Intervals | Literal["auto"] | None = None,
     columns: str = "",
     reader: str = "",
@@ -138,8 +136,6 @@ def aggregate(
     pool : bool
         Draw the scores of the values of `by` towards common ones, as far as they differ no more than by chance: see
         `rankbench.stats.random_effects`. There are always intervals then, by formula.
-    mix : str or mapping of str to float
-        One ranking by a mixture of the scores of values of `by`, as ``en=.5,de=.5``; with intervals, by formula.
     intervals : {"bootstrap", "judges", "sandwich", "judges+queries", "auto"}, optional
         95% intervals: from resampled judgments, from resampled judges with all their
         judgments, by formula (Bradley-Terry and Davidson; clustered by judge where the log names
@@ -180,7 +176,7 @@ def aggregate(
     settle_runtime()
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
-    if pool or mix:
+    if pool:
         from rankbench.ranking.pooled import category_rankings, check_shared
 
         check_shared(by, intervals, executor)
@@ -222,8 +218,8 @@ def aggregate(
         return replace(ranking, tallies=tallies), more
 
     notes, effects = list(source.remarks), None
-    if pool or mix:
-        shared = category_rankings(source, aggregator, column=str(by), pool=pool, mix=mix, seed=seed)
+    if pool:
+        shared = category_rankings(source, aggregator, column=str(by), seed=seed)
         notes += [*shared.notes, *dict.fromkeys(itertools.chain.from_iterable(map(_scale_notes, shared.rankings)))]
         n = sum(one.tallies.judgments for one in shared.rankings if one.tallies)
         facts |= {"intervals": "sandwich", "resamples": None, "n": n, "votes": "votes", "wins": "wins", **shared.facts}

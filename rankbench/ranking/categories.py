@@ -64,25 +64,6 @@ class CategoryVotes:
         counted = self.counts()
         return counted.counts if isinstance(counted, ClusterCounts) else counted
 
-    def only(self, names: list[str]) -> CategoryVotes:
-        """Return the votes of some categories alone."""
-        kept, votes = sorted(names), self.votes
-        place = np.full(len(self.names), -1, np.int32)
-        place[[self.names.index(name) for name in kept]] = np.arange(len(kept))
-        rows = np.flatnonzero(place[self.category] >= 0)
-        some = replace(
-            votes,
-            winners=votes.winners[rows],
-            losers=votes.losers[rows],
-            ties=votes.ties[rows],
-            weights=votes.weights[rows],
-            judges=None if votes.judges is None else votes.judges[rows],
-            groups=votes.groups[rows],
-            times=None,
-            rest=None if votes.rest is None else votes.rest[rows],
-        )
-        return CategoryVotes(some, kept, place[self.category[rows]], self.by_judge)
-
     def summed(
         self,
         winners: NDArray[np.integer],
@@ -158,7 +139,7 @@ def category_votes(frame: pl.LazyFrame) -> CategoryVotes:
         raise SpecError(f"{votes.count:,} votes by category are too many to be held (at most {MOST_HELD:,})")
     categories = table.select("query_id").unique().collect()["query_id"].cast(pl.String).sort().to_list()
     if len(categories) < 2:
-        raise SpecError("all votes are of one category: there is nothing to pool or to mix; leave --by out")
+        raise SpecError("all votes are of one category: there is nothing to pool; leave --by out")
     by_judge = votes.judges is not None and int(votes.judges.max()) > 0
     return CategoryVotes(votes, categories, query_numbers(table), by_judge)
 

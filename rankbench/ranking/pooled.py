@@ -1,9 +1,8 @@
-"""Rankings of categories that borrow from one another, and of mixtures of categories."""
+"""Rank categories by scores that borrow from one another."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
-from rankbench.core.text import number, short_repr
+from rankbench.core.text import number
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.ranking.categories import CategorySample, CategoryVotes, category_votes, estimated_categories
 from rankbench.ranking.expected_votes import CategoryTest, category_test, expected_shares
-from rankbench.ranking.mixtures import centered_on, mixed_tallies, mixture_of, separate_mixture
 from rankbench.ranking.rank import ItemRanking, with_covariance
+from rankbench.ranking.ranked_log import tallies_of_counts
 from rankbench.ranking.sampling_units import Units, check_size, too_thin
 from rankbench.stats.random_effects import Shrinkage, VarianceEstimate
 
@@ -36,16 +35,16 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True, eq=False)
 class CategoryRankings:
-    """Rankings of categories, or one of a mixture.
+    """Rankings of categories.
 
     Attributes
     ----------
     names : list of str
-        Of the categories; none of a mixture.
+        Of the categories.
     rankings : list of ItemRanking
     notes : list of str
     facts : dict
-        ``pool`` and ``mix``, as `rankbench.ranking.aggregate.Aggregation` has them.
+        ``pool``, as `rankbench.ranking.aggregate.Aggregation` has it.
     """
 
     names: list[str]
@@ -55,7 +54,7 @@ class CategoryRankings:
 
 
 def check_shared(by: str | None, intervals: str | None, executor: str) -> None:
-    """Refuse options that do not go with pooled, or mixed, categories.
+    """Refuse options that do not go with pooled categories.
 
     Raises
     ------
@@ -63,9 +62,9 @@ def check_shared(by: str | None, intervals: str | None, executor: str) -> None:
         There are no categories, intervals are to be made otherwise, or a cluster was to count.
     """
     if by is None:
-        raise SpecError("--pool and --mix are of categories; say --by COLUMN with them")
+        raise SpecError("--pool is of categories; say --by COLUMN with it")
     if intervals not in (None, "auto", "sandwich"):
-        raise SpecError(f"--pool and --mix have intervals by formula, not by {intervals}; leave --intervals out")
+        raise SpecError(f"--pool has intervals by formula, not by {intervals}; leave --intervals out")
     if executor != "local":
         raise SpecError(
             "a cluster does not count by category; leave --executor and --address out to do it on this machine"
@@ -77,11 +76,9 @@ def category_rankings(
     aggregator: Aggregator,
     *,
     column: str,
-    pool: bool,
-    mix: str | Mapping[str, float],
     seed: int,
 ) -> CategoryRankings:
-    """Rank categories whose scores are drawn towards common ones, or a mixture of categories.
+    """Rank categories by scores that are drawn towards common ones.
 
     Parameters
     ----------
@@ -91,48 +88,31 @@ def category_rankings(
         With a formula for the covariance of its scores.
     column : str
         What the category is called.
-    pool : bool
-        Whether scores of categories borrow from one another.
-    mix : str or mapping of str to float
-        Shares of categories, see `rankbench.ranking.mixtures.mixture_of`; empty: each category is ranked by itself.
     seed : int
 
     Raises
     ------
     SpecError
-        The log holds no votes, the aggregator has no formula, a category is unknown, or there are too many items.
+        The log holds no votes, the aggregator has no formula, or there are too many items.
     InputError
         The votes cannot be loaded.
     """
     if not (aggregator.has_covariance() and aggregator.ranks_counts()):
         raise SpecError(
-            f"--pool and --mix need the covariance of scores, for which {aggregator.name!r} has no formula; take "
+            f"--pool needs the covariance of scores, for which {aggregator.name!r} has no formula; take "
             "bradley-terry:penalty=firth or davidson:penalty=firth"
         )
     if source.table.row != "comparisons":
-        raise SpecError(f"--pool and --mix are for votes; {source.name} holds {source.table}")
+        raise SpecError(f"--pool is for votes; {source.name} holds {source.table}")
     log = category_votes(source.frame)
     check_size(len(log.votes.items))
-    shares, notes = mixture_of(mix, log.names) if mix else ({}, [])
-    if shares:
-        said = " and ".join(f"{share:.3g} of {short_repr(name)}" for name, share in shares.items())
-        notes.append(f"scores are a mixture of those of categories ({column}): {said}")
     # Many small matrices: more threads take longer.
     with one_blas_thread():
-        if pool:
-            found = pooled_rankings(log, aggregator, shares, column, seed)
-            return replace(found, notes=[*notes, *found.notes])
-        log = log.only(list(shares))
-        _check_matrices(log)
-        sample = estimated_categories(log, aggregator, seed)
-        ranking, more = separate_mixture(sample, _numbered(shares, sample), log.votes.items, seed)
-        return CategoryRankings([], [ranking], [*notes, *sample.notes, *more], {"pool": None, "mix": shares})
+        return pooled_rankings(log, aggregator, column, seed)
 
 
-def pooled_rankings(
-    log: CategoryVotes, aggregator: Aggregator, shares: Mapping[str, float], column: str, seed: int
-) -> CategoryRankings:
-    """Rank categories, or a mixture of them, by scores that are drawn towards common ones.
+def pooled_rankings(log: CategoryVotes, aggregator: Aggregator, column: str, seed: int) -> CategoryRankings:
+    """Rank categories by scores that are drawn towards common ones.
 
     Raises
     ------
@@ -148,13 +128,9 @@ def pooled_rankings(
     if not model.freedom:
         raise SpecError(f"--pool: no difference of items is known in two categories of {column}: nothing can be shared")
     tested = categories_matter(log, aggregator, seed)
-    facts = {"pool": _facts(model.variance, tested, aggregator), "mix": dict(shares) or None}
+    facts = {"pool": _facts(model.variance, tested, aggregator)}
     notes = [*_words(model.variance, tested, column, aggregator, log), *sample.notes, *too_thin(sample.whole)]
-    if shares:
-        mixed = _numbered(shares, sample)
-        items = np.unique(np.concatenate([sample.categories[c].items for c in mixed]))
-        return CategoryRankings([], [_ranking(log, sample, model, mixed, items, seed)], notes, facts)
-    rankings = [_ranking(log, sample, model, {c: 1.0}, one.items, seed) for c, one in enumerate(sample.categories)]
+    rankings = [_ranking(log, sample, model, category, seed) for category in range(len(sample.names))]
     return CategoryRankings(sample.names, rankings, notes, facts)
 
 
@@ -173,44 +149,34 @@ def _check_matrices(log: CategoryVotes) -> None:
     cells = log.category.astype(np.int64) * m
     items = np.bincount(np.unique(np.concatenate([cells + log.votes.winners, cells + log.votes.losers])) // m)
     if float((items.astype(np.float64) ** 2).sum()) > _MOST_MATRICES:
-        raise SpecError("--pool and --mix: items by categories are more than fit into memory; leave some out")
+        raise SpecError("--pool: items by categories are more than fit into memory; leave some out")
 
 
-def _numbered(shares: Mapping[str, float], sample: CategorySample) -> dict[int, float]:
-    for name in shares:
-        if name not in sample.names:
-            raise SpecError(f"--mix: category {name!r} has no scores: {sample.notes[0] if sample.notes else ''}")
-    return {sample.names.index(name): share for name, share in shares.items()}
-
-
-def _ranking(
-    log: CategoryVotes,
-    sample: CategorySample,
-    model: Shrinkage,
-    shares: dict[int, float],
-    items: NDArray[np.int64],
-    seed: int,
-) -> ItemRanking:
-    """Return the ranking of some items by the predicted scores of a category, or of a mixture."""
-    found, whole = model.predicted(shares), sample.whole
+def _ranking(log: CategoryVotes, sample: CategorySample, model: Shrinkage, category: int, seed: int) -> ItemRanking:
+    """Return the ranking of the items of a category by their predicted scores."""
+    found, whole, items = model.predicted(category), sample.whole, sample.categories[category].items
     block, scales = np.ix_(items, items), model.scales[items]
-    scores, covariance = centered_on(found.scores[items], found.covariance[block], scales)
+    scores, covariance = _centered(found.scores[items], found.covariance[block], scales)
     # Degrees of freedom of the category's own units as far as the error is theirs, else of those of the log.
     variance = np.maximum(np.diag(covariance), 0.0)
-    own = np.clip(np.diag(centered_on(scores, found.own[block], scales)[1]), 0.0, variance)
+    own = np.clip(np.diag(_centered(scores, found.own[block], scales)[1]), 0.0, variance)
     log_freedom = np.maximum(whole.of_variance[items] - 1, 1.0)
-    own_freedom = np.full(len(items), np.inf)
-    for c in shares:
-        place = np.searchsorted(items, sample.categories[c].items)
-        freedom = np.maximum(sample.units[c].of_variance - 1, 1.0)
-        own_freedom[place] = np.minimum(own_freedom[place], freedom)
+    own_freedom = np.maximum(sample.units[category].of_variance - 1, 1.0)
     spread = own**2 / own_freedom + (variance - own) ** 2 / log_freedom
     freedom = np.divide(variance**2, spread, out=log_freedom.copy(), where=spread > 0)
     units = Units(whole.count, whole.effective, whole.items[items], whole.votes[items], freedom + 1)
     names = [log.votes.items[i] for i in items]
     ranking = with_covariance(names, scores, scales, covariance, units, seed)
-    some = [sample.counts[c] for c in shares], [sample.categories[c].items for c in shares]
-    return replace(ranking, tallies=mixed_tallies(*some, items))
+    return replace(ranking, tallies=tallies_of_counts(sample.counts[category]))
+
+
+def _centered(
+    scores: NDArray[np.float64], covariance: NDArray[np.float64], scales: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return scores that sum to zero on every scale, (k,), and the covariance of these, (k, k)."""
+    same = (scales[:, None] == scales).astype(np.float64)
+    project = np.eye(len(scales)) - same / same.sum(axis=1)
+    return project @ scores, project @ covariance @ project
 
 
 def _facts(found: VarianceEstimate, tested: CategoryTest, aggregator: Aggregator) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class VarianceEstimate:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """Scores of one category, or of a mixture of categories, of all m items.
+    """Scores of one category, of all m items.
 
     Attributes
     ----------
@@ -209,9 +209,9 @@ class Shrinkage:
             if chance > 1e-6
         ]
 
-    def predicted(self, shares: dict[int, float]) -> Prediction:
-        """Return the scores of a mixture of categories, by number; of one category ``{c: 1.0}``."""
-        found = [one.predicted(shares) for one in self._solutions]
+    def predicted(self, c: int) -> Prediction:
+        """Return the scores of a category."""
+        found = [one.predicted(c) for one in self._solutions]
         chances = np.array([one.chance for one in self._solutions])
         chances /= chances.sum()
         scores = np.tensordot(chances, np.stack([one.scores for one in found]), 1)
@@ -248,52 +248,23 @@ class _Solution:
             (one @ both for one, both in zip(self.common, self.shared, strict=True)), np.zeros_like(factor)
         )
 
-    def own_part(self, c: int) -> NDArray[np.float64]:
-        """Return what the deviations of a category are of its turned estimates, (m, k)."""
-        return (self.model.designs[c].T * (self.variance * self.weights[c])) @ self.model.bases[c].T
-
-    def predicted(self, shares: dict[int, float]) -> Prediction:
-        """Return the scores of a mixture, with the covariance of their errors at this variance."""
-        model, eye = self.model, np.eye(self.model.m)
-        scores = np.zeros(model.m)
-        left = np.zeros((model.m, model.m))
-        deviation = np.zeros_like(left)
-        own = np.zeros_like(left)
-        mixed = np.zeros_like(left)
-        parts: dict[int, NDArray[np.float64]] = {}
-        for c, share in shares.items():
-            one, mine = model.categories[c], self.own_part(c)
-            gain = _spread(mine, one.items, model.m)
-            parts[c] = mine
-            left += share * (eye - gain)
-            scores += share * (self.scores + mine @ (one.scores - self.scores[one.items]))
-            # The own deviation: what of it is found, less what it is.
-            missed = gain - eye
-            deviation += share**2 * missed @ missed.T
-            mixed += share * missed @ self.of_deviations[c].T
-        for c, share in shares.items():
-            # What the category's own estimates bring, directly and through the common scores.
-            direct = share * parts[c] + left @ self.common[c]
-            own += direct @ model.errors[c] @ direct.T
-        total = left @ self.noise @ left.T
-        for c, share in shares.items():
-            crossed = share * parts[c] @ self.shared[c] @ left.T
-            total += crossed + crossed.T
-            for d, other in shares.items():
-                block = self._block(c, d)
-                if block is not None:
-                    total += share * other * parts[c] @ block @ parts[d].T
-        crossed = mixed @ left.T
-        deviation += crossed + crossed.T + left @ self.between @ left.T
+    def predicted(self, c: int) -> Prediction:
+        """Return the scores of a category, with the covariance of their errors at this variance."""
+        model, one, eye = self.model, self.model.categories[c], np.eye(self.model.m)
+        # What the deviations are of the category's turned estimates, (m, k).
+        mine = (model.designs[c].T * (self.variance * self.weights[c])) @ model.bases[c].T
+        gain = _spread(mine, one.items, model.m)
+        scores = self.scores + mine @ (one.scores - self.scores[one.items])
+        # The own deviation: what of it is found, less what it is.
+        left, missed = eye - gain, gain - eye
+        # What the category's own estimates bring, directly and through the common scores.
+        direct = mine + left @ self.common[c]
+        own = direct @ model.errors[c] @ direct.T
+        crossed = mine @ self.shared[c] @ left.T
+        total = left @ self.noise @ left.T + (crossed + crossed.T) + mine @ model.errors[c] @ mine.T
+        crossed = missed @ self.of_deviations[c].T @ left.T
+        deviation = missed @ missed.T + (crossed + crossed.T + left @ self.between @ left.T)
         return Prediction(scores, total + self.variance * deviation, own)
-
-    def _block(self, c: int, d: int) -> NDArray[np.float64] | None:
-        model = self.model
-        if c == d:
-            return model.errors[c]
-        if model.joint is None:
-            return None
-        return model.joint[model.starts[c] : model.starts[c + 1], model.starts[d] : model.starts[d + 1]]
 
 
 def _turned(one: CategoryEstimates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

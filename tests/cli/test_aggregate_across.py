@@ -102,7 +102,7 @@ def test_of_many_categories_people_see_the_largest(rankbench, tmp_path: Path, mo
     ("arguments", "said"),
     [
         (("--across",), "say --by COLUMN with it"),
-        (("--across", "--by", "category", "--matrix"), "no --matrix or --mix"),
+        (("--across", "--by", "category", "--matrix"), "and no --matrix"),
         (("--across", "--by", "category", "--out", "x.png"), "there is no format .png"),
     ],
 )

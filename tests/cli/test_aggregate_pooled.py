@@ -1,4 +1,4 @@
-"""Pooled and mixed categories on the command line: tables, files and notes."""
+"""Pooled categories on the command line: tables, files and notes."""
 
 from __future__ import annotations
 
@@ -45,16 +45,13 @@ def test_files(rankbench, votes: str, tmp_path: Path) -> None:
     page = rankbench("aggregate", votes, "--by", "kind", "--pool", "--format", "md").stdout
     assert "| kind | rank | item | score | 95% interval | votes | wins |" in page
     assert "by REML; 95% interval of the standard deviation" in page
-    out = tmp_path / "mixed.json"
-    mixed = rankbench("aggregate", votes, "--by", "kind", "--pool", "--mix", '"US, UK=.5",de=1.5', "--out", str(out))
-    assert mixed.exit_code == 0, mixed.stderr
+    out = tmp_path / "pooled.json"
+    done = rankbench("aggregate", votes, "--by", "kind", "--pool", "--out", str(out))
+    assert done.exit_code == 0, done.stderr
     found = json.loads(out.read_text())
-    assert found["mix"] == {"US, UK": 0.25, "de": 0.75}
     assert found["pool"]["lower"] <= found["pool"]["variance"]
     assert (found["pool"]["differences"], found["pool"]["trials"], found["pool"]["unit"]) == (6, 999, "log-odds")
     assert found["items"][0]["item"] == "item 0"
-    assert "note: --mix: shares sum to 2, and were divided by it" in mixed.stderr
-    assert "a mixture of those of categories (kind): 0.25 of 'US, UK' and 0.75 of 'de'" in mixed.stderr
 
 
 def test_categories_side_by_side(rankbench, votes: str) -> None:
@@ -65,11 +62,9 @@ def test_categories_side_by_side(rankbench, votes: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--pool",), "say --by COLUMN with them"),
-        (("--by", "kind", "--mix", "de=.5", "--across"), "no --matrix or --mix"),
+        (("--pool",), "say --by COLUMN with it"),
         (("--by", "kind", "--pool", "--method", "elo"), "'elo' has no formula"),
         (("--by", "kind", "--pool", "--intervals", "judges"), "by formula, not by judges"),
-        (("--by", "kind", "--mix", "en=1"), "there is no category 'en'"),
     ],
 )
 def test_what_cannot_be_had(rankbench, votes: str, arguments: tuple[str, ...], said: str) -> None:

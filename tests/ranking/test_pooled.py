@@ -1,4 +1,4 @@
-"""Categories that borrow from one another, and mixtures: how often intervals cover, the test, and what may go wrong."""
+"""Categories that borrow from one another: how often intervals cover, the test, and what may go wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scipy.special import expit
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.errors import InputError, SpecError
-from rankbench.ranking.categories import category_votes, estimated_categories
+from rankbench.ranking.categories import category_votes
 from rankbench.ranking.expected_votes import category_test
 from rankbench.ranking.pooled import categories_matter, pooled_rankings
 
@@ -60,7 +60,7 @@ def covered(logs: int, sizes: list[int], variance: float, **more: Any) -> tuple[
     shorter = weaker(more.get("taste", 0.0))
     for seed in range(logs):
         frame, scores = log(seed, sizes, variance, **more)
-        found = pooled_rankings(category_votes(frame.lazy()), FIRTH, {}, "c", seed)
+        found = pooled_rankings(category_votes(frame.lazy()), FIRTH, "c", seed)
         for name, ranking in zip(found.names, found.rankings, strict=True):
             truth = shorter * scores[int(name)][[int(item) for item in ranking.items]]
             truth = truth - truth.mean()
@@ -205,32 +205,13 @@ def test_pooled_scores_are_between_the_categories_own_and_the_common_ones() -> N
     np.testing.assert_allclose(table.group_by("query").agg(pl.col("score").sum())["score"], 0, atol=1e-9)
 
 
-def test_a_mixture_is_linear_in_the_scores_with_its_covariance() -> None:
-    frame, _ = log(2, [80, 120, 60], 0.2, judges=15, taste=0.5)
-    found = pooled(frame, mix="0000=.5,0002=.5").table.sort("item")
-    parts = [pooled(frame, intervals="sandwich").table.filter(query=name).sort("item") for name in ("0000", "0002")]
-    expected = (parts[0]["score"] + parts[1]["score"]) / 2
-    np.testing.assert_allclose(found["score"], expected, atol=1e-8)
-    assert found["votes"].sum() == 2 * (80 + 60)
-    sample = estimated_categories(category_votes(frame.lazy()).only(["0000", "0002"]), FIRTH, 0)
-    assert sample.joint is not None
-    halves = np.hstack([np.eye(M), np.eye(M)]) / 2
-    se = np.sqrt(np.diag(halves @ sample.joint @ halves.T))
-    half = (found["upper"] - found["lower"]).to_numpy() / 2
-    assert np.ptp(half / se) < 0.6
-    assert 1.96 < float((half / se).mean()) < 3
-    both = pooled(frame, pool=True, mix={"0000": 1, "0001": 1, "0002": 2}).table.sort("item")
-    each = [pooled(frame, pool=True).table.filter(query=f"000{c}").sort("item")["score"] for c in range(3)]
-    np.testing.assert_allclose(both["score"], (each[0] + each[1] + 2 * each[2]) / 4, atol=1e-8)
-
-
 def test_judges_of_several_categories_make_their_errors_alike() -> None:
-    """A mean of all categories is no surer than the judges that vote in all of them."""
+    """A category that is as all others is no surer than the judges that vote in all of them."""
     frame, _ = log(3, [200] * 6, 0.0, judges=8, taste=1.0)
     whole = rankbench.aggregate(frame.drop("query_id"), intervals="sandwich").table
-    mixed = pooled(frame, pool=True, mix=dict.fromkeys([f"000{c}" for c in range(6)], 1)).table
-    ratio = (mixed["upper"] - mixed["lower"]).mean() / (whole["upper"] - whole["lower"]).mean()
-    assert 0.8 < ratio < 1.4
+    found = pooled(frame, pool=True).table
+    ratio = (found["upper"] - found["lower"]).mean() / (whole["upper"] - whole["lower"]).mean()
+    assert 0.8 < ratio < 1.6
 
 
 def small(frame: pl.DataFrame) -> pl.DataFrame:
@@ -247,11 +228,6 @@ def test_a_category_of_two_votes_is_as_the_common_scores_are() -> None:
     assert tiny["lower"].null_count() == 0
     whole = rankbench.aggregate(frame.drop("query_id")).table.sort("item")["score"]
     assert abs((tiny["score"][0] - tiny["score"][1]) - (whole[0] - whole[1])) < 0.3
-    mixed = pooled(frame, pool=True, mix="0000=1,tiny=1").table
-    assert mixed.height == M
-    alone = pooled(frame, mix="0000=.5,tiny=.5")
-    assert alone.table.height == 2
-    assert any("4 of 6 items have no votes in some category of the mixture" in note for note in alone.notes)
 
 
 def test_a_category_of_one_vote_is_left_out() -> None:
@@ -291,19 +267,11 @@ def test_items_of_different_categories_are_not_compared() -> None:
     )
     found = pooled(frame, pool=True)
     assert found.table["scale"].n_unique() == 1
-    mixed = pooled(frame, pool=True, mix="0000=1,0003=1")
-    assert mixed.table["scale"].n_unique() == 2
 
 
 @pytest.mark.parametrize(
     ("more", "error", "says"),
     [
-        ({"mix": "0000=.5,000=.5"}, SpecError, "no category '000'; did you mean"),
-        ({"mix": "0000=.5,0000=.5"}, SpecError, "'0000' has two shares"),
-        ({"mix": "0000=-1"}, SpecError, "the share of '0000' is -1"),
-        ({"mix": "0000=nan"}, SpecError, "the share of '0000' is nan"),
-        ({"mix": "0000"}, SpecError, "'0000' is not NAME=SHARE"),
-        ({"mix": " , "}, SpecError, "names no category"),
         ({"pool": True, "method": "win-rate"}, SpecError, "'win-rate' has no formula"),
         ({"pool": True, "intervals": "bootstrap"}, SpecError, "by formula, not by bootstrap"),
     ],
@@ -370,14 +338,10 @@ def test_names_of_items_and_categories_mean_nothing(seed: int) -> None:
     turned = frame.with_columns(
         pl.col("winner", "loser").replace_strict(items), pl.col("lang").replace_strict(langs)
     ).reverse()
-    mix = "0000=.7,0001=.3"
-    for more, other in (({}, {}), ({"mix": mix}, {"mix": mix.replace("0000", "y9").replace("0001", "y8")})):
-        numbers = ["score", "lower", "upper", "votes", "wins"]
-        keys = ["query", "item"] if not more else ["item"]
-        found = rankbench.aggregate(frame, by="lang", pool=True, **more).table.with_columns(
-            pl.col("item").replace_strict(items), *(pl.col("query").replace_strict(langs) for _ in keys[1:])
-        )
-        again = rankbench.aggregate(turned, by="lang", pool=True, **other).table
-        found, again = (one.sort(keys) for one in (found, again))
-        assert found.select(keys).equals(again.select(keys))
-        np.testing.assert_allclose(found.select(numbers).to_numpy(), again.select(numbers).to_numpy(), atol=1e-9)
+    numbers, keys = ["score", "lower", "upper", "votes", "wins"], ["query", "item"]
+    found = rankbench.aggregate(frame, by="lang", pool=True).table.with_columns(
+        pl.col("item").replace_strict(items), pl.col("query").replace_strict(langs)
+    )
+    found, again = (one.sort(keys) for one in (found, rankbench.aggregate(turned, by="lang", pool=True).table))
+    assert found.select(keys).equals(again.select(keys))
+    np.testing.assert_allclose(found.select(numbers).to_numpy(), again.select(numbers).to_numpy(), atol=1e-9)

@@ -16,7 +16,6 @@ from scipy.stats import multivariate_normal
 from rankbench.stats.random_effects import CategoryEstimates, Shrinkage
 
 M = 5
-SHARES = [{0: 1.0}, {1: 1.0}, {2: 1.0}, {0: 0.3, 3: 0.7}, {1: 0.5, 2: 0.5}]
 
 
 def centered(matrix: NDArray[np.float64], scales: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -88,8 +87,8 @@ def test_the_estimate_is_the_maximum_and_its_interval_the_likelihoods() -> None:
     assert 0 <= variance.lower <= variance.variance <= variance.upper
 
 
-@pytest.mark.parametrize(("shares", "joint"), part_of(itertools.product(SHARES, [False, True]), 7))
-def test_predictions_are_the_best_linear_ones(shares: dict[int, float], joint: bool) -> None:
+@pytest.mark.parametrize(("category", "joint"), part_of(itertools.product(range(4), [False, True]), 7))
+def test_predictions_are_the_best_linear_ones(category: int, joint: bool) -> None:
     """With levels as further unknowns, by normal equations of the dense model; averaged over many more variances."""
     found = model(11, joint=joint)
     said, common, levels = dense(found)
@@ -99,8 +98,7 @@ def test_predictions_are_the_best_linear_ones(shares: dict[int, float], joint: b
     deviations = np.zeros((len(said), 4 * M))
     for c, one in enumerate(found.categories):
         deviations[np.arange(ends[c], ends[c + 1]), c * M + one.items] = 1
-    wanted = np.hstack([share * np.eye(M) for share in [shares.get(c, 0.0) for c in range(4)]])
-    total = sum(shares.values())
+    wanted = np.hstack([float(c == category) * np.eye(M) for c in range(4)])
     center = np.eye(M) - 1 / M
 
     def naive(variance: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -108,7 +106,7 @@ def test_predictions_are_the_best_linear_ones(shares: dict[int, float], joint: b
         information = np.linalg.pinv(common.T @ inverse @ common)
         gls = information @ common.T @ inverse
         gain = variance * wanted @ deviations.T @ inverse
-        operator = total * gls + gain @ (np.eye(len(said)) - common @ gls)
+        operator = gls + gain @ (np.eye(len(said)) - common @ gls)
         missed = operator @ deviations - wanted
         return operator @ said, operator @ errors @ operator.T + variance * missed @ missed.T
 
@@ -122,7 +120,7 @@ def test_predictions_are_the_best_linear_ones(shares: dict[int, float], joint: b
     means, covariances = (np.stack(part) for part in zip(*(naive(values[at]) for at in some), strict=True))
     mean = chances @ means
     covariance = np.tensordot(chances, covariances, 1) + ((means - mean).T * chances) @ (means - mean)
-    predicted = found.predicted(shares)
+    predicted = found.predicted(category)
     np.testing.assert_allclose(center @ predicted.scores, center @ mean, rtol=2e-3, atol=2e-3)
     np.testing.assert_allclose(
         center @ predicted.covariance @ center, center @ covariance @ center, rtol=5e-3, atol=5e-3 * covariance.max()
@@ -136,4 +134,4 @@ def test_one_variance_gives_the_same_to_the_last_digits() -> None:
     one = CategoryEstimates(np.arange(M), scores, noise, np.zeros(M, np.int64))
     found = Shrinkage([one] * 30, M, [noise] * 30)
     assert found.variance.variance == 0.0
-    np.testing.assert_allclose(found.predicted({7: 1.0}).scores, scores, atol=1e-12)
+    np.testing.assert_allclose(found.predicted(7).scores, scores, atol=1e-12)
