@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from pathlib import Path
 
 from rankbench.errors import InputError, SpecError, StoreError
@@ -15,67 +13,6 @@ from rankbench.tracking.ranking_changes import is_arena_log, ranking_changes
 from rankbench.tracking.speed_changes import benchmark_files, speed_changes, timing_changes
 from rankbench.tracking.timings import Timings, has_timings, read_timings
 
-_KEYS = ("experiment", "dataset", "n", "metric", "split", "contender")
-
-
-def summary_changes(base: Path, head: Path) -> tuple[list[Change], list[str]]:
-    """Describe the differences between two leaderboards of which only the CSV is there.
-
-    Raises
-    ------
-    InputError
-        A file that is no leaderboard: names it, and the row.
-    """
-    before, after = _means(base), _means(head)
-    notes = [f"gone: {_named(key)}" for key in before.keys() - after.keys()]
-    notes += [f"new: {_named(key)}" for key in after.keys() - before.keys()]
-    changes = []
-    for key in after:
-        if key not in before:
-            continue
-        (was, direction), (now, _) = before[key], after[key]
-        experiment, _, n, metric, split, contender = key
-        sign = 1.0 if direction == "minimize" else -1.0
-        where = f"{experiment}, n = {int(n):,}, {metric}, {split}"
-        changes.append(Change(where, contender, was, now, sign * (now - was), "described", "means alone"))
-    return changes, sorted(notes)
-
-
-def _named(key: tuple[str, ...]) -> str:
-    experiment, dataset, n, metric, split, contender = key
-    return f"{experiment} on {dataset or 'no data'}, n = {n}, {contender}, {metric}, {split}"
-
-
-def _means(path: Path) -> dict[tuple[str, ...], tuple[float, str]]:
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: it cannot be read as CSV ({error})") from error
-    found: dict[tuple[str, ...], tuple[float, str]] = {}
-    for number, row in enumerate(rows, 2):
-        missing = [name for name in (*_KEYS, "mean", "direction") if row.get(name) is None]
-        if missing:
-            raise InputError(f"{path}: row {number}: there is no {missing[0]!r}: this is no leaderboard.csv")
-        try:
-            mean = float(row["mean"]) if row["mean"] else math.nan
-            int(row["n"])
-        except ValueError:
-            raise InputError(
-                f"{path}: row {number}: n is {row['n']!r} and mean is {row['mean']!r}; both must be numbers"
-            ) from None
-        if row["direction"] not in ("minimize", "maximize"):
-            raise InputError(f"{path}: row {number}: the direction is {row['direction']!r}, not minimize or maximize")
-        key = tuple(row[name] for name in _KEYS)
-        if key in found:
-            raise InputError(f"{path}: row {number}: {_named(key)} is there twice")
-        if not math.isnan(mean):
-            found[key] = mean, row["direction"]
-    if not rows:
-        raise InputError(f"{path}: it has no rows")
-    return found
-
-
 ALPHA = 0.01
 """Chance of a false alarm of a whole comparison."""
 
@@ -84,8 +21,6 @@ SLOWER_BY = 0.05
 
 SLOWER_IN_TURNS = 0.01
 """The same of times that were taken in turns in one job."""
-
-SUMMARY = "leaderboard.csv"
 
 
 def compare_results(
@@ -105,9 +40,8 @@ def compare_results(
     Parameters
     ----------
     base, head : Path
-        Each the folder of a run, a published one, one with timings, a ``leaderboard.csv`` (or a folder that has
-        nothing else), JSON of pytest-benchmark, a folder of such files, one a job, or a log of votes, whose rankings
-        are compared.
+        Each the folder of a run, a published one, one with timings, JSON of pytest-benchmark, a folder of such
+        files, one a job, or a log of votes, whose rankings are compared.
     margin : Margin, optional
         What a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
         were measured in turns.
@@ -150,8 +84,6 @@ def compare_results(
     differing = None
     if kind == "a log":
         changes, notes = ranking_changes(base, head, method, columns, margin or Margin(), gate, alpha)
-    elif kind == "a summary":
-        changes, notes = summary_changes(_summary(base), _summary(head))
     else:
         changes, notes, limits = _of_folders(base, head, margin, gate, alpha)
         if unchanged:
@@ -213,19 +145,11 @@ def _kind(path: Path) -> str:
         return "a benchmark"
     if path.is_dir() and (holds_results(path) or has_timings(path)):
         return "results"
-    if (path / SUMMARY).is_file():
-        return "a summary"
     if benchmark_files(path):
         return "a benchmark"
     if is_arena_log(path):
         return "a log"
-    if path.suffix == ".csv":
-        return "a summary"
     raise InputError(
-        f"{path}: it is no folder of a run, no published one, none of timings, no {SUMMARY}, no JSON of "
-        "pytest-benchmark, no folder of such files and no log of votes"
+        f"{path}: it is no folder of a run, no published one, none of timings, no JSON of pytest-benchmark, "
+        "no folder of such files and no log of votes"
     )
-
-
-def _summary(path: Path) -> Path:
-    return path / SUMMARY if path.is_dir() else path

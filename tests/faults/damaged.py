@@ -164,7 +164,7 @@ def read_journal(folder: Path) -> None:
 
 
 def written() -> dict[str, bytes]:
-    """Return a leaderboard's table, a list of digests, a job of benchmarks, entries of a history, and timings."""
+    """Return a list of digests, a job of benchmarks, entries of a history, and timings."""
     import numpy as np
     from synthetic import small, write
 
@@ -188,7 +188,7 @@ def written() -> dict[str, bytes]:
             seed=5,
         )  # fmt: skip
         write_timings(folder, Timings(facts, {cell: times}, times, {cell: np.ones(2)}, {cell: np.ones(2)}))
-        kept = ("out/leaderboard.csv", "out/digests.json", "history/*", "timings/*")
+        kept = ("out/digests.json", "history/*", "timings/*")
         files = {path.relative_to(folder): path.read_bytes() for pattern in kept for path in folder.glob(pattern)}
     return {path.as_posix(): data for path, data in files.items()} | {"job.json": json.dumps(job).encode()}
 
@@ -243,14 +243,11 @@ def read_rows(folder: Path) -> None:
 
 def read_written(path: Path) -> None:
     from rankbench.store.published import read_digests
-    from rankbench.tracking.compare import summary_changes
     from rankbench.tracking.history import read_history
     from rankbench.tracking.speed_changes import read_job
     from rankbench.tracking.timings import read_timings
 
     if path.parent.name in ("history", "timings"):
         read_history(path.parent) if path.parent.name == "history" else read_timings(path.parents[1])
-    elif path.name == "leaderboard.csv":
-        summary_changes(path, path)
     else:
         read_digests(path.parent) if path.name == "digests.json" else read_job(path)

@@ -32,7 +32,6 @@ FILES = {
     "shards": "shards/manifest.json",
     "rows": "rows.json",
     "journal": "journal.sqlite",
-    "leaderboard": "out/leaderboard.csv",
     "digests": "out/digests.json",
     "history": "history/",
     "timings": "timings/timings.json",
@@ -45,7 +44,7 @@ RUNS = dict.fromkeys(FILES, 10_000) | dict.fromkeys(("csv", "ndjson", "letor", "
 """Cases of each kind."""
 
 OF = {kind: kind for kind in ("suites", "cards", "rows", "journal")} | dict.fromkeys(
-    ("leaderboard", "digests", "history", "timings"), "written"
+    ("digests", "history", "timings"), "written"
 )
 """Which of `damaged.originals` they are among, if not of the tables."""
 

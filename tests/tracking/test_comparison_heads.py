@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+import synthetic
 from click.testing import CliRunner
 
 from rankbench.cli.compare import compare
@@ -49,10 +50,11 @@ def test_times_are_shares_and_metrics_differences() -> None:
 
 
 def test_the_terminal_has_it_above_the_table(tmp_path) -> None:
-    for name, value in (("base", 0.5), ("head", 0.6)):
-        (tmp_path / name).mkdir()
-        columns = "experiment,dataset,n,contender,metric,direction,split,mean"
-        (tmp_path / name / "leaderboard.csv").write_text(f"{columns}\ne,d,5,a,ndcg,minimize,design,{value}\n")
+    for name, effect in (("base", 0.0), ("head", 0.05)):
+        plan = synthetic.small()
+        for contender in plan.contenders:
+            contender.effect += effect
+        synthetic.write(tmp_path / name, [plan])
     shown = CliRunner().invoke(compare, [str(tmp_path / "base"), str(tmp_path / "head")]).stdout.splitlines()
     assert shown[0].startswith("A change is head against base: of a metric it is a difference, and + is worse")
     assert "change (+ worse)" in shown[1]
