@@ -7,11 +7,11 @@ from pathlib import Path
 from rankbench.errors import InputError, SpecError, StoreError
 from rankbench.reports.same_cells import in_gate, unchanged_cells
 from rankbench.store.published import holds_results, open_results
-from rankbench.tracking.comparison import Change, Comparison, Margin, untested
+from rankbench.tracking.comparison import Change, Comparison, Family, Margin, untested
 from rankbench.tracking.quality_changes import quality_changes
 from rankbench.tracking.ranking_changes import is_arena_log, ranking_changes
 from rankbench.tracking.speed_changes import benchmark_files, speed_changes, timing_changes
-from rankbench.tracking.timings import Timings, has_timings, read_timings
+from rankbench.tracking.timings import has_timings, read_timings
 
 ALPHA = 0.01
 """Chance of a false alarm of a whole comparison."""
@@ -46,7 +46,7 @@ def compare_results(
         What a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
         were measured in turns.
     gate : tuple of str
-        What is tested, see `rankbench.tracking.quality_changes.quality_changes`; empty: everything.
+        Patterns of what is tested, see `rankbench.tracking.comparison.Family`; empty: everything.
     reference : str
         The benchmark that the others are divided by.
     method, columns : str
@@ -78,12 +78,12 @@ def compare_results(
         raise SpecError("what must be unchanged are cells: give the folders of two runs, or of published results")
     if kind == "a benchmark":
         limit = margin or Margin(SLOWER_BY, relative=True)
-        changes, notes = speed_changes(base, head, reference, limit.size, gate, alpha)
+        changes, notes = speed_changes(base, head, reference, Family(limit, gate, alpha))
         return Comparison(str(base), str(head), tuple(changes), str(limit), alpha, tuple(notes))
     limits = str(margin or Margin())
     differing = None
     if kind == "a log":
-        changes, notes = ranking_changes(base, head, method, columns, margin or Margin(), gate, alpha)
+        changes, notes = ranking_changes(base, head, method, columns, Family(margin or Margin(), gate, alpha))
     else:
         changes, notes, limits = _of_folders(base, head, margin, gate, alpha)
         if unchanged:
@@ -119,10 +119,13 @@ def _of_folders(
         if qualities:
             limit = margin or Margin()
             with open_results(base) as before, open_results(head) as after:
-                changes, notes = quality_changes(before, after, limit, gate, level)
+                changes, notes = quality_changes(before, after, Family(limit, gate, level))
             limits.append(str(limit))
         if speeds:
-            found, more, limit = _speeds(read_timings(base), read_timings(head), margin, gate, level)
+            once, again = read_timings(base), read_timings(head)
+            default = SLOWER_IN_TURNS if once.facts.job == again.facts.job else SLOWER_BY
+            limit = margin or Margin(default, relative=True)
+            found, more = timing_changes(once, again, Family(limit, gate, level))
             changes, notes = changes + found, notes + more
             limits.append(str(limit))
     except StoreError as error:
@@ -130,14 +133,6 @@ def _of_folders(
     if any(timed for _, timed in held) and not speeds:
         notes.append("only one of them has timings: speed was not compared")
     return changes, notes, ", for speed ".join(dict.fromkeys(limits))
-
-
-def _speeds(
-    base: Timings, head: Timings, margin: Margin | None, gate: tuple[str, ...], alpha: float
-) -> tuple[list[Change], list[str], Margin]:
-    default = SLOWER_IN_TURNS if base.facts.job == head.facts.job else SLOWER_BY
-    limit = margin or Margin(default, relative=True)
-    return *timing_changes(base, head, limit.size, gate, alpha), limit
 
 
 def _kind(path: Path) -> str:

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.text import markdown, significant
+from rankbench.interfaces.figure import matches
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
+from rankbench.reports.same_cells import in_gate
 from rankbench.stats.contrast_columns import VarianceSources
 from rankbench.stats.multiple_tests import holm
 
@@ -213,26 +215,63 @@ class ChangeEstimate:
         """Return where its variance comes from."""
         return VarianceSources(np.array([self.share]), *self.df)
 
-    def with_interval(self) -> ChangeEstimate:
-        """Return the same with the 95% interval of the change, for itself alone."""
-        half = float(self.sources().quantile(0.05)[0]) * self.se
+    def with_interval(self, share: float = 1.0) -> ChangeEstimate:
+        """Return the same with the 95% interval of the change, for itself alone; `share` of 5% is spent."""
+        half = float(self.sources().quantile(0.05 * share)[0]) * self.se
         change = self.change
         return replace(self, change=replace(change, lower=change.change - half, upper=change.change + half))
 
+    def least_found(self, level: float) -> float:
+        """Return the change that a test of this level finds in 9 of 10."""
+        from scipy.special import ndtri
 
-def judged(found: Sequence[ChangeEstimate], alpha: float) -> list[Change]:
-    """Return the changes with their verdicts: worse, or better, beyond the margin, over the whole family."""
-    worse, better = _p(found, 1.0), _p(found, -1.0)
-    family = max(1, sum(one.tested for one in found))
-    changes = []
-    for one, p_worse, p_better in zip(found, holm(worse), holm(better), strict=True):
-        change = one.change
-        if one.tested:
-            verdict: ChangeVerdict = "worse" if p_worse <= alpha else "better" if p_better <= alpha else "not shown"
-            p = float(p_worse if change.change > 0 else p_better)
-            change = replace(change, p=p, verdict=verdict, detectable=_detectable(one, alpha / family))
-        changes.append(change)
-    return changes
+        return self.margin + self.se * (float(self.sources().quantile(2 * level)[0]) + float(ndtri(POWER)))
+
+
+class Family(NamedTuple):
+    """What is tested together, and how strictly.
+
+    Attributes
+    ----------
+    margin : Margin
+        What a change must exceed.
+    gate : sequence of str
+        Patterns of what is tested; empty: everything. All else is left out, so that the family is no larger.
+    alpha : float
+        Chance of calling anything worse, or anything better, where nothing changed.
+    """
+
+    margin: Margin
+    gate: Sequence[str]
+    alpha: float
+
+    def has(self, item: str) -> bool:
+        """Return whether the gate names an item."""
+        return not self.gate or matches(item, self.gate)
+
+    def has_benchmark(self, name: str) -> bool:
+        """Return whether the gate names a benchmark: in full, or by what stands after the name of its file."""
+        return self.has(name) or matches(name, [f"*::{pattern}" for pattern in self.gate])
+
+    def has_cell(self, experiment: str, contender: str) -> bool:
+        """Return whether the gate names a cell, by ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``."""
+        return in_gate(self.gate, experiment, contender)
+
+    def judged(self, found: Sequence[ChangeEstimate], share: float = 1.0) -> list[Change]:
+        """Return the changes with their verdicts over the family; Holm's p-values are divided by the look's `share`."""
+        sides = (np.minimum(1.0, holm(_p(found, sign)) / share) for sign in (1.0, -1.0))
+        level = self.alpha * share / max(1, sum(one.tested for one in found))
+        changes = []
+        for one, p_worse, p_better in zip(found, *sides, strict=True):
+            change = one.change
+            if one.tested:
+                verdict: ChangeVerdict = (
+                    "worse" if p_worse <= self.alpha else "better" if p_better <= self.alpha else "not shown"
+                )
+                p = float(p_worse if change.change > 0 else p_better)
+                change = replace(change, p=p, verdict=verdict, detectable=one.least_found(level))
+            changes.append(change)
+        return changes
 
 
 def _p(found: Sequence[ChangeEstimate], sign: float) -> NDArray[np.float64]:
@@ -250,12 +289,6 @@ def _p(found: Sequence[ChangeEstimate], sign: float) -> NDArray[np.float64]:
         two_sided = VarianceSources(np.array([found[i].share for i in places]), *df).p(t)
         p[places] = np.where(t > 0, two_sided / 2, 1 - two_sided / 2)
     return p
-
-
-def _detectable(one: ChangeEstimate, level: float) -> float:
-    from scipy.special import ndtri
-
-    return one.margin + one.se * (float(one.sources().quantile(2 * level)[0]) + float(ndtri(POWER)))
 
 
 _COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")

@@ -19,11 +19,11 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.interfaces.cell import RANKING, Curve, Split
 from rankbench.interfaces.protocol import STRETCHES
 from rankbench.reports.experiment_data import Arm, Race, Sampler
-from rankbench.reports.same_cells import beyond, in_gate
+from rankbench.reports.same_cells import beyond
 from rankbench.stats.bootstrap import order_widening, widening
 from rankbench.store.journal import StoredCell, StoredResults
 from rankbench.store.records import Member, SourceRecord, SuiteRecord
-from rankbench.tracking.comparison import Change, ChangeEstimate, Margin, judged, untested
+from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
 
 BASE, HEAD = "base ", "head "
 """What stands before the labels and cells of either."""
@@ -103,20 +103,14 @@ class _Pair:
         return self.head.label.removeprefix(HEAD)
 
 
-def quality_changes(
-    base: StoredResults, head: StoredResults, margin: Margin, gate: tuple[str, ...], alpha: float
-) -> tuple[list[Change], list[str]]:
+def quality_changes(base: StoredResults, head: StoredResults, family: Family) -> tuple[list[Change], list[str]]:
     """Compare the contenders of two results.
 
     Parameters
     ----------
     base, head : StoredResults
-    margin : Margin
-    gate : tuple of str
-        Patterns of what is tested, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; empty: everything. All else is left
-        out, so that the family is no larger than what is gated.
-    alpha : float
-        Of the family, on either side.
+    family : Family
+        Its gate names cells.
 
     Returns
     -------
@@ -134,7 +128,7 @@ def quality_changes(
         labels = {m.label for m in base.members() if m.experiment == name} if why else set()
         if not why:
             comparable.append(name)
-        elif any(in_gate(gate, name, label) for label in labels):
+        elif any(family.has_cell(name, label) for label in labels):
             found.append(ChangeEstimate(untested(f"{name}: {why}", "all contenders")))
     joined = JoinedResults(base, head, set(comparable))
     members, cells = joined.members(), joined.cells()
@@ -144,7 +138,7 @@ def quality_changes(
             if experiment.name not in comparable:
                 continue
             sampler = Sampler(joined, after, experiment, members, cells)
-            pairs, apart, others = _pairs(sampler, matched, gate)
+            pairs, apart, others = _pairs(sampler, matched, family)
             found += apart
             notes += others
             old = next(e for e in before.experiments if e.name == experiment.name)
@@ -158,8 +152,8 @@ def quality_changes(
             for pair in pairs:
                 for metric in metrics:
                     for split in sampler.source.shown_splits():
-                        found += _estimate(pair, metric, split, margin)
-    return judged(found, alpha), notes
+                        found += _estimate(pair, metric, split, family.margin)
+    return family.judged(found), notes
 
 
 def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
@@ -197,15 +191,13 @@ def misfit(before: SourceRecord, after: SourceRecord) -> str:
     return ""
 
 
-def _pairs(
-    sampler: Sampler, matched: bool, gate: tuple[str, ...]
-) -> tuple[list[_Pair], list[ChangeEstimate], list[str]]:
+def _pairs(sampler: Sampler, matched: bool, family: Family) -> tuple[list[_Pair], list[ChangeEstimate], list[str]]:
     """Return who is to be tested and finished in both; who finished in base alone; and a sentence on everybody else."""
     pairs, apart, notes = [], [], []
     for race in sampler.races:
         arms = {arm.label: arm for arm in race.arms}
         labels = list(dict.fromkeys(label[len(BASE) :] for label in arms))
-        for label in (label for label in labels if in_gate(gate, sampler.experiment.name, label)):
+        for label in (label for label in labels if family.has_cell(sampler.experiment.name, label)):
             place = f"{sampler.experiment.name}, n = {race.n:,}"
             base, head = arms.get(BASE + label), arms.get(HEAD + label)
             if base is None:

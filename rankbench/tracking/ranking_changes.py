@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +42,7 @@ from rankbench.plugin import manager
 from rankbench.ranking.count_log import count_log
 from rankbench.ranking.open import open_source
 from rankbench.ranking.sampling_units import ENOUGH
-from rankbench.tracking.comparison import Change, ChangeEstimate, Margin, judged
+from rankbench.tracking.comparison import Change, ChangeEstimate, Family
 
 
 def shuffled_scores(
@@ -116,7 +115,7 @@ def is_arena_log(path: Path) -> bool:
 
 
 def ranking_changes(
-    base: Path, head: Path, method: str, columns: str, margin: Margin, gate: Sequence[str], alpha: float
+    base: Path, head: Path, method: str, columns: str, family: Family
 ) -> tuple[list[Change], list[str]]:
     """Compare the rankings of two logs of votes, the second of which holds the votes of the first and later ones.
 
@@ -127,11 +126,8 @@ def ranking_changes(
         An aggregator that ranks counted votes; empty: what suits votes.
     columns : str
         What columns mean, in both.
-    margin : Margin
-    gate : sequence of str
-        Patterns of items that are tested; empty: all.
-    alpha : float
-        Of the family, on either side.
+    family : Family
+        Its gate names items.
 
     Returns
     -------
@@ -166,8 +162,8 @@ def ranking_changes(
             "votes have weights, or some of the first log are gone, and are not dealt anew: items that won or lost "
             "nearly all later votes, or are far apart under a ridge, are called moved too often"
         )
-    found = _estimates(sides, dealt, aggregator, chosen, gate, margin, rests, same)
-    return judged(found, alpha), notes
+    found = _estimates(sides, dealt, aggregator, chosen, family, rests, same)
+    return family.judged(found), notes
 
 
 def _votes(path: Path, columns: str) -> pl.DataFrame:
@@ -304,8 +300,7 @@ def _estimates(
     dealt: NDArray[np.float64] | None,
     aggregator: Aggregator,
     items: list[str],
-    gate: Sequence[str],
-    margin: Margin,
+    family: Family,
     rests: str,
     same: bool,
 ) -> list[ChangeEstimate]:
@@ -334,7 +329,7 @@ def _estimates(
     level = scores[0] - scores[0].mean()
     found = []
     for i, item in enumerate(items):
-        if gate and not any(fnmatchcase(item, pattern) for pattern in gate):
+        if not family.has(item):
             continue
         where = f"{aggregator}, place {ranks[0][i]} then {ranks[1][i]} of {len(items)}"
         now = float(level[i] + moved[i])
@@ -344,10 +339,10 @@ def _estimates(
             found.append(ChangeEstimate(told))
             continue
         if not (known[i] and se[i] > 0):
-            found.append(ChangeEstimate(told, margin=margin.at(told.base)))
+            found.append(ChangeEstimate(told, margin=family.margin.at(told.base)))
             continue
         df = max(float(freedom[i]) - 1.0, 1.0)
-        one = ChangeEstimate(told, float(se[i]), 1.0, (df, df), margin.at(told.base))
+        one = ChangeEstimate(told, float(se[i]), 1.0, (df, df), family.margin.at(told.base))
         found.append(one.with_interval())
     return found
 

@@ -1,20 +1,16 @@
 """Pytest-benchmark files, timings.
 
 Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
-one of another job, but each is divided by the reference's of its own job; how far such ratios differ from job to job
-where nothing changed is not known from two, so that none of their changes is called real.
-
-Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
 one of another job: each is divided by the reference's of its own job first. Jobs differ in such ratios too, by
-more than their rounds show: one file a side is described, and of several a side the job is the unit.
+more than their rounds show: one file a side is described, and of several a side the job is the unit. How far jobs
+differ where nothing changed is not known from two, so that none of their changes is called real.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,45 +20,20 @@ from numpy.typing import NDArray
 from rankbench.core.text import listed
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.figure import matches
-from rankbench.reports.same_cells import in_gate
 from rankbench.stats.contrasts import FEWEST
-from rankbench.stats.multiple_tests import holm
-from rankbench.tracking.comparison import Change, ChangeVerdict, untested
+from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
 from rankbench.tracking.timings import TimedCell, Timings
 from rankbench.tracking.turns import launch_log_ratios, launch_medians, share_of_look
 
-POWER = 0.9
 
-
-class TimeEstimate(NamedTuple):
-    """A change of a logarithm with its standard error; nan with too few launches, or jobs.
-
-    What is shown of head is base's time with that change: medians of both sides need not differ by it.
-    """
-
-    where: str
-    what: str
-    base: float
-    change: float
-    se: float
-    df: float
-    rests: str
-
-
-def timing_changes(
-    base: Timings, head: Timings, slower_by: float, gate: Sequence[str], alpha: float
-) -> tuple[list[Change], list[str]]:
+def timing_changes(base: Timings, head: Timings, family: Family) -> tuple[list[Change], list[str]]:
     """Compare the speed of contenders.
 
     Parameters
     ----------
     base, head : Timings
-    slower_by : float
-        Share by which a time must have grown to matter, as .05.
-    gate : sequence of str
-        Patterns of what is tested, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; empty: everything.
-    alpha : float
-        Of the family, over all looks.
+    family : Family
+        Its margin is a share of a time, its gate names cells, its level is that of all looks.
 
     Returns
     -------
@@ -78,7 +49,7 @@ def timing_changes(
     gone = [
         untested(f"{cell.experiment}, n = {cell.n:,}: it is gone", cell.contender, "speed")
         for cell in base.seconds
-        if cell not in head.seconds and in_gate(gate, cell.experiment, cell.contender)
+        if cell not in head.seconds and family.has_cell(cell.experiment, cell.contender)
     ]
     notes = [f"new: {cell} is timed" for cell in head.seconds if cell not in base.seconds]
     notes += [f"not timed: {cell}: {why}" for cell, why in sorted({**base.facts.failed, **head.facts.failed}.items())]
@@ -96,67 +67,41 @@ def timing_changes(
         ):
             if was != now:
                 notes.append(f"changed: {what} was {was}, is {now}")
-    cells = [cell for cell in head.seconds if cell in base.seconds and in_gate(gate, cell.experiment, cell.contender)]
+    cells = [cell for cell in head.seconds if cell in base.seconds and family.has_cell(cell.experiment, cell.contender)]
+    share = share_of_look(base.facts.declared, base.launches, last=base.facts.last)
     estimate = _in_turns if together else _by_reference
-    found = [estimate(base, head, cell) for cell in cells]
-    return [*judged_times(found, slower_by, alpha, _share(base)), *gone], notes
+    found = [estimate(base, head, cell, family.margin).with_interval(share) for cell in cells]
+    return [*family.judged(found, share), *gone], notes
 
 
-def _share(timings: Timings) -> float:
-    return share_of_look(timings.facts.declared, timings.launches, last=timings.facts.last)
-
-
-def _in_turns(base: Timings, head: Timings, cell: TimedCell) -> TimeEstimate:
+def _in_turns(base: Timings, head: Timings, cell: TimedCell, margin: Margin) -> ChangeEstimate:
     """Return the change of launches in which both were timed in turns."""
     ratios = launch_log_ratios(head.seconds[cell], base.seconds[cell])
     before = float(np.median(launch_medians(base.seconds[cell])))
     rests = f"{len(ratios)} launches of {head.rounds} rounds, in turns"
     where, se = f"{cell.experiment}, n = {cell.n:,}, seconds", math.sqrt(variance_of_mean(ratios))
-    return TimeEstimate(where, cell.contender, before, float(ratios.mean()), se, len(ratios) - 1.0, rests)
+    return _slower(where, cell.contender, before, float(ratios.mean()), rests, margin, se, len(ratios) - 1.0)
 
 
-def _by_reference(base: Timings, head: Timings, cell: TimedCell) -> TimeEstimate:
+def _by_reference(base: Timings, head: Timings, cell: TimedCell, margin: Margin) -> ChangeEstimate:
     """Return the change of ratios to the reference, of two jobs: without a standard error, as jobs differ too."""
     before, after = (launch_log_ratios(side.seconds[cell], side.reference) for side in (base, head))
     rests = f"{len(before)} and {len(after)} launches of two jobs, as ratios to the reference"
     where, was = f"{cell.experiment}, n = {cell.n:,}, ratio to the reference", float(np.exp(before.mean()))
-    return TimeEstimate(where, cell.contender, was, float(after.mean() - before.mean()), math.nan, 1.0, rests)
+    return _slower(where, cell.contender, was, float(after.mean() - before.mean()), rests, margin)
+
+
+def _slower(
+    where: str, what: str, base: float, change: float, rests: str, margin: Margin, se: float = math.nan, df: float = 1.0
+) -> ChangeEstimate:
+    """Return a change of a logarithm; head is base's time with it, from which the median of head may differ."""
+    told = Change(where, what, base, base * math.exp(change), change, "described", rests, about="speed")
+    return ChangeEstimate(told, se, 1.0, (df, df), math.log1p(margin.size))
 
 
 def variance_of_mean(values: NDArray[np.float64]) -> float:
     """Return the variance of a mean over launches, or jobs; nan with fewer than four."""
     return float(values.var(ddof=1) / len(values)) if len(values) >= FEWEST else math.nan
-
-
-def judged_times(found: Sequence[TimeEstimate], slower_by: float, alpha: float, share: float = 1.0) -> list[Change]:
-    """Return the changes with their verdicts, over the whole family; p-values are adjusted for the looks too."""
-    from scipy.special import ndtri, stdtrit
-
-    margin = math.log1p(slower_by)
-    adjusted = [holm(np.array([_timing_p(sign * one.change - margin, one) for one in found])) for sign in (1.0, -1.0)]
-    changes = []
-    for place, one in enumerate(found):
-        head = one.base * math.exp(one.change)
-        change = Change(one.where, one.what, one.base, head, one.change, "described", one.rests, about="speed")
-        if not math.isnan(adjusted[0][place]):
-            worse, better = (min(1.0, float(side[place]) / share) for side in adjusted)
-            verdict: ChangeVerdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
-            half = float(-stdtrit(one.df, 0.025 * share)) * one.se
-            least = margin + one.se * (float(-stdtrit(one.df, alpha * share / len(found))) + float(ndtri(POWER)))
-            lower, upper, p = one.change - half, one.change + half, worse if one.change > 0 else better
-            change = replace(change, lower=lower, upper=upper, p=p, verdict=verdict, detectable=least)
-        changes.append(change)
-    return changes
-
-
-def _timing_p(beyond: float, one: TimeEstimate) -> float:
-    from scipy.special import stdtr
-
-    if math.isnan(one.se):
-        return math.nan
-    if one.se == 0:
-        return 0.0 if beyond > 0 else 1.0
-    return float(stdtr(one.df, -beyond / one.se))
 
 
 class Job(NamedTuple):
@@ -173,7 +118,8 @@ class Job(NamedTuple):
         InputError
             There is none of that name, or there are several.
         """
-        found = [one for one in self.rounds if one == name] or [one for one in self.rounds if _named(one, [name])]
+        named = [one for one in self.rounds if matches(one, [name, f"*::{name}"])]
+        found = [name] if name in self.rounds else named
         if len(found) != 1:
             what = f"{len(found)} benchmarks are" if found else "no benchmark is"
             raise InputError(f"{path}: {what} named {name!r}; it has {_listed(found or self.rounds)}")
@@ -192,9 +138,7 @@ def benchmark_files(path: Path) -> list[Path]:
     return [path] if path.suffix == ".json" and path.is_file() else []
 
 
-def speed_changes(
-    base: Path, head: Path, reference: str, slower_by: float, gate: Sequence[str], alpha: float
-) -> tuple[list[Change], list[str]]:
+def speed_changes(base: Path, head: Path, reference: str, family: Family) -> tuple[list[Change], list[str]]:
     """Compare the benchmarks of two sides.
 
     Parameters
@@ -203,12 +147,8 @@ def speed_changes(
         JSON of pytest-benchmark, or a folder with such a file of each job.
     reference : str
         Name of the benchmark that all others are divided by; empty: differences are described only.
-    slower_by : float
-        Share by which a ratio must have grown to matter, as .05.
-    gate : sequence of str
-        Patterns of what is compared: full names, or what stands after the file's; empty: everything.
-    alpha : float
-        Of the family.
+    family : Family
+        Its margin is a share of a ratio, its gate names benchmarks: in full, or what stands after the file's name.
 
     Returns
     -------
@@ -232,8 +172,8 @@ def speed_changes(
     names = [set.intersection(*(set(job.rounds) for job in jobs)) - set(by) for jobs in sides]
     of_base, of_head = ({name for job in jobs for name in job.rounds} - set(by) for jobs in sides)
     every, compared = of_base | of_head, names[0] & names[1]
-    for pattern in gate:
-        if not any(_named(name, [pattern]) for name in every):
+    for pattern in family.gate:
+        if not any(family._replace(gate=[pattern]).has_benchmark(name) for name in every):
             raise SpecError(f"no benchmark fits the gate {pattern!r}; there are {_listed(every)}")
     notes = [f"new: benchmark {name}" for name in sorted(of_head - of_base)]
     machines = list(dict.fromkeys(job.machine for jobs in sides for job in jobs))
@@ -252,30 +192,26 @@ def speed_changes(
     rests = " and ".join(f"{len(side)} job{'s' if len(side) > 1 else ''}" for side in sides)
     found = []
     for name in sorted(compared):
-        if gate and not _named(name, gate):
+        if not family.has_benchmark(name):
             continue
         was, now = (np.array([job.log_times(name, by[0]) for job in side]) for side in sides)
         variances = [variance_of_mean(side) if judged else math.nan for side in (was, now)]
         welch = sum(v**2 / (len(side) - 1) for v, side in zip(variances, (was, now), strict=True) if v > 0)
         df = sum(variances) ** 2 / welch if welch > 0 else 1.0
         change = float(now.mean() - was.mean())
-        found.append(TimeEstimate(unit, name, float(np.exp(was.mean())), change, math.sqrt(sum(variances)), df, rests))
+        was_mean, se = float(np.exp(was.mean())), math.sqrt(sum(variances))
+        found.append(_slower(unit, name, was_mean, change, rests, family.margin, se, df).with_interval())
     gone = [
         untested(f"{unit}: {'some jobs do not have it' if name in of_head else 'it is gone'}", name, "speed")
         for name in sorted(of_base - compared)
-        if not gate or _named(name, gate)
+        if family.has_benchmark(name)
     ]
-    return [*judged_times(found, slower_by, alpha), *gone], notes
+    return [*family.judged(found), *gone], notes
 
 
 def _listed(names: Iterable[str]) -> str:
     """Return names without those of their files, which say little."""
     return listed(sorted(name.partition("::")[2] or name for name in names))
-
-
-def _named(name: str, patterns: Sequence[str]) -> bool:
-    """Return whether a benchmark is meant: by its full name, or by what stands after the name of its file."""
-    return matches(name, [*patterns, *(f"*::{pattern}" for pattern in patterns)])
 
 
 def read_job(path: Path) -> Job:

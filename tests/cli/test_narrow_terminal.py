@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import select
@@ -20,7 +21,6 @@ pty = pytest.importorskip("pty")
 LONG = "a-model-with-quite-a-long-name-of-some-kind"
 VOTES = "winner,loser\n" + f"{LONG},b\nb,c\nc,d\nd,{LONG}\n" * 6
 SCORES = "model,t1,t2,t3,t4\na,1,2,3,4\nb,2,3,5,4\nc,0,1,1,2\n"
-COLUMNS = "experiment,dataset,n,contender,metric,direction,split,mean\n"
 
 COMMANDS = [
     ["--help"],
@@ -34,7 +34,7 @@ COMMANDS = [
     ["aggregate", "votes.csv", "--matrix"],
     ["rank", "scores.csv", "--replicates", "50"],
     ["data", "describe", "votes.csv"],
-    ["compare", "base.csv", "head.csv"],
+    ["compare", "base.json", "head.json", "--reference", "reference"],
     ["aggregate", "votes.csv", "--method", "a-method-that-there-is-not-and-whose-name-is-long"],
 ]
 
@@ -44,9 +44,11 @@ def folder(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("narrow")
     (made / "votes.csv").write_text(VOTES)
     (made / "scores.csv").write_text(SCORES)
-    for name, mean in (("base", 0.123456789), ("head", 0.2)):
-        row = f"an-experiment-of-some-length,data,500000,a contender with words,ndcg,minimize,design,{mean}\n"
-        (made / f"{name}.csv").write_text(COLUMNS + row)
+    for name, median in (("base", 0.123456789), ("head", 0.2)):
+        times = {"tests/a_file.py::test_of_a_long_name[and a parameter with words]": median, "reference": 1.0}
+        rows = [{"fullname": test, "stats": {"median": time}} for test, time in times.items()]
+        job = {"machine_info": {"machine": "m", "cpu": {}}, "benchmarks": rows}
+        (made / f"{name}.json").write_text(json.dumps(job))
     return made
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.tracking.comparison import Change
+from rankbench.tracking.comparison import Change, Family, Margin
 from rankbench.tracking.speed_changes import timing_changes
 from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings
 from rankbench.tracking.turns import ROUNDS, Launch, Limits, TurnsTaken, order_of_round, take_turns
@@ -95,8 +95,13 @@ def timings(facts: TimingFacts, seconds: NDArray[np.float64]) -> Timings:
     return Timings(facts, dict(zip(cells, seconds, strict=False)), seconds[-1], first, empty)
 
 
-def changes(taken: TurnsTaken, alpha: float, slower_by: float = 0.01) -> list[Change]:
-    return timing_changes(*sides(taken), slower_by, (), alpha)[0]
+def slower_by(share: float, *gate: str, alpha: float = 0.01) -> Family:
+    """Return what is tested: whether a time has grown by more than a share."""
+    return Family(Margin(share, relative=True), gate, alpha)
+
+
+def changes(taken: TurnsTaken, alpha: float, share: float = 0.01) -> list[Change]:
+    return timing_changes(*sides(taken), slower_by(share, alpha=alpha))[0]
 
 
 def alarms(times: int, machine: Callable[[np.random.Generator], Machine], limits: Callable[[int], Limits]) -> int:

@@ -27,6 +27,7 @@ from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import (
     Change,
     Comparison,
+    Family,
     Margin,
     comparison_annotations,
     comparison_json,
@@ -52,7 +53,7 @@ def crossed(rng: np.random.Generator, draws: int, units: int, sds: tuple[float, 
 
 
 def only(base: MadeResults, head: MadeResults, margin: Margin = NONE, alpha: float = ALPHA) -> Change:
-    changes, _ = quality_changes(base, head, margin, (), alpha)
+    changes, _ = quality_changes(base, head, Family(margin, (), alpha))
     assert len(changes) == 1
     return changes[0]
 
@@ -146,7 +147,7 @@ def test_no_false_alarms(sds: tuple[float, float, float], seed: int, times: int)
         else:
             own = {name: losses.mean(axis=0, keepdims=True) for name, losses in base.items()}
             head = {name: unit + crossed(rng, draws, units, (0.05, 0.0, 0.02)) for name, unit in own.items()}
-        changes, notes = quality_changes(MadeResults(base), MadeResults(head, seed=seed), Margin(), (), ALPHA)
+        changes, notes = quality_changes(MadeResults(base), MadeResults(head, seed=seed), Family(Margin(), (), ALPHA))
         alarms += Comparison("", "", tuple(changes), "0", ALPHA, tuple(notes)).exit_code == 1
     upper = stats.beta.ppf(0.95, alarms + 1, times - alarms)
     print(f"false alarms {alarms} of {times}, at most {upper:.4f}")
@@ -165,7 +166,9 @@ def test_four_standard_errors_are_found(sds: tuple[float, float, float], times: 
         base = {name: 0.5 + crossed(rng, draws, units, (0.2, 0.2, 0.1)) for name in "abcdef"}
         head = {name: losses + crossed(rng, draws, units, sds) for name, losses in base.items()}
         head["a"] = head["a"] + 4 * se
-        changes, _ = quality_changes(MadeResults(base), MadeResults(head), Margin(), ("e/a", "e/b", "e/c"), ALPHA)
+        changes, _ = quality_changes(
+            MadeResults(base), MadeResults(head), Family(Margin(), ("e/a", "e/b", "e/c"), ALPHA)
+        )
         assert [one.what for one in changes] == ["a", "b", "c"]
         found += changes[0].verdict == "worse"
     print(f"found {found} of {times}")
@@ -204,7 +207,7 @@ def test_margins_directions_and_the_byte() -> None:
 def test_what_cannot_be_compared_is_named() -> None:
     base = np.random.default_rng(8).normal(0.5, 0.1, (5, 6))
     one = MadeResults({"a": base, "gone": base})
-    changes, notes = quality_changes(one, MadeResults({"a": base + 1, "new": base}), Margin(), (), ALPHA)
+    changes, notes = quality_changes(one, MadeResults({"a": base + 1, "new": base}), Family(Margin(), (), ALPHA))
     # What is gone is a row: whoever gates on it must not be told that all is well.
     assert [(change.what, change.verdict) for change in changes] == [("gone", "not tested"), ("a", "not shown")]
     assert changes[0].where == "e, n = 100: it is gone"
@@ -214,11 +217,13 @@ def test_what_cannot_be_compared_is_named() -> None:
         ({"protocol": "btl:graph=star"}, "e: the protocol was btl, is btl:graph=star"),
         ({"units": {"design": [*"abcdef"]}}, "e: it is judged on other units"),
     ):
-        changes, _ = quality_changes(one, MadeResults({"a": base}, **change), Margin(), (), ALPHA)
+        changes, _ = quality_changes(one, MadeResults({"a": base}, **change), Family(Margin(), (), ALPHA))
         assert [change.verdict for change in changes] == ["not tested"]
         assert changes[0].where.startswith(why)
         assert Comparison("b", "h", tuple(changes), "0", ALPHA).exit_code == 3
-    _, notes = quality_changes(one, MadeResults({"a": base}, versions={"rankbench": "9"}, cpu="new"), Margin(), (), 0.1)
+    _, notes = quality_changes(
+        one, MadeResults({"a": base}, versions={"rankbench": "9"}, cpu="new"), Family(Margin(), (), 0.1)
+    )
     assert "changed: rankbench was 0.1.0, is 9" in notes
     assert "changed: the class of processor was x86-64-v3, is new" in notes
 
@@ -236,7 +241,7 @@ def test_numbers_of_items_that_differ_are_listed() -> None:
     units = {"units": {"design": [*"pqrst"]}}
     found, _ = quality_changes(
         MadeResults({"a": base, "b": base}, **RANKED, **units), MadeResults({"a": head, "b": base}, **RANKED, **units),
-        Margin(), (), ALPHA,
+        Family(Margin(), (), ALPHA),
     )  # fmt: skip
     told = {one.where.rpartition(", ")[2]: one for one in found if one.verdict == "described"}
     assert sorted(told) == ["q", "r", "t"]
@@ -253,17 +258,17 @@ def test_who_finished_and_does_not_any_more_is_worse() -> None:
         lost = {"b|3": StoredCell(status, "why", math.nan, {})}  # type: ignore[arg-type]
         cells = head.cells() | lost
         head.cells = lambda held=cells: held  # type: ignore[method-assign, misc]
-        changes, _ = quality_changes(base, head, Margin(), (), ALPHA)
+        changes, _ = quality_changes(base, head, Family(Margin(), (), ALPHA))
         told = {one.what: one for one in changes}
         assert (told["a"].verdict, told["b"].verdict) == ("equal", verdict)
         assert told["b"].where == f"e, n = 100: {status} (was done): 1 of 5 repetitions: why"
         assert "nan" not in comparison_markdown(Comparison("b", "h", tuple(changes), "0", ALPHA))
-        back, notes = quality_changes(head, base, Margin(), (), ALPHA)
+        back, notes = quality_changes(head, base, Family(Margin(), (), ALPHA))
         assert [one.what for one in back] == ["a"]
         assert notes == [f"done (was {status}): e, n = 100, b"]
     pending = {name: cell for name, cell in base.cells().items() if not name.startswith("b")}
     head.cells = lambda: pending  # type: ignore[method-assign]
-    changes, _ = quality_changes(base, head, Margin(), (), ALPHA)
+    changes, _ = quality_changes(base, head, Family(Margin(), (), ALPHA))
     assert [(one.what, one.verdict) for one in changes] == [("b", "not tested"), ("a", "equal")]
 
 
@@ -287,7 +292,7 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     """By Student's quantiles: margin and standard error give what 9 of 10 such comparisons find, as a share of base."""
     rng = np.random.default_rng(3)
     base, head = rng.normal(0.5, 0.01, (12, 1)), rng.normal(0.5, 0.01, (12, 1))
-    found, _ = quality_changes(MadeResults({"a": base}), MadeResults({"a": head}), Margin(), (), ALPHA)
+    found, _ = quality_changes(MadeResults({"a": base}), MadeResults({"a": head}), Family(Margin(), (), ALPHA))
     se = float((head - base).std(ddof=1)) / math.sqrt(12)
     least = se * (stats.t.ppf(1 - ALPHA, 11) + stats.norm.ppf(0.9))
     assert found[0].detectable_percent == pytest.approx(100 * least / base.mean(), rel=1e-6)

@@ -20,7 +20,7 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
 from rankbench.tracking import ranking_changes as module
 from rankbench.tracking.compare import ALPHA, compare_results
-from rankbench.tracking.comparison import Change, Comparison, Margin
+from rankbench.tracking.comparison import Change, Comparison, Family, Margin
 from rankbench.tracking.ranking_changes import RESAMPLES, ranking_changes, shuffled_scores
 
 
@@ -28,7 +28,7 @@ def compared(
     folder: Path, base: pl.DataFrame, head: pl.DataFrame, method: str = "", alpha: float = ALPHA
 ) -> tuple[list[Change], list[str]]:
     return ranking_changes(
-        written(folder, "base", base), written(folder, "head", head), method, "", Margin(), (), alpha
+        written(folder, "base", base), written(folder, "head", head), method, "", Family(Margin(), (), alpha)
     )
 
 

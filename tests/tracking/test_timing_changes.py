@@ -12,7 +12,7 @@ import pytest
 from amounts import trials
 from numpy.typing import NDArray
 from scipy import stats
-from simulated_jobs import Machine, alarms, changes, sides, timings
+from simulated_jobs import Machine, alarms, changes, sides, slower_by, timings
 
 from rankbench.errors import InputError
 from rankbench.tracking.speed_changes import timing_changes
@@ -36,7 +36,7 @@ def by_launch(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray
 def test_one_contender_is_the_paired_t_test_of_launches() -> None:
     taken = quiet(1, noise=0.05, slower={0: 0.1}).run(Limits(1e-6, launches=12))
     base, head = sides(taken)
-    found, notes = timing_changes(base, head, 0.02, (), 0.01)
+    found, notes = timing_changes(base, head, slower_by(0.02))
     assert len(found) == 1
     assert notes == []
     cell = next(iter(base.seconds))
@@ -50,7 +50,7 @@ def test_one_contender_is_the_paired_t_test_of_launches() -> None:
     assert found[0].head == pytest.approx(found[0].base * math.exp(values.mean()))  # a row has one estimate
     assert found[0].verdict == "worse"
     # The other way round it is better, with the same p-value.
-    back, _ = timing_changes(head, base, 0.02, (), 0.01)
+    back, _ = timing_changes(head, base, slower_by(0.02))
     assert back[0].verdict == "better"
     assert back[0].p == pytest.approx(told, rel=1e-9)
 
@@ -59,7 +59,7 @@ def test_two_jobs_are_described_as_ratios_to_the_reference() -> None:
     """How far jobs differ is not known from two of them: whatever their launches show, nothing is called real."""
     base, _ = sides(quiet(2, noise=0.05).run(Limits(1e-6, launches=9)))
     _, head = sides(quiet(3, noise=0.1, slower={0: 1.0}).run(Limits(1e-6, launches=15)), ("k", "k"))
-    found, notes = timing_changes(base, head, 0.05, (), 0.01)
+    found, notes = timing_changes(base, head, slower_by(0.05))
     cell = next(iter(base.seconds))
     ratios = [by_launch(side.seconds[cell], side.reference) for side in (head, base)]
     assert found[0].change == pytest.approx(ratios[0].mean() - ratios[1].mean(), rel=1e-9)
@@ -75,7 +75,7 @@ def test_a_faster_machine_is_no_faster_code() -> None:
     faster = replace(
         again, seconds={cell: one / 2 for cell, one in again.seconds.items()}, reference=again.reference / 2
     )
-    found, _ = timing_changes(base, faster, 0.05, (), 0.01)
+    found, _ = timing_changes(base, faster, slower_by(0.05))
     assert {change.verdict for change in found} == {"described"}
     assert all(abs(change.change) < 1e-9 for change in found)
 
@@ -85,7 +85,7 @@ def test_other_machines_and_references_are_described_only(field: str) -> None:
     base, _ = sides(quiet(5, 2, noise=0.01).run(Limits(1e-6, launches=12)))
     _, head = sides(quiet(6, 2, noise=0.01, slower={0: 1.0}).run(Limits(1e-6, launches=12)), ("k", "k"))
     head = replace(head, facts=head.facts.model_copy(update={field: "another"}))
-    found, notes = timing_changes(base, head, 0.05, (), 0.01)
+    found, notes = timing_changes(base, head, slower_by(0.05))
     assert {change.verdict for change in found} == {"described"}
     assert any("no time is called real" in note for note in notes)
 
@@ -104,22 +104,22 @@ def test_what_only_one_has_or_failed_is_said() -> None:
         seconds={cell: head.seconds[cell] for cell in cells[1:]},
         facts=head.facts.model_copy(update={"failed": {"x": "error: why"}}),
     )
-    found, notes = timing_changes(base, head, 0.01, (), 0.01)
+    found, notes = timing_changes(base, head, slower_by(0.01))
     assert [(change.what, change.verdict) for change in found] == [("c1", found[0].verdict), ("c0", "not tested")]
     assert notes == [f"new: {cells[2]} is timed", "not timed: x: error: why"]
 
 
 def test_the_gate_leaves_out_the_rest() -> None:
     base, head = sides(quiet(9, 3).run(Limits(1e-6, launches=6)))
-    assert [one.what for one in timing_changes(base, head, 0.01, ("e/c1",), 0.01)[0]] == ["c1"]
-    assert timing_changes(base, head, 0.01, ("other",), 0.01)[0] == []
+    assert [one.what for one in timing_changes(base, head, slower_by(0.01, "e/c1"))[0]] == ["c1"]
+    assert timing_changes(base, head, slower_by(0.01, "other"))[0] == []
 
 
 def test_sides_that_were_not_written_together_are_refused() -> None:
     base, head = sides(quiet(10).run(Limits(1e-6, launches=6)))
     cut = timings(head.facts, np.stack([*head.seconds.values(), head.reference])[:, :4])
     with pytest.raises(InputError, match="not written together"):
-        timing_changes(base, cut, 0.01, (), 0.01)
+        timing_changes(base, cut, slower_by(0.01))
 
 
 @pytest.mark.parametrize("times", TIMES)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from simulated_jobs import slower_by
 
 from rankbench.tracking.speed_changes import timing_changes
 from rankbench.tracking.time import time_suite
@@ -71,7 +72,7 @@ def powers(base: Timings, head: Timings, share: float, times: int) -> NDArray[np
     rng = np.random.default_rng(20130501)
     cells = list(base.seconds)
     # Launches are resampled together; what a contender of head happened to be slower by is taken out first.
-    happened = {one: timing_changes(base, head, 0.0, (), 0.01)[0][place].change for place, one in enumerate(cells)}
+    happened = {one: timing_changes(base, head, slower_by(0.0))[0][place].change for place, one in enumerate(cells)}
     found = np.zeros(len(cells))
     for _ in range(times):
         drawn = rng.integers(base.launches, size=base.launches)
@@ -81,6 +82,6 @@ def powers(base: Timings, head: Timings, share: float, times: int) -> NDArray[np
                 cell: head.seconds[cell][drawn] * math.exp((cell == slower) * math.log1p(share) - happened[cell])
                 for cell in cells
             }
-            changes, _ = timing_changes(before, replace(head, seconds=after), 0.01, (), 0.01)
+            changes, _ = timing_changes(before, replace(head, seconds=after), slower_by(0.01))
             found[place] += changes[place].verdict == "worse"
     return found / times
