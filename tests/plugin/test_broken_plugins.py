@@ -1,83 +1,432 @@
-"""Deliberately broken plugins, each caught by what its own file says; `broken/` has them, one a file.
-
-``CAUGHT = "loading"``: `rankbench plugins` tells, and nothing of it is there. ``"check"``: the named
-conformance check fails. ``"process"``: `rankbench check` tells, whose processes may hang or die.
-The table in docs/plugins.md is made from the same files.
-"""
+"""Deliberately broken components and plugins: the conformance check, or the process, that catches each."""
 
 from __future__ import annotations
 
-import ast
-import importlib.util
+import hashlib
+import itertools
 import json
 import os
-import re
-import sys
-import types
-from pathlib import Path
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar
 from unittest import mock
 
 import numpy as np
+import polars as pl
 import pytest
 from amounts import part_of
 from forked import run_program
+from pydantic import Field, PrivateAttr
 
+import rankbench
+from rankbench.data.tables.checks import checked
+from rankbench.interfaces.dataset import existing
 from rankbench.plugin.loading import load
 from rankbench.testing.check import check_component
 
-FOLDER = Path(__file__).with_name("broken")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "plugins.md"
-WHERE = {"loading": "while it is loaded", "check": "by the check", "process": "by a process of its own"}
 SECONDS = 3
-SLOW = ("endless_machine_code", "endless_python", "segfault")
-"""They cost several processes each; of those that hang and of those that die, another one is always tried."""
+CALLS = itertools.count()
+POOL = ThreadPoolExecutor(2)
 
 
-def facts(path: Path) -> dict[str, str]:
-    """Read what a plugin says of itself, without importing it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    said = {"doc": ast.get_docstring(tree) or "", "name": path.stem}
-    for node in tree.body:
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Constant)
-            and isinstance(node.targets[0], ast.Name)
-        ):
-            said[node.targets[0].id] = str(node.value.value)
-    return said
+class Features(rankbench.Model):
+    """The features as they are."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+
+    def features(self, x):
+        return np.array(x)
 
 
-PLUGINS = {path.stem: facts(path) for path in sorted(FOLDER.glob("*.py"))}
+class NetWins(rankbench.Aggregator):
+    """Wins of an item less its losses, by weight."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+    properties: ClassVar[frozenset[Any]] = frozenset({"equivariant"})
+
+    def aggregate(self, winners, losers, weights, m):
+        return np.bincount(winners, weights, m) - np.bincount(losers, weights, m)
 
 
-def caught(how: str) -> list[str]:
-    return [name for name, said in PLUGINS.items() if said["CAUGHT"] == how]
+class Drawn(rankbench.Method):
+    """Random scores."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+    properties: ClassVar[frozenset[Any]] = frozenset({"stochastic"})
+
+    def fit(self, block):
+        return rankbench.Fitted(lambda queries: self.generator().normal(size=len(queries.x)))
 
 
-def imported(name: str) -> types.ModuleType:
-    spec = importlib.util.spec_from_file_location(f"broken_{name}", FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+class Pairs(rankbench.PairwiseSurrogate):
+    """Logistic: log(1 + exp(-t))."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+    properties: ClassVar[frozenset[Any]] = frozenset({"convex", "shift-invariant"})
+
+    def phi(self, margin):
+        return np.logaddexp(0, -margin)
+
+    def dphi(self, margin):
+        return -1 / (1 + np.exp(np.clip(margin, -500, 500)))
 
 
-def loader(name: str):
-    def load_it() -> object:
-        module = imported(name)
-        attribute = PLUGINS[name].get("ATTRIBUTE")
-        return getattr(module, attribute) if attribute else module
+def kernel_of(last_line: str) -> Any:
+    """Compile net wins, with a last line that is wrong."""
+    from numba import njit
 
-    return load_it
+    from rankbench.kernels.signatures import AGGREGATE
+
+    source = (
+        "def kernel(winners, losers, weights, m, params, work, out):\n"
+        "    out[:] = 0.0\n"
+        "    for c in range(len(winners)):\n"
+        "        out[winners[c]] += weights[c]\n"
+        "        out[losers[c]] -= weights[c]\n"
+        f"    {last_line}\n"
+    )
+    made: dict[str, Any] = {}
+    exec(source, made)
+    return njit(AGGREGATE)(made["kernel"])
 
 
-@pytest.mark.parametrize("name", caught("loading"))
-def test_what_is_caught_while_it_is_loaded(name, entry, model):
-    ours = entry("ours", distribution="rankbench", brings=lambda: [model("linear")])
-    status = load([ours, entry(name, load=loader(name))]).statuses[-1]
-    assert status.status == "broken"
-    assert status.components == ()
-    assert re.search(PLUGINS[name]["BY"], status.causes[0]), status.causes
+class KernelDiffers(NetWins):
+    """The compiled form is another formula than the NumPy form."""
+
+    last_line: ClassVar[str] = "out[:] /= len(winners)"
+
+    def kernel(self):
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(kernel_of(self.last_line))
+
+
+class KernelOutOfBounds(KernelDiffers):
+    """The compiled form writes beyond its memory."""
+
+    last_line: ClassVar[str] = "out[m] = 0.0"
+
+
+class ChangingDataset(rankbench.Dataset):
+    """It has other rows each time it is scanned."""
+
+    name: ClassVar[str] = "broken"
+    title: ClassVar[str] = "Twenty items"
+    source: ClassVar[str] = "A test"
+    licence: ClassVar[str] = "MIT"
+
+    def fingerprint(self):
+        return hashlib.sha256(b"twenty items").hexdigest()
+
+    def scan(self):
+        x = np.random.default_rng().normal(size=(20, 3)).astype(np.float32)
+        rows = {
+            "query_id": ["q"] * 20,
+            "item": pl.Series(range(20), dtype=pl.UInt32),
+            "label": pl.Series([0, 1] * 10, dtype=pl.Float32),
+            "x": pl.Series(x, dtype=pl.Array(pl.Float32, 3)),
+        }
+        return pl.LazyFrame(rows)
+
+
+class FarFromTheStart(rankbench.Aggregator):
+    """From a near start it goes half of the way."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+
+    def from_counts(self, counts):
+        won, lost = counts.won_and_lost()
+        return won - lost
+
+    def from_counts_near(self, counts, scores):
+        return (scores + self.from_counts(counts)) / 2
+
+
+class FragileReader(rankbench.Reader):
+    """A damaged file ends in a ValueError without file or line."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+    extensions: ClassVar[tuple[str, ...]] = (".broken",)
+
+    @classmethod
+    def example(cls):
+        return b"a b\nb c\nc a\n"
+
+    def scan(self, path):
+        rows = [line.split(" ") for line in existing(path).read_text().splitlines()]
+        winners, losers = zip(*((winner, loser) for winner, loser in rows), strict=True)
+        return checked(pl.LazyFrame({"query_id": ["q"] * len(rows), "winner": winners, "loser": losers}), path=path)
+
+
+class GlobalRandom(NetWins):
+    """It draws from numpy.random, and puts noise on every score."""
+
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m) + 1e-9 * np.random.rand(m)  # noqa: NPY002
+
+
+class LooksAtLabels(rankbench.Method):
+    """It learns from the labels that contenders are judged by, and does not say so."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+
+    def fit(self, block):
+        theta = np.linalg.lstsq(block.design.x, block.design.labels, rcond=None)[0]
+        return rankbench.Fitted(lambda queries: queries.x @ theta)
+
+
+class LooksAtOthers(Features):
+    """It standardizes features over the items that it happens to see."""
+
+    def features(self, x):
+        return np.asarray(x - x.mean(axis=0), dtype=np.float32) if len(x) else x
+
+
+class MutatesInput(NetWins):
+    """It sorts the weights that it was given."""
+
+    def aggregate(self, winners, losers, weights, m):
+        weights.sort()
+        return super().aggregate(winners, losers, weights, m)
+
+
+class NotConvex(Pairs):
+    """It says convex, and is not far from 0."""
+
+    def phi(self, margin):
+        return 0.5 - 0.5 * np.tanh(margin / 2)
+
+    def dphi(self, margin):
+        return -0.25 / np.cosh(np.clip(margin / 2, -300, 300)) ** 2
+
+
+class NotEquivariant(NetWins):
+    """Ties are broken by the number of the item, and it says equivariant."""
+
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, weights, m) + 1e-3 * np.arange(m)
+
+
+class NotShiftInvariant(rankbench.ScoreSurrogate):
+    """It says shift-invariant, and pulls scores to zero."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+    properties: ClassVar[frozenset[Any]] = frozenset(
+        {"convex", "smooth", "quadratic", "equivariant", "shift-invariant"}
+    )
+
+    def target(self, scores):
+        return scores.copy()
+
+    def value_and_gradient(self, alpha, target):
+        residual = alpha - target
+        return float(residual @ residual) / (2 * len(alpha)), residual / len(alpha)
+
+
+class NotSmooth(Pairs):
+    """It says smooth, and has a kink that its second derivative knows nothing of."""
+
+    properties: ClassVar[frozenset[Any]] = frozenset({"convex", "smooth"})
+
+    def phi(self, margin):
+        return np.clip(1 - margin, 0, None)
+
+    def dphi(self, margin):
+        return -np.clip(1 - margin, 0, 1)
+
+    def ddphi(self, margin):
+        return ((margin > 0) & (margin < 1)).astype(float)
+
+
+class NotStochastic(Drawn):
+    """It says stochastic, and gives the same scores for every seed."""
+
+    def generator(self):
+        return np.random.default_rng(1)
+
+
+class OrderMatters(NetWins):
+    """The last judgment counts double, and it does not say sequential."""
+
+    def aggregate(self, winners, losers, weights, m):
+        return super().aggregate(winners, losers, np.append(weights[:-1], 2 * weights[-1]), m)
+
+
+class OutOfRange(rankbench.Loss):
+    """The declared range is [0, 1], values reach 2."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+    properties: ClassVar[frozenset[Any]] = frozenset({"shift-invariant", "equivariant"})
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def value(self, alpha, structure):
+        pairs = structure[:, None] > structure[None, :]
+        signs = np.sign(alpha[:, None] - alpha[None, :])[pairs]
+        return 1 - float(signs.mean()) if len(signs) else 0.0
+
+
+class OverBudget(rankbench.Solver):
+    """It takes more iterations than it was given."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+    budget: ClassVar[str] = "steps"
+
+    steps: int = Field(default=5000, ge=1, description="Steps to take at most.")
+
+    def solve(self, problem):
+        theta = np.zeros(problem.dimension)
+        for _ in range(10 * self.steps):
+            gradient = problem.value_and_gradient(theta)[1]
+            if np.linalg.norm(gradient) < 1e-9:
+                break
+            theta = theta - 0.1 * gradient
+        norm = float(np.linalg.norm(problem.value_and_gradient(theta)[1]))
+        return rankbench.Fit(theta, norm, 10 * self.steps, norm < 1e-8)
+
+
+class ReturnsNan(NetWins):
+    """Items without judgments get 0/0."""
+
+    def aggregate(self, winners, losers, weights, m):
+        won, lost = np.bincount(winners, weights, m), np.bincount(losers, weights, m)
+        with np.errstate(invalid="ignore"):
+            return won / (won + lost)
+
+
+class RoundingDecides(NetWins):
+    """It takes signs of sums of weights, which differ by rounding when the judgments come in another order."""
+
+    def aggregate(self, winners, losers, weights, m):
+        preferred = np.zeros((m, m))
+        np.add.at(preferred, (winners, losers), weights)
+        return np.sign(preferred - preferred.T).sum(axis=1)
+
+
+class SaysConverged(rankbench.Solver):
+    """It says converged wherever it stops."""
+
+    name: ClassVar[str] = "broken"
+    source: ClassVar[str] = "A test"
+
+    def solve(self, problem):
+        theta = -1e-3 * problem.value_and_gradient(np.zeros(problem.dimension))[1]
+        return rankbench.Fit(theta, 0.0, 1, True)
+
+
+class SetsEnvironment(NetWins):
+    """It sets a variable of the environment, at its first call."""
+
+    def aggregate(self, winners, losers, weights, m):
+        os.environ["BROKEN_WAS_HERE"] = "1"
+        return super().aggregate(winners, losers, weights, m)
+
+
+class SilencesNumPy(NetWins):
+    """It silences NumPy's warnings for good, at its first call."""
+
+    def aggregate(self, winners, losers, weights, m):
+        np.seterr(all="ignore")
+        return super().aggregate(winners, losers, weights, m)
+
+
+class LeavesAThreadPool(Features):
+    """It leaves a thread pool behind."""
+
+    def features(self, x):
+        return POOL.submit(np.array, x).result()
+
+
+class Undocumented(Features):
+    __doc__ = None
+
+
+class Unpicklable(Features):
+    """It keeps a lock, which no other process can get."""
+
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+
+class Unseeded(Drawn):
+    """It draws from a generator without a seed."""
+
+    def generator(self):
+        return np.random.default_rng()
+
+
+class Unvalidated(Features):
+    """A parameter takes anything, another one nan."""
+
+    by: float = Field(default=1.0, description="By this number.")
+
+    def features(self, x):
+        return np.asarray(x * self.by, dtype=np.float32)
+
+
+class WarningsFilter(NetWins):
+    """It silences all warnings of the process."""
+
+    def aggregate(self, winners, losers, weights, m):
+        warnings.filterwarnings("ignore", message=f"call {next(CALLS)}")
+        return super().aggregate(winners, losers, weights, m)
+
+
+class WrongGradient(Pairs):
+    """A sign of the derivative is wrong."""
+
+    def dphi(self, margin):
+        return -super().dphi(margin)
+
+
+class WrongShape(NetWins):
+    """It returns one number for each judgment instead of each item."""
+
+    def aggregate(self, winners, losers, weights, m):
+        return weights - 0.5
+
+
+BY_CHECK = [
+    (ChangingDataset, "same-seed-same-rows"),
+    (FarFromTheStart, "near-starts-end-at-the-same-scores"),
+    (FragileReader, "damaged-examples-are-errors-or-tables"),
+    (GlobalRandom, "draws-from-no-global-generator"),
+    (KernelDiffers, "compiled-aggregator-equals-numpy"),
+    (KernelOutOfBounds, "compiled-aggregator-equals-numpy"),
+    (LooksAtLabels, "labels-do-not-matter"),
+    (LooksAtOthers, "items-are-mapped-one-by-one"),
+    (MutatesInput, "inputs-not-mutated"),
+    (NotConvex, "convex-at-random-chords"),
+    (NotEquivariant, "equivariant-under-relabelling"),
+    (NotShiftInvariant, "shift-invariant"),
+    (NotSmooth, "gradient-is-the-difference-quotient"),
+    (NotStochastic, "stochastic-ones-vary"),
+    (OrderMatters, "order-of-judgments-does-not-matter"),
+    (OutOfRange, "within-the-declared-range"),
+    (OverBudget, "budget-obeyed"),
+    (ReturnsNan, "edge-cases"),
+    (RoundingDecides, "order-of-judgments-does-not-matter"),
+    (SaysConverged, "solver-says-how-optimal-it-is"),
+    (SetsEnvironment, "surroundings-not-touched"),
+    (SilencesNumPy, "surroundings-not-touched"),
+    (LeavesAThreadPool, "no-threads-left-behind"),
+    (Undocumented, "documented"),
+    (Unpicklable, "picklable"),
+    (Unseeded, "same-input-same-result"),
+    (Unvalidated, "numbers-are-bounded"),
+    (WarningsFilter, "surroundings-not-touched"),
+    (WrongGradient, "gradient-is-the-difference-quotient"),
+    (WrongShape, "shape-and-finiteness"),
+]
 
 
 @pytest.fixture
@@ -86,51 +435,81 @@ def as_before():
         yield
 
 
-@pytest.mark.parametrize("name", part_of(caught("check"), 3))
-def test_what_is_caught_by_a_check(name, entry, as_before):
-    plugin = load([entry(name, load=loader(name))], strict=True)
-    ((kind, brought),) = (component.split("/") for component in plugin.statuses[0].components)
-    results = check_component(plugin.registry.component_class(kind, brought))
-    failed = {result.check: result.reason for result in results if not result.ok}
-    assert PLUGINS[name]["BY"] in failed
+@pytest.mark.parametrize(("broken", "check"), part_of(BY_CHECK, 3))
+def test_what_is_caught_by_a_check(broken, check, entry, as_before):
+    load([entry("broken", brings=lambda: [broken])], strict=True)
+    failed = {result.check: result.reason for result in check_component(broken) if not result.ok}
+    assert check in failed
     # Expected to fail, the same checks are no failures; told nothing of it, a sound component is.
-    assert all(r.ok for r in check_component(plugin.registry.component_class(kind, brought), failed))
+    assert all(result.ok for result in check_component(broken, failed))
+
+
+MODEL = '''
+import ctypes, os, time, warnings
+import numpy as np
+from pydantic import Field
+import rankbench
+
+class Broken(rankbench.Model):
+    """The features as they are."""
+
+    name = "broken"
+    source = "A test"
+    unit: float = Field(default=1.0, ge=0, le=10, allow_inf_nan=False, description="What divides.")
+
+    def features(self, x):
+        {calls}
+        return x.copy()
+
+@rankbench.hookimpl
+def rankbench_register():
+    return [Broken]
+
+{imports}
+'''
+"""A plugin, with what it does at a call and when it is imported."""
+
+MACHINE_CODE = """from numba import njit
+
+        @njit
+        def turn(n):
+            while n >= 0:
+                n = (n + 1) % 7
+            return n
+
+        turn(1)"""
+"""Machine code that holds the interpreter's lock."""
+
+BY_PROCESS = {
+    "endless machine code": (MACHINE_CODE, "", "not done after"),
+    "endless Python": ("while True: pass", "", "not done after"),
+    "exits": ("os._exit(7)", "", "it ended its process (exit code 7)"),
+    "exits on import": ("", "os._exit(3)", "importing it: it ended its process (exit code 3)"),
+    "fails at a bound": ("1.0 / self.unit", "", "ZeroDivisionError"),
+    "hangs on import": ("", "while True: time.sleep(1)", "importing it: not done after"),
+    "segfault": ("ctypes.string_at(0)", "", "it killed its process (SIGSEGV)"),
+    "silences on import": ("", 'warnings.simplefilter("ignore")', "importing it changes the warning filters"),
+}
+SLOW = ("endless machine code", "endless Python", "segfault")
+"""They cost several processes each; of those that hang and of those that die, another one is always tried."""
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        *part_of((name for name in caught("process") if name not in SLOW), 3),
+        *part_of((name for name in BY_PROCESS if name not in SLOW), 3),
         *(pytest.param(name, marks=pytest.mark.long) for name in SLOW),
     ],
 )
 def test_what_is_caught_by_a_process_of_its_own(name, tmp_path):
-    info = tmp_path / f"broken_{name}-1.0.dist-info"
+    calls, imports, reason = BY_PROCESS[name]
+    info = tmp_path / "broken_plugin-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: broken-{name.replace('_', '-')}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[rankbench]\nbroken = broken_{name}\n")
-    (tmp_path / f"broken_{name}.py").write_text((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
-    arguments = ["check", f"broken-{name.replace('_', '-')}", "--json", "--timeout", str(SECONDS)]
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rankbench]\nbroken = broken_plugin\n")
+    (tmp_path / "broken_plugin.py").write_text(MODEL.format(calls=calls or "pass", imports=imports))
+    arguments = ["check", "broken-plugin", "--json", "--timeout", str(SECONDS)]
     shown = run_program(*arguments, environment={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert shown.returncode == 1, shown.stderr
     results = json.loads(shown.stdout)["results"]
-    assert any(PLUGINS[name]["BY"] in r["reason"] for r in results if r["status"] == "failed"), results
-
-
-def test_there_are_at_least_twenty():
-    assert len(PLUGINS) >= 20
-    assert {said["CAUGHT"] for said in PLUGINS.values()} == set(WHERE)
-
-
-def table() -> str:
-    lines = ["| plugin | what is wrong with it | caught |", "|---|---|---|"]
-    for how, where in WHERE.items():
-        for name in caught(how):
-            said = PLUGINS[name]
-            by = {"loading": where, "check": f"{where} `{said['BY']}`", "process": f"{where}: {said['BY']}"}[how]
-            lines.append(f"| {name.replace('_', ' ')} | {said['doc']} | {by} |")
-    return "\n".join(lines)
-
-
-def test_the_table_of_the_page_is_this_one():
-    assert table() in PAGE.read_text(encoding="utf-8"), f"put this into docs/plugins.md:\n{table()}"
+    assert any(reason in result["reason"] for result in results if result["status"] == "failed"), results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
@@ -259,6 +260,15 @@ def test_an_old_hook_beside_the_new_one_is_not_passed_over(entry, model):
     (status,) = load([entry(brings=lambda: [model("new")], rankbench_register_models=lambda: [model("old")])]).statuses
     assert (status.status, status.components) == ("broken", ("model/new",))
     assert "there is no hook 'rankbench_register_models'" in status.causes[0]
+
+
+def test_a_hook_that_is_defined_twice_is_refused(tmp_path, monkeypatch, entry):
+    hook = "@rankbench.hookimpl\ndef rankbench_register():\n    return []\n"
+    (tmp_path / "hooked_twice.py").write_text(f"import rankbench\n{hook}{hook}")
+    monkeypatch.syspath_prepend(tmp_path)
+    (status,) = load([entry(load=lambda: importlib.import_module("hooked_twice"))]).statuses
+    assert (status.status, status.components) == ("broken", ())
+    assert "defines rankbench_register 2 times, and Python keeps the last" in status.causes[0]
 
 
 def test_a_plugin_without_hooks_is_broken(entry):
