@@ -116,14 +116,14 @@ def journals_that_do_not_wait_for_the_disk() -> Iterator[None]:
 
     A process that is killed loses nothing by it.
     """
-    from rankbench.store.journal import JournalFile
+    from rankbench.store.journal import Journal
 
-    check = JournalFile.check_format
+    check = Journal.check_format
 
-    def checked(journal: JournalFile, *, create: bool) -> None:
+    def checked(journal: Journal, *, create: bool) -> None:
         check(journal, create=create)
         journal.connection.execute("PRAGMA synchronous = OFF")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(JournalFile, "check_format", checked)
+        patch.setattr(Journal, "check_format", checked)
         yield

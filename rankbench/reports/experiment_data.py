@@ -36,7 +36,8 @@ from rankbench.stats.bootstrap import (
     widening,
 )
 from rankbench.stats.contrasts import MeanIntervals, mean_intervals
-from rankbench.store.journal import StoredCell, StoredResults
+from rankbench.store.contents import StoredCell
+from rankbench.store.journal import StoredResults
 from rankbench.store.records import Member, SuiteRecord
 
 ArmKey: TypeAlias = tuple[int, str]

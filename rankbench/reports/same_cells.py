@@ -13,7 +13,8 @@ from rankbench.interfaces.cell import CellResult
 from rankbench.interfaces.figure import matches
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.verify import Difference
-from rankbench.store.journal import StoredCell, StoredResults
+from rankbench.store.contents import StoredCell
+from rankbench.store.journal import StoredResults
 from rankbench.store.published import ROWS
 from rankbench.store.records import Member, SuiteRecord
 

@@ -8,7 +8,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from rankbench.store.journal import StoredCell, StoredResults
+from rankbench.store.contents import StoredCell
+from rankbench.store.journal import StoredResults
 from rankbench.store.records import Member, SuiteRecord
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import Curve, Split
-from rankbench.store.journal import COLUMNS, FILE, Journal, StoredCell, StoredResults
+from rankbench.store.contents import COLUMNS, StoredCell
+from rankbench.store.journal import FILE, Journal, StoredResults
 from rankbench.store.records import Member, SuiteRecord
 
 if TYPE_CHECKING:

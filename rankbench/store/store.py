@@ -22,7 +22,8 @@ from pydantic import ValidationError
 
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import BlockResult, CellResult, cell_problem
-from rankbench.store.journal import FILE, Journal, StoredValue, members_digest, row_digest, stored_number
+from rankbench.store.contents import Place, StoredValue, plan_digest, row_digest, stored_number
+from rankbench.store.journal import FILE, Journal
 from rankbench.store.records import Member, SuiteRecord
 
 if TYPE_CHECKING:
@@ -97,13 +98,12 @@ class Store(Journal):
         if twice:
             raise StoreError(f"{self.path}: the plan shows {twice[0]} twice; give the contenders different labels")
         rows = [(m.experiment, m.label, m.spec, json.dumps(m.config, sort_keys=True), *astuple(m)[4:]) for m in members]
-        suite = (text, members_digest(rows))
         with self._transaction():
             self.connection.execute("DELETE FROM suite")
             self.connection.execute("DELETE FROM members")
-            self.connection.execute("INSERT INTO suite VALUES (?, ?)", suite)
+            self.connection.execute("INSERT INTO suite VALUES (?)", (text,))
             self.connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            self.connection.execute("UPDATE head SET plan = ?", (row_digest("suite", *suite),))
+            self.connection.execute("UPDATE head SET plan = ?", (plan_digest(text, rows),))
         self.contents.plan(text, rows)
         self._record = record
 
@@ -144,11 +144,13 @@ class Store(Journal):
         key, number = block.key, self.contents.blocks + 1
         values = (number, key.protocol, key.dataset, int(key.n), int(key.repetition), int(key.seed))
         row = (*values, stored_number(block.seconds))
-        stored: list[tuple[str, int, tuple[StoredValue, ...], str]] = []
         with self._transaction():
-            for table, rows in _rows(number, new).items():
-                stored += [(table, *self._insert(table, values)) for values in rows]
-            digest = row_digest("blocks", *row, self.contents.digest, *(seal for *_, seal in stored))
+            stored = [
+                (table, values, Place(self._insert(table, values), row_digest(table, *values)))
+                for table, rows in _rows(number, new).items()
+                for values in rows
+            ]
+            digest = row_digest("blocks", *row, self.contents.digest, *(place.digest for *_, place in stored))
             self.connection.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, digest))
             self.connection.execute("UPDATE head SET blocks = ?, digest = ?", (number, digest))
         for one in stored:
@@ -156,13 +158,13 @@ class Store(Journal):
         self.kept = self.contents.blocks = number
         self.contents.digest = digest
 
-    def _insert(self, table: str, values: tuple[StoredValue, ...]) -> tuple[int, tuple[StoredValue, ...], str]:
-        """Store a row under its digest; return its place, its values and the digest."""
-        seal, marks = row_digest(table, *values), ", ".join("?" * (len(values) + 1))
-        row = self.connection.execute(f"INSERT INTO {table} VALUES ({marks})", (*values, seal)).lastrowid
+    def _insert(self, table: str, values: tuple[StoredValue, ...]) -> int:
+        """Store a row; return its place."""
+        marks = ", ".join("?" * len(values))
+        row = self.connection.execute(f"INSERT INTO {table} VALUES ({marks})", values).lastrowid
         if row is None:
             raise StoreError(f"{self.path}: a row of {table} got no number; run again")
-        return row, values, seal
+        return row
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -21,7 +21,8 @@ from rankbench.interfaces.protocol import STRETCHES
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.reports.same_cells import beyond
 from rankbench.stats.bootstrap import order_widening, widening
-from rankbench.store.journal import StoredCell, StoredResults
+from rankbench.store.contents import StoredCell
+from rankbench.store.journal import StoredResults
 from rankbench.store.records import Member, SourceRecord, SuiteRecord
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
 

@@ -17,7 +17,8 @@ from test_damage import FOREIGN, NAMED, contents
 
 from rankbench.errors import StoreError
 from rankbench.reports.render import report
-from rankbench.store.journal import FILE, TABLES
+from rankbench.store.contents import TABLES
+from rankbench.store.journal import FILE
 
 
 @pytest.fixture(scope="module")

@@ -91,26 +91,26 @@ def test_another_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("named", "statement"),
     [
-        "UPDATE losses SET data = zeroblob(length(data)) WHERE split = 'heldout'",
-        "UPDATE cells SET status = 'diverged'",
-        "DELETE FROM losses WHERE split = 'design'",
-        "UPDATE blocks SET repetition = 3",
-        "UPDATE curves SET steps = data",
-        "UPDATE suite SET json = replace(json, '200', '210')",
-        "UPDATE suite SET members = ''",
-        "UPDATE members SET spec = 'erm:draws=5100'",
-        "UPDATE members SET cell = 'd'",
-        "DELETE FROM members",
-        "UPDATE head SET digest = plan",
-        "UPDATE head SET blocks = 2",
+        ("blocks", "UPDATE losses SET data = zeroblob(length(data)) WHERE split = 'heldout'"),
+        ("blocks", "UPDATE losses SET metric = 'err'"),
+        ("blocks", "UPDATE cells SET status = 'diverged'"),
+        ("blocks", "UPDATE cells SET info = 'no JSON'"),
+        ("blocks", "DELETE FROM losses WHERE split = 'design'"),
+        ("blocks", "UPDATE blocks SET repetition = 3"),
+        ("blocks", "UPDATE curves SET steps = data"),
+        ("suite", "UPDATE suite SET json = replace(json, '200', '210')"),
+        ("suite", "UPDATE members SET spec = 'erm:draws=5100'"),
+        ("suite", "UPDATE members SET cell = 'd'"),
+        ("suite", "DELETE FROM members"),
+        ("suite", "UPDATE head SET plan = digest"),
+        ("head", "UPDATE head SET digest = plan"),
+        ("head", "UPDATE head SET blocks = 2"),
     ],
 )
-def test_whatever_changed_is_detected(kept: Path, statement: str) -> None:
+def test_whatever_changed_is_detected(kept: Path, named: str, statement: str) -> None:
     change(kept, statement)
-    table = statement.split()[2 if statement.startswith("DELETE") else 1]
-    named = "blocks" if statement == "DELETE FROM losses WHERE split = 'design'" else table
     for opened in (Store.open, Journal):
         with pytest.raises(StoreError, match=rf"{FILE}: table {named}: .*digest differs.*run again"):
             opened(kept)
@@ -166,9 +166,9 @@ def test_a_cell_twice_in_a_block_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "added",
     [
-        "INSERT INTO cells VALUES (99, 'd', 'done', '', '', 0.0, '{}', '')",
-        "INSERT INTO losses SELECT 99, cell, metric, split, zeroblob(length(data)), seal FROM losses",
-        "INSERT INTO curves SELECT 99, cell, metric, steps, data, seal FROM curves",
+        "INSERT INTO cells VALUES (99, 'd', 'done', '', '', 0.0, '{}')",
+        "INSERT INTO losses SELECT 99, cell, metric, split, zeroblob(length(data)) FROM losses",
+        "INSERT INTO curves SELECT 99, cell, metric, steps, data FROM curves",
         "DELETE FROM blocks",
     ],
 )
@@ -177,6 +177,34 @@ def test_rows_without_their_block_are_detected(kept: Path, added: str) -> None:
     for opened in (Store.open, Journal):
         with pytest.raises(StoreError, match="and the block is not; the journal is damaged"):
             opened(kept)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "PRAGMA user_version = 4",  # with the tables of version 5, and with others
+        "PRAGMA user_version = 4; ALTER TABLE losses ADD COLUMN seal TEXT; ALTER TABLE suite ADD COLUMN members TEXT",
+    ],
+)
+def test_a_journal_of_before_is_refused_in_words(kept: Path, statement: str) -> None:
+    with closing(sqlite3.connect(kept / FILE)) as connection:
+        connection.executescript(statement)
+    for opened in (Store.open, Journal):
+        with pytest.raises(StoreError, match=r"has version 4 .* reads version 5; use the rankbench that wrote it"):
+            opened(kept)
+
+
+def test_damage_outside_of_rows_is_an_error_that_says_to_run_again(tmp_path: Path) -> None:
+    """All rows are whole; but where the file has room left it says what cannot be."""
+    synthetic.write(tmp_path, [synthetic.small()])
+    change(tmp_path, "CREATE TABLE more (x)", "INSERT INTO more VALUES (zeroblob(100000))", "DROP TABLE more")
+    data = bytearray((tmp_path / FILE).read_bytes())
+    data[36:40] = (1).to_bytes(4, "big")  # the number of free pages
+    (tmp_path / FILE).write_bytes(bytes(data))
+    for opened in (Store.open, Journal):
+        with pytest.raises(StoreError, match=rf"{FILE}: outside of the tables' rows: .*move it away .* run again"):
+            opened(tmp_path)
+    assert (tmp_path / FILE).read_bytes() == data
 
 
 def test_a_torn_file_is_detected(tmp_path: Path) -> None:

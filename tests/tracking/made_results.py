@@ -12,7 +12,7 @@ import synthetic
 from numpy.typing import NDArray
 
 from rankbench.interfaces.cell import Curve, Split
-from rankbench.store.journal import StoredCell
+from rankbench.store.contents import StoredCell
 from rankbench.store.records import Member, SuiteRecord
 
 
