@@ -15,7 +15,7 @@ from rankbench.core.system import in_halves
 from rankbench.core.text import Promise
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.pair_counts import PairCounts, Scales
+from rankbench.interfaces.pair_counts import PairCounts, Scales, numbered_pairs
 
 __all__ = ["ControlledAggregator", "ControlledFit", "CovariateVotes", "Covariates"]
 
@@ -24,9 +24,6 @@ _FEW = 64
 """Most different rows of covariates of which votes are summed up."""
 
 _LOOKED_AT = 10_000
-
-_TABLE = 1 << 22
-"""Pairs of items that are looked up in a table, however few votes there are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,37 +139,23 @@ class CovariateVotes:
 
     def numbered(self) -> tuple[PairCounts, NDArray[np.int32]]:
         """Return the sums by pair, and the number of the pair of each row, shape (R,)."""
-        from rankbench.kernels.pairs import mark_pairs, number_rows, sum_rows
+        from rankbench.kernels.pairs import sum_rows
 
-        m = len(self.items)
         first, second = (np.ascontiguousarray(each, np.int32) for each in (self.first, self.second))
         outcomes = np.ascontiguousarray(self.outcomes)
-        if m * m <= max(_TABLE, len(self)):
-            seen, pair = np.zeros((m, m), np.uint8), np.empty(len(self), np.int32)
-            in_halves(lambda rows: mark_pairs(first, second, rows.start, rows.stop, seen), len(self))
-            keys = np.flatnonzero(seen)
-            place = np.zeros((m, m), np.int32)
-            place.reshape(-1)[keys] = np.arange(len(keys), dtype=np.int32)
-            in_halves(lambda rows: number_rows(first, second, rows.start, rows.stop, place, pair), len(self))
-        else:
-            key = np.minimum(first, second).astype(np.int64) * m + np.maximum(first, second)
-            keys, found = np.unique(key, return_inverse=True)
-            pair = found.reshape(-1).astype(np.int32)
+        pairs, pair = numbered_pairs(first, second, self.m)
         halves = dict[int, NDArray[np.float64]]()
 
         def add(rows: slice) -> None:
-            halves[rows.start] = np.zeros((3, len(keys)))
+            halves[rows.start] = np.zeros((3, len(pairs)))
             sum_rows(first, second, pair, outcomes, rows.start, rows.stop, halves[rows.start])
 
         in_halves(add, len(self))
         cells, *others = (halves[start] for start in sorted(halves))
         for other in others:
             cells += other
-        wins, losses, ties = cells
-        low, high = np.divmod(keys, m)
-        starts = np.searchsorted(low, np.arange(m + 1))
-        judgments = len(self) if self.weighted else round(float(wins.sum() + losses.sum() + ties.sum()))
-        counts = PairCounts(self.items, starts, high.astype(np.int32), wins, losses, ties, judgments, self.weighted)
+        judgments = len(self) if self.weighted else round(float(sum(outcome.sum() for outcome in cells)))
+        counts = PairCounts.from_cells(self.items, pairs, cells.T, judgments, self.weighted)
         return counts, pair
 
     def summed(self) -> CovariateVotes:

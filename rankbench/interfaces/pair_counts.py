@@ -15,11 +15,67 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.system import in_halves
 from rankbench.errors import InputError
 from rankbench.interfaces.queries import Comparisons
 
 TieRule: TypeAlias = Literal["half", "drop"]
 """What a method without ties makes of them: half a win each way, or nothing."""
+
+_TABLE = 1 << 22
+"""Pairs of items that are looked up in a table, however few judgments there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedPairs:
+    """The pairs of items that were compared, P of them, sorted.
+
+    Attributes
+    ----------
+    m : int
+        Number of items.
+    low, high : ndarray of int32, shape (P,)
+        ``low < high``.
+    """
+
+    m: int
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+
+def numbered_pairs(
+    first: NDArray[np.int32], second: NDArray[np.int32], m: int
+) -> tuple[ComparedPairs, NDArray[np.int32]]:
+    """Return the compared pairs of m items, and the number of each judgment's pair, shape (n,); two threads.
+
+    Parameters
+    ----------
+    first, second : ndarray of int32, shape (n,)
+        The two items of each judgment, in ``[0, m)``.
+    m : int
+    """
+    from rankbench.kernels.pairs import mark_pairs, number_rows
+
+    n = len(first)
+    first, second = (np.ascontiguousarray(each, np.int32) for each in (first, second))
+    if m * m <= max(_TABLE, n):
+        seen, pair = np.zeros((m, m), np.uint8), np.empty(n, np.int32)
+        in_halves(lambda rows: mark_pairs(first, second, rows.start, rows.stop, seen), n)
+        keys = np.flatnonzero(seen)
+        place = np.zeros((m, m), np.int32)
+        place.reshape(-1)[keys] = np.arange(len(keys), dtype=np.int32)
+        in_halves(lambda rows: number_rows(first, second, rows.start, rows.stop, place, pair), n)
+    else:
+        key = np.minimum(first, second).astype(np.int64)
+        key *= m
+        key += np.maximum(first, second)
+        keys, found = np.unique(key, return_inverse=True)
+        pair = found.reshape(-1).astype(np.int32)
+    low, high = np.divmod(keys, m)
+    return ComparedPairs(m, low.astype(np.int32), high.astype(np.int32)), pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +110,25 @@ class PairCounts:
     ties: NDArray[np.float64]
     judgments: int
     weighted: bool = False
+
+    @classmethod
+    def from_cells(
+        cls, items: list[str], pairs: ComparedPairs, cells: NDArray[np.float64], judgments: int, weighted: bool
+    ) -> PairCounts:
+        """Return sums that are known; pairs of no weight stay.
+
+        Parameters
+        ----------
+        items : list of str, length m
+        pairs : ComparedPairs
+        cells : ndarray of float64, shape (P, 3)
+            Weight of the judgments that `low` won, that `high` won, and of ties.
+        judgments : int
+        weighted : bool
+        """
+        starts = np.concatenate([[0], np.cumsum(np.bincount(pairs.low, minlength=pairs.m))])
+        forward, backward, ties = np.ascontiguousarray(cells.T)
+        return cls(items, starts, pairs.high, forward, backward, ties, judgments, weighted)
 
     @classmethod
     def from_comparisons(cls, comparisons: Comparisons, m: int) -> PairCounts:

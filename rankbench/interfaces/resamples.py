@@ -269,8 +269,7 @@ class CrossedResamples(Resamples):
         """Return the counts of resample r, of the pairs that were drawn."""
         times = self.draws.times(r)[self.first] * self.others.times(r)[self.second]
         sums = np.bincount(self.cell, times * self.weight, 3 * len(self.counts)).reshape(-1, 3)
-        forward, backward, ties = np.ascontiguousarray(sums.T)
-        return replace(self.counts, forward=forward, backward=backward, ties=ties).observed()
+        return self._counts(np.ascontiguousarray(sums.T))
 
 
 def crossed_resamples(

@@ -16,33 +16,13 @@ from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates
 from rankbench.interfaces.dataset import Dataset, remembered
-from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components, numbered_pairs
 from rankbench.interfaces.protocol import Prepared, pack
 from rankbench.protocols.folds import Cut, GroupSizes, HeldOut, grouping_of, sizes_of
 from rankbench.ranking.suspicions import name_notes, suspicious_votes
-from rankbench.ranking.votes import Votes, all_ones, coded_votes, load_votes, numbered_pairs, votes_of_ballots
+from rankbench.ranking.votes import Votes, all_ones, coded_votes, load_votes, votes_of_ballots
 
 _KINDS: tuple[HeldOut, ...] = get_args(HeldOut)
-
-
-@dataclass(frozen=True, eq=False)
-class ComparedPairs:
-    """The pairs of items that were compared, P of them, sorted.
-
-    Attributes
-    ----------
-    m : int
-        Number of items.
-    low, high : ndarray of int32, shape (P,)
-        ``low < high``.
-    """
-
-    m: int
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +32,7 @@ class PartSums:
     Attributes
     ----------
     rows : ndarray of int64
-        ComparedPairs that have votes, rising.
+        Pairs that have votes, rising.
     weights : ndarray of float64
     numbers : ndarray of float64
         Of votes; the very same array where all weights are 1.
@@ -105,15 +85,11 @@ class GroupedVotes:
         """Return the sums of some parts, added in their order."""
         cells, numbers = np.zeros((len(self.pairs), 3)), 0.0
         for part in parts:
-            # ComparedPairs of a part are different from one another.
+            # Pairs of a part are different from one another.
             cells[part.rows] += part.weights
             numbers += float(part.numbers.sum())
-        seen = cells.any(axis=1)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(self.pairs.low[seen], minlength=self.pairs.m))])
-        forward, backward, ties = (np.ascontiguousarray(cells[seen, outcome]) for outcome in range(3))
-        return PairCounts(
-            items, starts, self.pairs.high[seen], forward, backward, ties, round(numbers), bool(len(self.weight))
-        )
+        counts = PairCounts.from_cells(items, self.pairs, cells, round(numbers), bool(len(self.weight)))
+        return counts.observed()
 
 
 def _part(weights: NDArray[np.float64], numbers: NDArray[np.float64]) -> PartSums:
@@ -125,9 +101,7 @@ def _part(weights: NDArray[np.float64], numbers: NDArray[np.float64]) -> PartSum
 
 def compared_pairs(votes: Votes) -> tuple[ComparedPairs, NDArray[np.int32]]:
     """Return the pairs of a log, and the number of each vote's pair, shape (n,)."""
-    m = len(votes.items)
-    low, high, pair = numbered_pairs(votes.winners, votes.losers, m)
-    return ComparedPairs(m, low, high), pair
+    return numbered_pairs(votes.winners, votes.losers, len(votes.items))
 
 
 def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray[np.int32]) -> GroupedVotes:

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import SpecError
-from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, numbered_pairs
 from rankbench.interfaces.protocol import pack
 from rankbench.interfaces.queries import Comparisons
-from rankbench.protocols.log_votes import ComparedPairs
-from rankbench.ranking.votes import Votes, numbered_pairs
+from rankbench.ranking.votes import Votes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,8 +99,7 @@ class Steps:
     @cached_property
     def pairs(self) -> tuple[ComparedPairs, NDArray[np.int32]]:
         """The pairs that are ever compared, and that of each vote."""
-        low, high, pair = numbered_pairs(self.first, self.second, self.m)
-        return ComparedPairs(self.m, low, high), pair
+        return numbered_pairs(self.first, self.second, self.m)
 
     def votes_before(self, row: int) -> int:
         """Return the number of votes that begin before a row."""
@@ -126,12 +124,8 @@ class Steps:
 
     def counts(self, cells: NDArray[np.float64], votes: int, items: list[str]) -> PairCounts:
         """Return sums by pair and outcome, shape (P, 3), of so many votes, as counts."""
-        pairs, _ = self.pairs
-        seen = cells.any(axis=1)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(pairs.low[seen], minlength=self.m))])
-        forward, backward, ties = (np.ascontiguousarray(cells[seen, outcome]) for outcome in range(3))
         weighted = bool((self.weights != 1).any())
-        return PairCounts(items, starts, pairs.high[seen], forward, backward, ties, votes, weighted)
+        return PairCounts.from_cells(items, self.pairs[0], cells, votes, weighted).observed()
 
     def cells(self, begin: int, end: int) -> NDArray[np.float64]:
         """Return the sums by pair and outcome of the times from `begin` to before `end`, shape (P, 3)."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, finite_scores
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
-from rankbench.interfaces.pair_counts import connected_components
+from rankbench.interfaces.pair_counts import ComparedPairs, connected_components
 from rankbench.plugin.foreign_code import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
 from rankbench.protocols.judging import processor_seconds
@@ -29,7 +29,7 @@ from rankbench.protocols.links import (
     tie_log_loss,
     win_log_loss,
 )
-from rankbench.protocols.log_votes import ComparedPairs, GroupedVotes, PartSums
+from rankbench.protocols.log_votes import GroupedVotes, PartSums
 from rankbench.ranking.votes import Votes, covariate_votes
 
 SMALLEST = 1e-100

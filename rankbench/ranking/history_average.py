@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from rankbench.core.text import listed
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import MOST_DENSE
-from rankbench.interfaces.pair_counts import ClusterCounts
+from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
 from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.sampling_units import Units, judged_enough, spread_of_points, units_of_counts
-from rankbench.ranking.votes import Votes, numbered_pairs
+from rankbench.ranking.votes import Votes
 
 _DRAWS = 10_000
 _LEAST = 0.005
@@ -292,7 +292,7 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
     late : ndarray of bool, shape (n,)
         Between which votes, and the others, scores may change.
     """
-    pair = numbered_pairs(votes.winners, votes.losers, len(votes.items))[2].astype(np.int64)
+    pair = numbered_pairs(votes.winners, votes.losers, len(votes.items))[1].astype(np.int64)
     # Scores walk: votes of one time tell how points vary, or those of half of the log.
     points = spread_of_points(votes, pair * (int(place[-1]) + 1) + place, 2 * pair + late)
     if votes.judges is None or votes.unsigned or int(votes.judges.max()) == 0:

@@ -23,7 +23,7 @@ from rankbench.data.tables.times import (
     written_time,
 )
 from rankbench.errors import SpecError
-from rankbench.interfaces.pair_counts import connected_components
+from rankbench.interfaces.pair_counts import connected_components, numbered_pairs
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
 from rankbench.ranking.history_average import (
     AlikeVotes,
@@ -36,7 +36,7 @@ from rankbench.ranking.history_average import (
 from rankbench.ranking.open import Log, open_source
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.sampling_units import Units, check_size, item_rank_ranges
-from rankbench.ranking.votes import Votes, coded_votes, load_votes, numbered_pairs
+from rankbench.ranking.votes import Votes, coded_votes, load_votes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -237,15 +237,15 @@ def _periods(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUn
 
 def _counted(votes: Votes, place: NDArray[np.int64], gaps: NDArray[np.float64]) -> TimedCounts:
     """Return the votes summed by time and pair."""
-    low, high, pair = numbered_pairs(votes.winners, votes.losers, len(votes.items))
-    keys, cell = np.unique(place * len(low) + pair, return_inverse=True)
+    pairs, pair = numbered_pairs(votes.winners, votes.losers, len(votes.items))
+    keys, cell = np.unique(place * len(pairs) + pair, return_inverse=True)
     cell = cell.reshape(-1)
     share = np.where(votes.ties, 0.5, (votes.winners < votes.losers).astype(np.float64))
     sums = (np.bincount(cell, votes.weights * part, len(keys)) for part in (share, 1 - share))
     won, lost = (np.asarray(one, np.float64) for one in sums)
-    time, of_cell = np.divmod(keys, len(low))
+    time, of_cell = np.divmod(keys, len(pairs))
     starts = np.searchsorted(time, np.arange(len(gaps) + 1))
-    return TimedCounts(len(votes.items), gaps, starts, low[of_cell], high[of_cell], won, lost)
+    return TimedCounts(len(votes.items), gaps, starts, pairs.low[of_cell], pairs.high[of_cell], won, lost)
 
 
 def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64]) -> int:

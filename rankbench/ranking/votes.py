@@ -12,6 +12,7 @@ from rankbench.data.tables.covariates import CONTROL, parse_control
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError
 from rankbench.interfaces.covariate_aggregator import Covariates, CovariateVotes
+from rankbench.interfaces.pair_counts import numbered_pairs
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.table_check import check_weights
 
@@ -260,45 +261,29 @@ def _in_time(times: pl.Series) -> tuple[pl.Series | None, NDArray[np.int32]]:
     return order, (times != times.shift(1)).fill_null(False).cum_sum().cast(pl.Int32).to_numpy()
 
 
-def dense_ranks(keys: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the different keys, all in ``[0, bound)``, sorted, and the place of each key among them, shape (n,)."""
+def _dense_ranks(keys: NDArray[np.int64], bound: int) -> NDArray[np.int32]:
+    """Return the place of each key, in ``[0, bound)``, among the different ones, shape (n,)."""
     if bound > max(_TABLE, len(keys)):
-        known, place_of = np.unique(keys, return_inverse=True)
-        return known, place_of.reshape(-1).astype(np.int32)
+        return np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int32)
     seen = np.zeros(bound, np.bool_)
     seen[keys] = True
     known = np.flatnonzero(seen)
     place = np.zeros(bound, np.int32)
     place[known] = np.arange(len(known), dtype=np.int32)
-    return known, place[keys]
-
-
-def numbered_pairs(
-    winners: NDArray[np.int32], losers: NDArray[np.int32], m: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the pairs of items that were compared, sorted, as their smaller and their larger items, (P,) each.
-
-    The third is the number of each vote's pair, shape (n,).
-    """
-    key = np.minimum(winners, losers).astype(np.int64)
-    key *= m
-    key += np.maximum(winners, losers)
-    known, pair = dense_ranks(key, m * m)
-    low, high = np.divmod(known, m)
-    return low.astype(np.int32), high.astype(np.int32), pair
+    return place[keys]
 
 
 def _asked_groups(
-    queries: NDArray[np.int32], winners: NDArray[np.int32], losers: NDArray[np.int32], m: int
+    queries: NDArray[np.integer], winners: NDArray[np.int32], losers: NDArray[np.int32], m: int
 ) -> NDArray[np.int32]:
     """Return the number of each vote's (query, pair), by query and then by pair, shape (n,)."""
-    low, _, pair = numbered_pairs(winners, losers, m)
+    pairs, pair = numbered_pairs(winners, losers, m)
     if queries.max() == 0:
         return pair
     key = queries.astype(np.int64)
-    key *= len(low)
+    key *= len(pairs)
     key += pair
-    return dense_ranks(key, (int(queries.max()) + 1) * len(low))[1]
+    return _dense_ranks(key, (int(queries.max()) + 1) * len(pairs))
 
 
 def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
@@ -341,9 +326,7 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
     judges = np.repeat(np.arange(len(log.orders), dtype=np.int32), pairs)
     queries = np.repeat(np.repeat(np.arange(len(log)), log.orders.counts), pairs)
     won, lost = np.concatenate(winners), np.concatenate(losers)
-    pair = np.minimum(won, lost).astype(np.int64) * len(names) + np.maximum(won, lost)
-    keys = np.stack([queries, pair], axis=1)
-    groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+    groups = _asked_groups(queries, won, lost, len(names))
     return Votes(names, won, lost, np.concatenate(ties), np.concatenate(weights), judges, groups, None)
 
 
