@@ -227,22 +227,16 @@ JSON = st.recursive(
 @examples(60)
 @given(
     st.lists(st.dictionaries(st.sampled_from(["a", "b", "c"]), JSON, max_size=3), min_size=1, max_size=5),
-    st.integers(1, 9),
     st.sampled_from([None, 1]),
 )
-def test_json_in_pieces_of_any_length_is_what_it_is_as_a_whole(
-    rows: list[dict[str, object]], size: int, indent: int | None
-) -> None:
+def test_an_array_read_row_by_row_is_what_it_is_as_a_whole(rows: list[dict[str, object]], indent: int | None) -> None:
     from rankbench.data.readers import json as reader
 
     text = json.dumps(rows, indent=indent, ensure_ascii=False)
-    read = reader._Text(iter([text[at : at + size] for at in range(0, len(text), size)]))
-    assert read.character() == "["
-    assert read.value() == rows
-    assert read.character() == ""
+    assert list(reader._rows(f" {text}\n", Path("votes.json"))) == rows
 
 
-def test_json_is_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_becomes_frames_of_few_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "votes.json"
     path.write_text(json.dumps([{"winner": "a", "loser": f"b{i % 7}"} for i in range(20_000)]))
     frames = list(JsonReader().batches(path))

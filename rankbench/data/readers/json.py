@@ -144,7 +144,9 @@ def finite_number(text: str) -> float:
 _TOGETHER = 8192
 """Rows that become a frame together."""
 
-_SPACE = " \t\r\n"
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+_DECODER = json.JSONDecoder(parse_constant=no_constant, parse_float=finite_number, object_pairs_hook=distinct_keys)
 
 _LM_EVAL = (
     ". Results of lm-eval are one model's: write one table of all models, scores.csv, with columns model, task and "
@@ -153,7 +155,7 @@ _LM_EVAL = (
 
 
 class JsonReader(Reader):
-    """A JSON array with an object a row, read piece by piece; or an object with a list a column.
+    """A JSON array with an object a row, or an object with a list a column; its text is held in memory.
 
     What rows have in them besides single values and lists of these, as ``conv_metadata`` of LMArena's votes, is no
     column. A file with an object on each line is read as NDJSON is. Rows in errors count the objects from 1.
@@ -182,14 +184,15 @@ class JsonReader(Reader):
         from polars.io.plugins import register_io_source
 
         from rankbench.data.readers.frame_source import io_source
-        from rankbench.data.readers.text_lines import head
+        from rankbench.data.readers.text_lines import head, whole_text
         from rankbench.data.tables.checks import checked
 
         first = head(existing(path), 1 << 16).lstrip()
         if first[:1] != b"[" and _an_object_a_line(first):
             return NdjsonReader(columns=self.columns).scan(path)
+        text = whole_text(path)
         kinds: dict[str, set[str]] = {}
-        for row in _rows(path):
+        for row in _rows(text, path):
             for name, value in row.items():
                 kinds.setdefault(name, set()).add(_kind(value))
         kept = {name: _dtype(found) for name, found in kinds.items() if "nested" not in found}
@@ -197,7 +200,7 @@ class JsonReader(Reader):
             raise InputError("the file has no rows with values in them", path=path)
 
         def batches() -> Iterator[pl.DataFrame]:
-            rows = _rows(path)
+            rows = _rows(text, path)
             while together := list(islice(rows, _TOGETHER)):
                 yield _frame(together, kept)
 
@@ -219,48 +222,6 @@ def _are_columns(found: Mapping[str, Any]) -> bool:
     return len(sizes) == 1 and sizes != {-1}
 
 
-class _Text:
-    """The text of a file, as much of it as is needed, of which what was read is forgotten."""
-
-    def __init__(self, pieces: Iterator[str]) -> None:
-        self.pieces, self.text, self.at = pieces, "", 0
-        self.decoder = json.JSONDecoder(
-            parse_constant=no_constant, parse_float=finite_number, object_pairs_hook=distinct_keys
-        )
-
-    def more(self) -> bool:
-        """Read on; return whether there was more."""
-        piece = next(self.pieces, None)
-        self.text, self.at = self.text[self.at :] + (piece or ""), 0
-        return piece is not None
-
-    def character(self) -> str:
-        """Return the next character that is no space; empty at the end."""
-        while True:
-            while self.at < len(self.text) and self.text[self.at] in _SPACE:
-                self.at += 1
-            if self.at < len(self.text):
-                return self.text[self.at]
-            if not self.more():
-                return ""
-
-    def value(self) -> Any:
-        """Return the next value."""
-        self.character()
-        while True:
-            try:
-                found, end = self.decoder.raw_decode(self.text, self.at)
-            except json.JSONDecodeError:
-                if not self.more():
-                    raise
-                continue
-            length = end - self.at
-            # Digits may go on in the next piece.
-            if end < len(self.text) or not self.more():
-                self.at += length
-                return found
-
-
 def _rows_inside(found: Mapping[str, Any]) -> list[list[Any]]:
     """Return the lists of rows that an object holds; the dataset server of Hugging Face wraps each row of its one."""
     rows = found.get("rows")
@@ -276,36 +237,35 @@ def _rows_inside(found: Mapping[str, Any]) -> list[list[Any]]:
     return [value for value in found.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file, as objects.
+def _rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file's text, as objects.
 
     Raises
     ------
     InputError
         It is no JSON, or no rows; with the row.
     """
-    from rankbench.data.readers.text_lines import pieces
-
-    text, row = _Text(pieces(path)), 0
+    at, row = _token(text, 0), 0
     try:
-        if text.character() == "{":
-            for found in _of_columns(text.value(), path):
+        if text.startswith("{", at):
+            value, at = _DECODER.raw_decode(text, at)
+            at = _token(text, at)
+            for found in _of_columns(value, path):
                 row += 1
                 yield found
-        elif text.character() == "[":
-            text.at += 1
-            while text.character() not in ("]", ""):
-                if row:
-                    _expect(text, ",")
-                found = text.value()
+        elif text.startswith("[", at):
+            at = _token(text, at + 1)
+            while at < len(text) and text[at] != "]":
+                at = _after(text, at, ",") if row else at
+                found, at = _DECODER.raw_decode(text, at)
+                at = _token(text, at)
                 row += 1
                 if not isinstance(found, dict):
                     what = type(found).__name__
                     raise InputError(f"an entry must be a JSON object, not a {what}", path=path, row=row)
                 yield found
-            _expect(text, "]")
-        if text.character():
-            _expect(text, "")
+            at = _after(text, at, "]")
+        _after(text, at, "")
     except RecursionError as error:
         raise InputError("the values are nested too deeply", path=path, row=row + 1) from error
     except json.JSONDecodeError as error:
@@ -316,12 +276,18 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         raise InputError("the file has no rows", path=path)
 
 
-def _expect(text: _Text, character: str) -> None:
-    found = text.character()
-    if found != character or not character:
-        wanted = repr(character) if character else "the end"
-        raise json.JSONDecodeError(f"{found!r} where {wanted} is to stand" if found else "it ends too early", "", 0)
-    text.at += 1
+def _token(text: str, at: int) -> int:
+    """Return where the next token begins."""
+    return at + len(_SPACE.match(text, at)[0])  # type: ignore[index]
+
+
+def _after(text: str, at: int, wanted: str) -> int:
+    """Return where the token after `wanted` begins, a character that must stand here; empty: the end."""
+    found = text[at : at + 1]
+    if found != wanted:
+        place = repr(wanted) if wanted else "the end"
+        raise json.JSONDecodeError(f"{found!r} where {place} is to stand" if found else "it ends too early", "", 0)
+    return _token(text, at + 1)
 
 
 def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:

@@ -332,26 +332,20 @@ def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
         raise InputError("the file is empty", path=path)
 
 
-def pieces(path: Path, size: int = _CHUNK) -> Iterator[str]:
-    """Yield the text of a file, plain or gzip, about `size` bytes at a time, wherever its lines end.
+def whole_text(path: Path) -> str:
+    """Return the text of a file, decompressed, without a byte-order mark.
 
     Raises
     ------
     InputError
         Bytes that are not UTF-8, damaged gzip.
     """
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
     with _open(path) as file:
-        while block := _read(file, size, path):
-            yield _decoded(decoder, block, path)
-        yield _decoded(decoder, b"", path, final=True)
-
-
-def _decoded(decoder: codecs.IncrementalDecoder, block: bytes, path: Path, *, final: bool = False) -> str:
+        data = _read(file, -1, path).removeprefix(BOM)
     try:
-        return decoder.decode(block, final)
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(foreign_byte(error.object, error.start, path), path=path) from error
+        raise InputError(foreign_byte(data, error.start, path), path=path) from error
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
