@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rankbench.cli.output import complete_names, form_or_json, json_option
+from rankbench.cli.output import complete_names, heartbeat, json_option
 from rankbench.cli.run import time_unit_option
+from rankbench.cli.shown import chosen_form, show
 from rankbench.core.runtime import LOG_SEED
 
 if TYPE_CHECKING:
-    from rankbench.cli.shown import Shown
     from rankbench.data.tables.times import TimeUnit
 
 
@@ -93,7 +93,7 @@ def aggregate(
     seed: int,
     executor: Literal["local", "dask"],
     address: str,
-    form: Shown | None,
+    form: str | None,
     as_json: bool,
     out: Path | None,
     top: int | None,
@@ -109,43 +109,27 @@ def aggregate(
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    from rankbench.cli.output import heartbeat
-    from rankbench.cli.shown import (
-        PICTURES,
-        chosen_form,
-        encoded,
-        log_sha256,
-        said_of,
-        score_cells,
-        show_encoded,
-        show_notes,
-        show_picture,
-        show_table,
-    )
+    from rankbench.cli import rankings
     from rankbench.data.readers.remote import shown_log
     from rankbench.errors import SpecError
     from rankbench.ranking import aggregate as engine
-    from rankbench.ranking.aggregate import first_items
     from rankbench.ranking.rankings_across import point_scale_of, rescaled
 
+    shown = chosen_form(form, as_json, out, [log], pictures=not (matrix or across or effects))
     if over:
-        from rankbench.cli.shown import show_over_time
+        from rankbench.ranking.over_time import scores_over_time
 
         if by or pool or control or effects or intervals or points or across or matrix or address:
             others = "--by, --pool, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
             raise SpecError(f"--over time: leave {others} out")
-        chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=True)
         with heartbeat(f"scores over time of {shown_log(log)}"):
-            from rankbench.ranking.over_time import scores_over_time
-
             history = scores_over_time(
                 log, method, unit=time_unit, since=since, columns=columns, reader=reader, seed=seed
             )
-        return show_over_time(history, chosen, log, out, top)
+        return show(rankings.history_answer(history, top, log), shown, out)
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
-    chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across or effects))
     if effects and (not control or matrix):
         raise SpecError("--effects shows those of --control: say what to control for, and leave --matrix out")
     if across and (by is None or matrix):
@@ -166,45 +150,12 @@ def aggregate(
             address=address,
         )
     found = rescaled(found, scale) if scale else found
-    show_notes(found.notes)
     if effects:
-        from rankbench.cli.shown import effect_cells, encoded_effects
-
-        if chosen == "table":
-            show_table(*effect_cells(found), title=said_of(found))
-        else:
-            show_encoded(encoded_effects(found, chosen), out)
+        answer = rankings.effects_answer(found)
     elif across:
-        from rankbench.cli.shown import encoded_across, shown_across
-        from rankbench.ranking.rankings_across import rankings_across
-
-        side_by_side = rankings_across(found, top)
-        if chosen == "table":
-            names, rows, note = shown_across(side_by_side, across)
-            show_notes(filter(None, [note]))
-            show_table(names, rows, title=said_of(found))
-        else:
-            show_encoded(encoded_across(found, side_by_side, across, chosen), out)
+        answer = rankings.across_answer(found, across, top, shown)
     elif matrix:
-        from rankbench.cli.shown import encoded_matrix, matrix_cells
-        from rankbench.ranking.rankings_across import pair_shares
-
-        items, shares = pair_shares(found, top)
-        if chosen == "table":
-            show_table(
-                *matrix_cells(items, shares), title=f"{found.method}: share of wins of the row against the column"
-            )
-        else:
-            show_encoded(encoded_matrix(items, shares, chosen), out)
-    elif out is not None and out.suffix.lower() in PICTURES and chosen == "table":
-        show_picture(found.plot(top), out)
+        answer = rankings.matrix_answer(found, top)
     else:
-        found = first_items(found, top)
-        if chosen == "table":
-            show_table(*score_cells(found), title=said_of(found))
-            if found.effects is not None:
-                from rankbench.cli.shown import effect_cells
-
-                show_table(*effect_cells(found))
-        else:
-            show_encoded(encoded(found, chosen, log_sha256(log) if chosen == "json" else None), out)
+        answer = rankings.ranking_answer(found, top, log)
+    return show(answer, shown, out)

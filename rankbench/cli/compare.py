@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 import click
 
-from rankbench.cli.output import complete_names, echo, form_or_json, json_option, print_json, print_table, say, visible
+from rankbench.cli.output import complete_names, echo, json_option, print_json, print_table, say, visible
+from rankbench.cli.shown import form_or_json
 
 if TYPE_CHECKING:
     from rankbench.tracking.comparison import Comparison, Margin

@@ -16,7 +16,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVar
 
 import click
 
@@ -201,25 +201,6 @@ def heartbeat(what: str) -> Heartbeat:
     from rankbench.runner.progress import Heartbeat
 
     return Heartbeat(lambda line: click.echo(visible(line), err=True), lambda: what)
-
-
-def form_or_json(form: str | None, as_json: bool, otherwise: str | None = None) -> Any:
-    """Return the format that was asked for, of which ``--json`` is a short form.
-
-    Parameters
-    ----------
-    form : str or None
-        Of ``--format``.
-    as_json : bool
-        Of ``--json``.
-    otherwise : str, optional
-        Without either.
-    """
-    if not as_json:
-        return form or otherwise
-    if form not in (None, "json"):
-        raise click.UsageError(f"--json is short for --format json, and --format {form} was given too: leave one out")
-    return "json"
 
 
 def print_json(value: Mapping[str, object]) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
-from rankbench.cli.output import complete_names, form_or_json, json_option
+from rankbench.cli.output import complete_names, heartbeat, json_option
+from rankbench.cli.shown import chosen_form, show
 from rankbench.core.runtime import LOG_SEED
-
-if TYPE_CHECKING:
-    from rankbench.cli.shown import Shown
 
 
 @click.command()
@@ -89,7 +87,7 @@ def rank(
     qrels: str,
     loss: str,
     missing: Literal["tasks", "systems"],
-    form: Shown | None,
+    form: str | None,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -100,24 +98,12 @@ def rank(
     tier 1 are not told apart from the first. P(first) is the share of resamples of tasks (and seeds) in which a system
     is first.
     """
-    from rankbench.cli.output import heartbeat
-    from rankbench.cli.shown import (
-        PICTURES,
-        chosen_form,
-        encoded_scores,
-        show_encoded,
-        show_notes,
-        show_picture,
-        show_table,
-        side_by_side_cells,
-    )
+    from rankbench.cli.rankings import systems_answer
     from rankbench.data.readers.remote import shown_log
     from rankbench.errors import SpecError
     from rankbench.ranking.score_ranking import rank_scores
 
-    asked = form_or_json(form, as_json)
-    # No file that is read is written; the form is the same for all.
-    *_, chosen = (chosen_form(asked, out, read, pictures=True) for read in (*scores, *filter(None, [qrels])))
+    shown = chosen_form(form, as_json, out, [*scores, qrels], pictures=True)
     if len(scores) > 1 and not qrels:
         raise SpecError("one score table is ranked at a time; several TREC runs need their judgments: --qrels FILE")
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
@@ -135,10 +121,4 @@ def rank(
             loss=loss,
             missing=missing,
         )
-    show_notes(found.notes)
-    if out is not None and out.suffix.lower() in PICTURES and chosen == "table":
-        show_picture(found.plot(), out)
-    elif chosen == "table":
-        show_table(*side_by_side_cells(found))
-    else:
-        show_encoded(encoded_scores(found, chosen), out)
+    show(systems_answer(found), shown, out)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rankbench.cli.compare import FORMATS, comparison_options, margin_from_text, show_comparison
-from rankbench.cli.output import complete_names, echo, form_or_json, print_json, print_table, say, visible
+from rankbench.cli.output import complete_names, echo, print_json, print_table, say, visible
+from rankbench.cli.shown import form_or_json
 
 if TYPE_CHECKING:
     from rankbench.tracking.time import TimedSuite

@@ -219,7 +219,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Answer:
+class JudgedClaim:
     """A claim's verdict on one split.
 
     Attributes
@@ -277,9 +277,9 @@ class _Arms(Compared):
         return curve_values(self._sampler, arm, metric, steps, self.repetitions)
 
 
-def answers(sampler: Sampler) -> list[Answer]:
+def answers(sampler: Sampler) -> list[JudgedClaim]:
     """Return the answers to an experiment's claims, on every split."""
-    found: list[Answer] = []
+    found: list[JudgedClaim] = []
     for claim in sampler.experiment.claims:
         kind = claim_kind(claim)
         contrasts, notes, complete = resolve(sampler, claim)
@@ -293,12 +293,12 @@ def answers(sampler: Sampler) -> list[Answer]:
     return found
 
 
-def _empty(sampler: Sampler, claim: Claim, split: Split | None, about: Split, notes: tuple[str, ...]) -> Answer:
+def _empty(sampler: Sampler, claim: Claim, split: Split | None, about: Split, notes: tuple[str, ...]) -> JudgedClaim:
     name = sampler.experiment.name
-    return Answer(name, claim, split, about, "could not tell", "could not tell", (), 0, notes)
+    return JudgedClaim(name, claim, split, about, "could not tell", "could not tell", (), 0, notes)
 
 
-def _without_held(answer: Answer) -> Answer:
+def _without_held(answer: JudgedClaim) -> JudgedClaim:
     """Take back a verdict that rests on some of the claim's contrasts only."""
     weaker: dict[Verdict, Verdict] = {"held": "could not tell"}
     return replace(
@@ -308,7 +308,9 @@ def _without_held(answer: Answer) -> Answer:
     )
 
 
-def _answer(sampler: Sampler, kind: ClaimKind, contrasts: Sequence[WeightedContrast], empty: Answer) -> Answer:
+def _answer(
+    sampler: Sampler, kind: ClaimKind, contrasts: Sequence[WeightedContrast], empty: JudgedClaim
+) -> JudgedClaim:
     arms = _arms(sampler, contrasts)
     repetitions = _shared(arms)
     if not contrasts or not repetitions:
@@ -327,7 +329,7 @@ def _answer(sampler: Sampler, kind: ClaimKind, contrasts: Sequence[WeightedContr
     return replace(found, verdict="could not tell", against=(), notes=(*empty.notes, note))
 
 
-def _judged(empty: Answer, kind: ClaimKind, evidence: Evidence, repetitions: int) -> Answer:
+def _judged(empty: JudgedClaim, kind: ClaimKind, evidence: Evidence, repetitions: int) -> JudgedClaim:
     return replace(
         empty,
         verdict=verdict(kind, evidence.bounds),

@@ -10,7 +10,7 @@ from rankbench.interfaces.cell import Split
 from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.claims import Answer, Finding
+from rankbench.reports.claims import Finding, JudgedClaim
 from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph
 from rankbench.reports.leaderboard_intro import split_words
 from rankbench.store.records import SourceRecord
@@ -29,7 +29,7 @@ def claims_section(analysis: Analysis) -> list[Node]:
     titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
     words = split_words(analysis)
     splits = list(words)
-    claims: dict[tuple[str, str], list[Answer]] = {}
+    claims: dict[tuple[str, str], list[JudgedClaim]] = {}
     for answer in found:
         claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
     ordered = sorted(claims.items(), key=lambda item: (numbered(item[0][1]), item[0]))
@@ -105,7 +105,7 @@ def _intervals(sources: Sequence[SourceRecord]) -> str:
     return f"Intervals are over queries and draws{where if any(resampled) else ''}."
 
 
-def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> list[str]:
+def _summary(answers: Sequence[JudgedClaim], splits: Sequence[Split]) -> list[str]:
     claim = answers[0].claim
     cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)}"]
     for split in splits:
@@ -118,7 +118,7 @@ def _mark(claim: Claim) -> str:
     return f" *({LATE})*" if claim.origin == "post hoc" else ""
 
 
-def _words(answer: Answer) -> str:
+def _words(answer: JudgedClaim) -> str:
     verdict = f"**{answer.verdict}**" if answer.verdict != "could not tell" else answer.verdict
     if answer.against:
         clearest, *more = answer.against
@@ -128,7 +128,7 @@ def _words(answer: Answer) -> str:
     return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"
 
 
-def _details(answers: Sequence[Answer], source: SourceRecord) -> list[Node]:
+def _details(answers: Sequence[JudgedClaim], source: SourceRecord) -> list[Node]:
     claim = answers[0].claim
     kind = claim_kind(claim)
     said = f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {kind.measured()}"

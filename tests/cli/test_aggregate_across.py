@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import rankbench as rb
-from rankbench.cli import shown as across_formats
+from rankbench.cli.rankings import MOST_ON_A_PAGE, across_table
 from rankbench.errors import SpecError
 from rankbench.ranking.rankings_across import rankings_across
 
@@ -83,19 +83,17 @@ def test_of_many_categories_people_see_the_largest(rankbench, tmp_path: Path, mo
     path.write_text("\n".join(["winner,loser,category", *rows]) + "\n")
     how = ("aggregate", str(path), "--by", "category", "--across")
     page = rankbench(*how, "--format", "md").stdout
-    assert page.splitlines()[0].count("category") == across_formats.MOST_ON_A_PAGE
+    assert page.splitlines()[0].count("category") == MOST_ON_A_PAGE
     assert page.startswith("| item | category 39 | category 38 |")
     assert "12 of 40 categories are shown, those with the most judgments; --format csv has all" in page
     assert rankbench(*how, "--format", "csv").stdout.splitlines()[0].count("place_low") == 40
     # A terminal shows as many as it has room for.
     across = rankings_across(rb.aggregate(path, by="category"))
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "60")
-    columns, shown, note = across_formats.shown_across(across, "ranks")
-    assert len(columns) == 5
-    assert len("  ".join(columns)) <= 60
-    assert {len(row) for row in shown} == {5}
-    assert note.startswith("4 of 40 categories are shown")
+    table = across_table(across, "ranks", "", fitted=True)
+    assert len(table.columns) == 5
+    assert len("  ".join(table.columns)) <= 60
+    assert {len(row) for row in table.rows} == {5}
 
 
 @pytest.mark.parametrize(

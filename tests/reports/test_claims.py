@@ -11,14 +11,14 @@ import pytest
 import synthetic
 from synthetic import Contender, Plan
 
-from rankbench.reports.claims import Answer, answers
+from rankbench.reports.claims import JudgedClaim, answers
 from rankbench.reports.experiment_data import Sampler
 from rankbench.store.journal import Journal
 
 QUERIES = {"design": 60, "heldout": 50}
 
 
-def ask(folder: Path, contenders: list[Contender], claim: dict[str, Any], **plan: Any) -> list[Answer]:
+def ask(folder: Path, contenders: list[Contender], claim: dict[str, Any], **plan: Any) -> list[JudgedClaim]:
     """Write a journal in which only `claim` is asked, and return its answers."""
     options = {"n": (200_000, 400_000), "repetitions": 10, "baseline": ""} | plan
     claim = {"id": "C1", "text": "It is so."} | claim
@@ -32,7 +32,7 @@ def two(effect: float = 0.0, **more: Any) -> list[Contender]:
     return [Contender("a", {"k": 1}, effect, **more), Contender("b", {"k": "inf"})]
 
 
-def verdicts(found: list[Answer]) -> list[str]:
+def verdicts(found: list[JudgedClaim]) -> list[str]:
     return [answer.verdict for answer in found]
 
 

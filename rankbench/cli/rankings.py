@@ -1,0 +1,335 @@
+"""Rankings become answers: items, effects, categories side by side, shares of wins, scores over time, systems."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import polars as pl
+
+from rankbench.cli.output import standard_output, terminal_width
+from rankbench.cli.shown import Answer, Format, Table
+from rankbench.core.text import grouped_digits, number, place_range_text
+from rankbench.ranking.aggregate import first_items
+from rankbench.ranking.rankings_across import pair_shares, rankings_across
+
+if TYPE_CHECKING:
+    from rankbench.ranking.aggregate import Aggregation
+    from rankbench.ranking.over_time import ScoresOverTime
+    from rankbench.ranking.rankings_across import RankingsAcross
+    from rankbench.ranking.score_ranking import ScoreRanking
+
+AcrossCells: TypeAlias = Literal["ranks", "scores"]
+
+MOST_ON_A_PAGE = 12
+"""Categories of a table for people: more columns than that are not read side by side."""
+
+_GAP = 2
+_LEVEL = 0.05
+
+
+def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
+    """Return a ranking, with the effects of covariates below it where there are some."""
+    found = first_items(ranked, top)
+    columns = _ranking_columns(found)
+    words = (0, 2) if "query" in found.table.columns else (1,)
+    tables = [Table(columns, _ranking_rows(found), words, said_of(found))]
+    return Answer(
+        lambda: _ranking_record(found, log_sha256(log)),
+        tables if found.effects is None else [*tables, _effects_table(found.effects)],
+        frame=_honest(found),
+        notes=found.notes,
+        below=(said_of(found), *found.notes),
+        picture=lambda: ranked.plot(top),
+    )
+
+
+def said_of(found: Aggregation) -> str:
+    """Return in a line which method made a ranking, of how much, and what its scores are in."""
+    facts = found.facts
+    unit = f"; scores in {facts['unit']}" if facts["unit"] else ""
+    how = "places by score: --intervals shows how certain they are"
+    if facts["intervals"]:
+        how = f"95% intervals ({facts['intervals']}) of each score alone, ranks of all together"
+    return f"{found.method}: {grouped_digits(facts['n'])} judgments{unit}; {how}"
+
+
+def _place(found: Aggregation) -> str:
+    """Return what places are called: without intervals they are no ranks that something may hold."""
+    return "rank" if found.facts["intervals"] else "place"
+
+
+def _honest(found: Aggregation) -> pl.DataFrame:
+    """Return the table; without intervals its places are called places by score."""
+    place = _place(found)
+    return found.table.rename({name: name.replace("rank_", f"{place}_") for name in found.table.columns})
+
+
+def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
+    facts = found.facts
+    intervals = None
+    if facts["intervals"]:
+        intervals = {
+            "kind": facts["intervals"], "level": 0.95, "scores": "each alone", "ranks": "all together",
+            "resamples": facts["resamples"], "seed": facts["seed"],
+        }  # fmt: skip
+    return {
+        "method": found.method,
+        "data": {"sha256": sha256, "n": facts["n"]},
+        "seed": facts["seed"],
+        "intervals": intervals,
+        "units": {"score": facts["unit"] or None, "votes": facts["votes"], "wins": facts["wins"]},
+        **({"pool": facts["pool"]} if "pool" in facts else {}),
+        "notes": list(found.notes),
+        "items": _honest(found).to_dicts(),
+    } | ({} if found.effects is None else {"effects": found.effects.to_dicts()})
+
+
+def _ranking_columns(found: Aggregation) -> list[str]:
+    table, facts, place = found.table, found.facts, _place(found)
+    query = [facts.get("by") or "query"] if "query" in table.columns else []
+    interval = ["95% interval"] if table["lower"].null_count() < table.height else []
+    scale = ["scale"] if table["scale"].n_unique() > 1 else []
+    before = ["unadjusted score", f"unadjusted {place}"] if "unadjusted_score" in table.columns else []
+    return [*query, place, "item", "score", *interval, facts["votes"], facts["wins"], *scale, *before]
+
+
+def _ranking_rows(found: Aggregation) -> Iterator[list[str]]:
+    """Yield the cells of a ranking for people; the scale only where there are several."""
+    table = found.table
+    known, several = table["lower"].null_count() < table.height, table["scale"].n_unique() > 1
+    for row in table.iter_rows(named=True):
+        cells = [row["query"]] if "query" in row else []
+        cells += [place_range_text(row["rank_low"], row["rank_high"]), row["item"], number(row["score"])]
+        cells += [_interval(row)] if known else []
+        cells += [_count(row["votes"]), _count(row["wins"])]
+        cells += [str(row["scale"])] if several else []
+        if "unadjusted_score" in row:
+            places = place_range_text(row["unadjusted_rank_low"], row["unadjusted_rank_high"])
+            cells += [number(row["unadjusted_score"]), places]
+        yield cells
+
+
+def _interval(row: dict[str, Any]) -> str:
+    lower, upper = (math.nan if row[name] is None else row[name] for name in ("lower", "upper"))
+    return "—" if math.isnan(lower) else f"{number(lower)} to {number(upper)}"
+
+
+def _count(value: float) -> str:
+    """Return a sum of weights: whole where it is whole."""
+    return grouped_digits(round(value)) if value == round(value) else f"{value:,.1f}"
+
+
+def effects_answer(found: Aggregation) -> Answer:
+    """Return the effects of covariates alone."""
+    if found.effects is None:
+        raise TypeError("a ranking without covariates has no effects")
+    record = {"method": found.method, "effects": found.effects.to_dicts()}
+    table = _effects_table(found.effects, said_of(found))
+    return Answer(record, [table], frame=found.effects, notes=found.notes)
+
+
+def _effects_table(effects: pl.DataFrame, title: str = "") -> Table:
+    rows = [
+        [row["covariate"], number(row["effect"]), _interval(row), f"{row['unit']:.4g}", row["words"]]
+        for row in effects.iter_rows(named=True)
+    ]
+    return Table(["covariate", "effect (log-odds)", "95% interval", "of", "in words"], rows, (0, 4), title)
+
+
+def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form: Format) -> Answer:
+    """Return rankings of categories side by side: people see the largest, programs all.
+
+    CSV and Parquet have a column for each category: its scores, or ``NAME rank_low`` and ``NAME rank_high``, without
+    intervals ``NAME place_low`` and ``NAME place_high``.
+    """
+    across = rankings_across(found, top)
+    table = across_table(across, cells, said_of(found), fitted=form == "table" and standard_output().isatty())
+    shown = len(table.columns) - 1
+    left = [
+        f"{shown} of {len(across.categories)} categories are shown, those with the most judgments; --format csv has all"
+    ]
+    left *= shown < len(across.categories)
+    return Answer(
+        lambda: _across_record(found, across),
+        [table],
+        frame=_across_frame(across, cells, _place(found)),
+        notes=[*found.notes, *(left if form == "table" else ())],
+        below=[*left, *found.notes],
+    )
+
+
+def across_table(across: RankingsAcross, cells: AcrossCells, title: str, *, fitted: bool) -> Table:
+    """Return the table of the first categories, fitted to a terminal or not; a dash where an item is missing."""
+    columns = ["item", *across.categories[:MOST_ON_A_PAGE]]
+    count, rows = len(columns) - 1, []
+    for item, ranks, scores in zip(across.items, across.ranks.tolist(), across.scores.tolist(), strict=True):
+        texts = [number(score) for score in scores[:count]]
+        if cells == "ranks":
+            texts = [place_range_text(low, high) if low else "—" for low, high in ranks[:count]]
+        rows.append([item, *texts])
+    if fitted:
+        widths = [max(len(row[at]) for row in (columns, *rows)) + _GAP for at in range(len(columns))]
+        room = terminal_width()
+        count = max(1, sum(sum(widths[: at + 2]) - _GAP <= room for at in range(count)))
+    return Table(columns[: count + 1], [row[: count + 1] for row in rows], (0,), title)
+
+
+def _across_frame(across: RankingsAcross, cells: AcrossCells, place: str) -> pl.DataFrame:
+    columns = [pl.Series(_unlike("item", across.categories), across.items, pl.String)]
+    for at, name in enumerate(across.categories):
+        if cells == "scores":
+            columns.append(pl.Series(name, across.scores[:, at]).fill_nan(None))
+            continue
+        for side, end in enumerate(("low", "high")):
+            column = pl.Series(f"{name} {place}_{end}", across.ranks[:, at, side])
+            columns.append(column.set(column == 0, None))
+    return pl.DataFrame(columns)
+
+
+def _unlike(name: str, others: list[str]) -> str:
+    """Return a name for a column beside others."""
+    while name in others:
+        name += "_"
+    return name
+
+
+def _across_record(found: Aggregation, across: RankingsAcross) -> dict[str, Any]:
+    rows, place = [], _place(found)
+    for item, ranks, scores in zip(across.items, across.ranks.tolist(), across.scores.tolist(), strict=True):
+        there = {
+            name: {"score": score, f"{place}_low": low, f"{place}_high": high}
+            for name, (low, high), score in zip(across.categories, ranks, scores, strict=True)
+            if not math.isnan(score)
+        }
+        rows.append({"item": item, "categories": there})
+    judged = zip(across.categories, across.judged.tolist(), strict=True)
+    return {
+        "method": found.method,
+        "intervals": found.facts["intervals"],
+        "categories": [{"name": name, "votes": votes} for name, votes in judged],
+        "items": rows,
+        "notes": list(found.notes),
+    }
+
+
+def matrix_answer(found: Aggregation, top: int | None) -> Answer:
+    """Return the share of wins of each item (row) against each other (column); a dash: they were never compared."""
+    items, shares = pair_shares(found, top)
+    values = [[None if math.isnan(share) else share for share in row] for row in shares.tolist()]
+    by_item = {item: dict(zip(items, row, strict=True)) for item, row in zip(items, values, strict=True)}
+    cells = ([item, *("—" if share is None else f"{share:.2f}" for share in by_item[item].values())] for item in items)
+    columns = [pl.Series(item, [row[at] for row in values], pl.Float64) for at, item in enumerate(items)]
+    title = f"{found.method}: share of wins of the row against the column"
+    return Answer(
+        {"share_of_wins": by_item},
+        [Table(["", *items], cells, (0,), title)],
+        frame=pl.DataFrame([pl.Series(_unlike("item", items), items, pl.String), *columns]),
+        notes=found.notes,
+    )
+
+
+def systems_answer(found: ScoreRanking) -> Answer:
+    """Return rankings of the systems of a score table by several methods side by side."""
+    return Answer(
+        found.as_dict,
+        [_systems_table(found)],
+        frame=found.table,
+        notes=found.notes,
+        below=found.notes,
+        picture=found.plot,
+    )
+
+
+def _systems_table(found: ScoreRanking) -> Table:
+    """Return a table with all of the first method, scores and ranks of the others."""
+    first, *others = found.table.partition_by("method", maintain_order=True)
+    columns = ["rank", "tier", "system", first["method"][0], "95% interval", "P(first)"]
+    columns.append(f"P(top {found.facts['top_k']})")
+    columns += [name for other in others for name in (other["method"][0], "rank")]
+    by_name = [{row["system"]: row for row in other.iter_rows(named=True)} for other in others]
+    rows = []
+    for row in first.iter_rows(named=True):
+        cells = [_rank(row), str(row["tier"]), row["system"], number(row["score"])]
+        cells += ["" if row["lower"] is None else _interval(row), number(row["p_first"], 3), number(row["p_top_k"], 3)]
+        for other in by_name:
+            cells += [number(other[row["system"]]["score"]), _rank(other[row["system"]])]
+        rows.append(cells)
+    return Table(columns, rows, (2,))
+
+
+def _rank(row: dict[str, int]) -> str:
+    return place_range_text(row["rank_low"], row["rank_high"])
+
+
+def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
+    """Return what is so now and what changed; CSV and Parquet have a row for each time and item."""
+    now, facts = found.now.head(top or found.now.height), found.facts
+    table = found.table.join(now.select("item"), on="item", how="semi", maintain_order="left")
+    title = f"{found.method}: {grouped_digits(facts['n'])} votes; {facts['now']}, and the change since {facts['then']}"
+
+    def record() -> dict[str, Any]:
+        return {
+            "method": found.method,
+            "data": {"sha256": log_sha256(log), "n": facts["n"]},
+            "seed": facts["seed"],
+            "time": {name: facts[name] for name in ("time_unit", "times", "then", "now")},
+            "grid": facts["grid"],
+            "units": {"score": facts["unit"] or None},
+            "notes": list(found.notes),
+            "items": now.to_dicts(),
+            "over_time": table.to_dicts(),
+        }
+
+    columns = ["rank", "item", "score", "95% band", f"change since {facts['then']}", "95%, all together"]
+    columns += ["changed", "last", "votes"]
+    return Answer(
+        record,
+        [Table(columns, map(_now_cells, now.iter_rows(named=True)), (1,), title)],
+        frame=table,
+        notes=found.notes,
+        below=(title, *found.notes),
+        picture=lambda: found.plot(top),
+    )
+
+
+def _now_cells(row: dict[str, Any]) -> list[str]:
+    place = "—" if row["rank_low"] is None else _rank(row)
+    cells = [place, row["item"], number(row["score"]), f"{number(row['lower'])} to {number(row['upper'])}"]
+    if row["change"] is None:
+        cells += ["—", "—", "not known"]
+    else:
+        cells += [f"{row['change']:+.4g}", f"{number(row['change_lower'])} to {number(row['change_upper'])}"]
+        sure = row["p"] <= _LEVEL
+        cells.append(("better" if row["change"] > 0 else "worse") if sure else "not shown")
+    return [*cells, row["last"], f"{row['votes']:,.6g}"]
+
+
+def log_sha256(log: str) -> str | None:
+    """Return the sha256 of a file, or of a folder's files with their names, or of a named data set; else None.
+
+    Parameters
+    ----------
+    log : str
+        As on the command line; what was read from a pipe, or from elsewhere, has none.
+    """
+    from rankbench.data.convert import sha256_of
+    from rankbench.errors import RankbenchError
+    from rankbench.interfaces.dataset import Dataset
+    from rankbench.plugin import manager
+
+    path = Path(log)
+    if path.is_file():
+        return sha256_of(path)
+    if path.is_dir():
+        whole = hashlib.sha256()
+        for part in sorted(one for one in path.rglob("*") if one.is_file()):
+            whole.update(f"{part.relative_to(path).as_posix()} {sha256_of(part)}\n".encode())
+        return whole.hexdigest()
+    try:
+        return manager.get(Dataset, log).fingerprint()
+    except RankbenchError:
+        return None
