@@ -92,6 +92,14 @@ EQUIVARIANT = [*(a for a in ALL if "equivariant" in a.properties), Kemeny()]
 ON_BALLOTS = [PlackettLuce(), PlackettLuce(ridge=0.1), *(a for a in EQUIVARIANT if "sequential" not in a.properties)]
 
 
+NAMES = """
+average-adjacency borda borda-count bradley-terry budgeted cascade click-through-rate coec davidson
+difference-graph dynamic-bradley-terry eigenvector elo geometric-mean glicko-2 identity kemeny
+limit-scores mean-log-odds mean-rank mean-score net-weights pagerank plackett-luce position-debiased
+rank-centrality thurstone-mosteller win-rate
+"""
+
+
 def close(actual, expected):
     return actual == pytest.approx(expected, rel=1e-8, abs=1e-9)
 
@@ -294,36 +302,7 @@ def test_equivariance_is_tested_of_all_that_declare_it():
 
 def test_registered_once_under_their_names():
     registered = rankbench_register()
-    assert sorted(a.name for a in registered) == [
-        "average-adjacency",
-        "borda",
-        "borda-count",
-        "bradley-terry",
-        "budgeted",
-        "cascade",
-        "click-through-rate",
-        "coec",
-        "davidson",
-        "difference-graph",
-        "dynamic-bradley-terry",
-        "eigenvector",
-        "elo",
-        "geometric-mean",
-        "glicko-2",
-        "identity",
-        "kemeny",
-        "limit-scores",
-        "mean-log-odds",
-        "mean-rank",
-        "mean-score",
-        "net-weights",
-        "pagerank",
-        "plackett-luce",
-        "position-debiased",
-        "rank-centrality",
-        "thurstone-mosteller",
-        "win-rate",
-    ]
+    assert sorted(a.name for a in registered) == NAMES.split()
     for aggregator in registered:
         assert aggregator.summary().endswith(".")
         # The runner's samples are comparisons: only aggregators of these have a form for it.

@@ -1,10 +1,8 @@
 """The Perron vector and the row geometric means: definitions, where they meet, extremes."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
-from aggregator_samples import btl_sample, compiled, matrix, samples
+from aggregator_samples import compiled, matrix, samples
 from amounts import examples
 from dense_oracles import least_squares_scores
 from hypothesis import given
@@ -105,14 +103,3 @@ def test_two_cycles_that_hardly_meet():
     scores = compiled(Eigenvector(), *sample)
     assert a @ scores == pytest.approx(np.linalg.eigvals(a).real.max() * scores, rel=1e-9)
     assert scores == pytest.approx(Eigenvector().aggregate(*sample), rel=1e-8)
-
-
-@pytest.mark.parametrize("aggregator", [Eigenvector, GeometricMean])
-def test_limit_is_the_exponential_of_the_labels(aggregator):
-    labels = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
-    errors = []
-    for k in (20_000, 2_000_000):
-        scores = compiled(aggregator(), *btl_sample(labels, k, 11))
-        errors.append(np.abs(np.log(scores / scores[0]) - labels).max())
-        assert np.exp(labels) / np.exp(labels).mean() == pytest.approx(scores, rel=40 / np.sqrt(k))
-    assert all(later < earlier / 3 for earlier, later in pairwise(errors))

@@ -76,23 +76,6 @@ def test_ties_alone_leave_all_items_exactly_equal(sample):
     np.testing.assert_array_equal(found, np.zeros(m))
 
 
-@given(sample=samples(), data=st.data())
-@examples(60)
-def test_a_weight_is_so_many_judgments(sample, data):
-    winners, losers, weights, m = sample
-    weights = np.minimum(np.ceil(weights), 500.0)
-    ties = tied(data, len(winners))
-    rows = np.repeat(np.arange(len(winners)), weights.astype(int))
-    for factor in (0.2, 32.0, 800.0):
-        one = Elo(factor=factor).from_comparisons(comparisons(winners, losers, weights, ties), m)
-        ones = np.ones(len(rows))
-        many = Elo(factor=factor).from_comparisons(comparisons(winners[rows], losers[rows], ones, ties[rows]), m)
-        assert one == pytest.approx(many, rel=1e-11, abs=1e-11)
-        assert compiled(Elo(factor=factor), *sample[:2], weights, m) == pytest.approx(
-            compiled(Elo(factor=factor), winners[rows], losers[rows], ones, m), rel=1e-11, abs=1e-11
-        )
-
-
 @pytest.mark.parametrize("factor", [0.01, 0.3, 2.0, 32.0, 128.0, 400.0, 2000.0])
 @pytest.mark.parametrize("before", [0, 3, 40])
 @pytest.mark.parametrize("weight", [255.0, 257.0, 3000.5, 60_000.0])

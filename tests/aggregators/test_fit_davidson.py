@@ -7,30 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from amounts import examples
-from dense_oracles import davidson
 from hypothesis import given
 from hypothesis import strategies as st
 from minima import step_to_minimum
 
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.davidson import fit_davidson
-from rankbench.interfaces.queries import Comparisons
 from rankbench.ranking.count import count_pairs
-
-
-@examples(30)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(2, 120), st.sampled_from([0.05, 1.0]))
-def test_ridge_equals_the_aggregator(seed: int, m: int, n: int, ridge: float) -> None:
-    rng = np.random.default_rng(seed)
-    winners = rng.integers(0, m, n).astype(np.int32)
-    losers = ((winners + rng.integers(1, m, n)) % m).astype(np.int32)
-    ties, weights = rng.random(n) < 0.4, rng.random(n) + 0.5
-    ties[:2] = [True, False]
-    said = Comparisons(np.array([0, n]), winners, losers, weights, ties)
-    scores, nu = davidson(said, m, ridge)
-    fit = fit_davidson(count_pairs(winners, losers, weights=weights, ties=ties, m=m), ridge=ridge, tolerance=1e-9)
-    np.testing.assert_allclose(fit.scores, scores, atol=1e-8)
-    assert fit.nu == pytest.approx(nu, rel=1e-8)
 
 
 @examples(60)

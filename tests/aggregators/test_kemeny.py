@@ -65,11 +65,6 @@ def test_the_first_of_tied_orders_is_the_lexically_first(m):
         assert compiled(Kemeny(), *sample) == pytest.approx(np.zeros(m), abs=1e-12)
 
 
-def test_condorcet_paradox_is_broken_at_the_weakest_link():
-    sample = np.array([0, 1, 2], dtype=np.int32), np.array([1, 2, 0], dtype=np.int32), np.array([3.0, 2.0, 4.0]), 3
-    assert compiled(Kemeny(), *sample) == pytest.approx([0, -1, 1])
-
-
 def test_judgments_that_cancel():
     winners, losers = np.array([0, 1, 0], dtype=np.int32), np.array([1, 0, 1], dtype=np.int32)
     weights = np.array([0.1, 0.3, 0.2])

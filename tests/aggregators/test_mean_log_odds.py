@@ -4,14 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from aggregator_samples import btl_sample, compiled, matrix, samples
+from aggregator_samples import compiled, matrix, samples
 from amounts import examples
 from hypothesis import given
 
 from rankbench.aggregators.kernels.rates import parameters
-from rankbench.aggregators.rates import LimitScores, MeanLogOdds
-
-LABELS = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
+from rankbench.aggregators.rates import MeanLogOdds
 
 
 @pytest.mark.parametrize("frequencies", ["counts", "joint"])
@@ -45,29 +43,3 @@ def test_balanced_pairs_cancel_exactly(sample):
     winners, losers, weights, m = sample
     both = np.concatenate([winners, losers]), np.concatenate([losers, winners]), np.concatenate([weights, weights])
     assert np.all(compiled(MeanLogOdds(), *both, m) == 0)
-
-
-def test_limit_of_counts_is_27():
-    k, m = 400_000, len(LABELS)
-    sample = btl_sample(LABELS, k, 1)
-    scores = compiled(MeanLogOdds(), *sample)
-    # Delta method: the log-odds of a pair seen n times has variance 1 / (n p (1 - p)).
-    p = 1 / (1 + np.exp(LABELS[None, :] - LABELS[:, None]))
-    variance = 1 / (k / (m * (m - 1) / 2) * p * (1 - p))
-    np.fill_diagonal(variance, 0)
-    error = np.sqrt(variance.sum(axis=1)) / (m - 1)
-    limit = LimitScores().from_labels(LABELS)
-    assert np.all(np.abs(scores - limit) < 4.5 * error)
-    assert error.max() < 0.02
-
-
-def test_limit_of_joint_frequencies_is_another_one():
-    k, m, c = 400_000, len(LABELS), 0.01
-    scores = compiled(MeanLogOdds(frequencies="joint", smoothing=c), *btl_sample(LABELS, k, 2))
-    p = 1 / (1 + np.exp(LABELS[None, :] - LABELS[:, None])) / (m * (m - 1) / 2)
-    np.fill_diagonal(p, 0)
-    limit = np.log((p + c) / (p.T + c)).sum(axis=1) / (m - 1)
-    # |d log(p + c)| <= 1 / c times a frequency's standard error, over 2 (m - 1) frequencies.
-    error = math.sqrt(2 * (m - 1) * p.max() / k) / c / (m - 1)
-    assert np.all(np.abs(scores - limit) < 4.5 * error)
-    assert np.abs(limit - LimitScores().from_labels(LABELS)).max() > 0.2 > 4.5 * error

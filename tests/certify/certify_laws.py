@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -88,11 +88,6 @@ def least(risk: Callable[[Any], float], order: tuple[int, ...]) -> float:
 def margin(risk: Callable[[Any], float], right: list, wrong: list) -> float:
     """Return by how much the least risk of the wrong orders is below that of the right ones."""
     return min(least(risk, o) for o in right) - min(least(risk, o) for o in wrong)
-
-
-def as_json(certificate: Any) -> Mapping[str, Any]:
-    """Return the certificate's content."""
-    return certificate.content
 
 
 def refused(content: object, why: str = ".") -> None:

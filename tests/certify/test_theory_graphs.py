@@ -23,7 +23,6 @@ from rankbench.certify.laws import (
     score_pair_graphs,
 )
 from rankbench.certify.populations import Setting
-from rankbench.losses.err import ERR
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.surrogates.pairwise import Linear
 
@@ -182,20 +181,6 @@ def test_other_weights_make_it_low_noise_with_another_best_order(weight):
     mean = order_preserving(weight, 0.55)
     assert is_low_noise(mean)
     assert best_orders(mean) == {(2, 1, 3)}
-
-
-@LAW
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=5), st.sampled_from(["reciprocal", "log2"]))
-def test_lemma_1(chances, discount):
-    """With independent satisfaction, descending means minimize ERR (16), among all orders."""
-    p, loss = np.array(chances), ERR(discount=discount)
-    factor = loss.discounts_of(len(p))
-
-    def risk(order):
-        q = p[list(order)]
-        return 1 - float(factor @ (q * np.concatenate([[1.0], np.cumprod(1 - q)[:-1]])))
-
-    assert risk(np.argsort(-p)) <= min(risk(order) for order in permutations(range(len(p)))) + 1e-12
 
 
 def test_settings_are_what_their_names_say():

@@ -129,19 +129,6 @@ def test_lemma_1_of_independent_scores_the_best_order_is_by_the_mean(values, dis
     assert Given().kernel() is None
 
 
-def test_correlated_scores_can_break_lemma_1():
-    """The assumption that scores are independent is needed."""
-    outcomes = np.array([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    chances = np.array([0.45, 0.55])
-
-    def risk(alpha):
-        losses = [one_order(list(row[np.argsort(-np.array(alpha))]), lambda j: j) for row in outcomes]
-        return float(chances @ losses)
-
-    np.testing.assert_allclose(chances @ outcomes, [0.55, 0.55, 0.45])
-    assert risk([3.0, 2.0, 1.0]) > risk([3.0, 1.0, 2.0])
-
-
 def test_unusual_numbers():
     s = np.array([4.0, 0.0, 9000.0, -9000.0])
     alpha = np.array([1.0, 2.0, 0.0, 3.0])

@@ -160,13 +160,8 @@ def test_the_solver_converges_on_badly_conditioned_risks(condition):
     problem = QuadraticProblem(gram, 0.05 * rng.normal(size=30))
     fit = Proximal().solve(PenalizedProblem(problem, penalty))
     assert fit.converged
-    # The conditions of optimality: the gradient is -l1 sign(theta), or within l1 where theta is 0.
-    gradient = problem.value_and_gradient(fit.theta)[1]
-    zero = fit.theta == 0
-    assert zero.any()
-    assert not zero.all()
-    np.testing.assert_allclose(gradient[~zero], -0.03 * np.sign(fit.theta[~zero]), atol=2e-8)
-    assert np.abs(gradient[zero]).max() <= 0.03 + 2e-8
+    assert 0 < np.count_nonzero(fit.theta) < 30
+    assert off_the_conditions(penalty, fit.theta, problem.value_and_gradient(fit.theta)[1]) < 2e-8
 
 
 def test_the_solver_of_logistic_risks_ends_where_the_conditions_of_a_minimum_hold():

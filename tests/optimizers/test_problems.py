@@ -2,9 +2,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from amounts import examples
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rankbench.core.component import Component
 from rankbench.errors import InputError, SpecError
@@ -88,13 +85,6 @@ def test_weights_enter_the_way_the_surrogate_says(judged, surrogate, alike):
         assert len(problem.pairs.weights) == (len(t) if len(set(wanted)) > 1 else distinct)
 
 
-def test_hessians_are_differences_of_gradients(judged):
-    for problem in (PairwiseProblem(*judged, SURROGATE, l2=0.2), quadratic(d=4)):
-        theta = np.random.default_rng(2).normal(size=problem.dimension)
-        expected = differences(lambda f, problem=problem: problem.value_and_gradient(f)[1], theta)
-        np.testing.assert_allclose(problem.hessian(theta), expected, atol=1e-7)
-
-
 @pytest.mark.parametrize(("pairs", "whole", "by_pairs"), [(9, True, True), (20, False, True), (60, False, False)])
 @pytest.mark.parametrize("alike", [True, False])
 def test_few_and_many_pairs_have_the_derivatives_of_the_definition(monkeypatch, pairs, whole, by_pairs, alike):
@@ -160,21 +150,6 @@ def test_one_eigendecomposition_serves_every_problem(monkeypatch):
     for l2 in (0.0, 0.1, 1.0):
         np.testing.assert_allclose(gram.solve(np.ones(3), l2), 1 / (np.array([1, 2, 3]) + l2))
     assert calls == [1]
-
-
-@given(st.integers(0, 2**32 - 1), st.floats(0, 1))
-@examples(25)
-def test_convex_on_chords(seed, share):
-    rng = np.random.default_rng(seed)
-    offsets = np.array([0, 5])
-    winners = rng.integers(0, 5, size=12).astype(np.int32)
-    losers = ((winners + rng.integers(1, 5, size=12)) % 5).astype(np.int32)
-    comparisons = Comparisons(np.array([0, 12]), winners, losers, rng.random(12) + 0.1)
-    a, b = rng.normal(size=(2, 3)) * 5
-    for surrogate in (SURROGATE, Hinge()):
-        problem = PairwiseProblem(rng.normal(size=(5, 3)), offsets, comparisons, surrogate)
-        ends = share * problem.value_and_gradient(a)[0] + (1 - share) * problem.value_and_gradient(b)[0]
-        assert problem.value_and_gradient(share * a + (1 - share) * b)[0] <= ends + 1e-10
 
 
 def test_pair_counts_add_up(judged):

@@ -80,13 +80,6 @@ def test_the_parameters_of_every_built_in_class_can_be_validated():
             registry.component_class(kind, name).model_rebuild()
 
 
-def test_one_bad_component_does_not_take_its_neighbours_along(entry, model):
-    loaded = load([entry(brings=lambda: [model("one"), int, model("two")])])
-    assert loaded.registry.names("model") == ["one", "two"]
-    assert loaded.statuses[0].components == ("model/one", "model/two")
-    assert loaded.statuses[0].status == "broken"
-
-
 def test_the_built_in_component_keeps_its_name(entry, model):
     ours, theirs = model("linear"), model("linear")
     intruder = entry("aaa", "aaa", "9.9", brings=lambda: [theirs])

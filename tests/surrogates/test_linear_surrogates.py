@@ -7,7 +7,6 @@ from scipy.optimize import minimize
 
 from rankbench.core.spec import parse
 from rankbench.errors import SpecError
-from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.surrogates.pairwise import Linear, LinearPower
 
 KINDS = [Linear(), Linear(nu=0.3), LinearPower(power=4), LinearPower(power=3, nu=2), LinearPower(power=1.5)]
@@ -47,21 +46,6 @@ def test_the_closed_form_is_the_numerical_minimizer(surrogate):
         lambda a: by_the_formula(surrogate, a, graph), np.ones(4) * 0.1, method="BFGS", options={"gtol": 1e-9}
     )
     np.testing.assert_allclose(surrogate.minimizer(net(graph)), found.x, atol=1e-4)
-
-
-@given(st.integers(0, 2**32 - 1))
-@examples(60)
-def test_theorem_13_decides_consistency_on_acyclic_graphs(seed):
-    rng = np.random.default_rng(seed)
-    graph = np.triu(rng.exponential(size=(4, 4)) * (rng.random((4, 4)) < 0.8), 1)
-    back = np.tril(graph.T * rng.random((4, 4)), -1)  # each way back is lighter: the difference graph has no cycle
-    b, loss = net(graph + back), PairwiseDisagreement()
-    ordered = all(b[i] > b[j] for i in range(4) for j in range(4) if graph[i, j] > back[j, i])
-    best = loss.value(np.arange(4.0)[::-1], graph + back)
-    for surrogate in (Linear(), LinearPower()):
-        consistent = loss.value(surrogate.minimizer(b), graph + back) <= best + 1e-12
-        # Ties of net weights are charged one way only by (10); they do not occur in random graphs with edges.
-        assert consistent == ordered or len(set(b)) < 4
 
 
 @pytest.mark.parametrize("text", ["linear-power:power=1", "linear-power:nu=0"])

@@ -89,7 +89,7 @@ def test_convex_means_above_every_tangent(surrogate, a, b):
 
 
 @by_name
-@given(st.lists(margins, max_size=30))
+@given(st.lists(st.one_of(margins, st.floats(-700, 700)), max_size=30))
 @examples(40)
 def test_compiled_equals_numpy(surrogate, t):
     t = np.array(t, dtype=np.float64)
@@ -99,6 +99,15 @@ def test_compiled_equals_numpy(surrogate, t):
             out = np.full(len(t), np.nan)
             kernel.function(t, kernel.params, out)
             np.testing.assert_allclose(out, form(t), rtol=1e-13, atol=1e-300)
+
+
+def test_far_margins_of_the_logistic_neither_overflow_nor_vanish():
+    t = np.array([-1e4, 1e4, 700.0, -700.0])
+    surrogate = PairwiseLogistic()
+    with np.errstate(all="raise", under="ignore"):
+        np.testing.assert_allclose(surrogate.phi(t), [1e4, 0.0, math.exp(-700), 700.0])
+        np.testing.assert_allclose(surrogate.dphi(t), [-1.0, 0.0, -math.exp(-700), -1.0])
+        np.testing.assert_allclose(surrogate.ddphi(t), [0.0, 0.0, math.exp(-700), math.exp(-700)])
 
 
 def test_far_margins_of_the_exponential_cost_infinitely_much():
@@ -168,46 +177,6 @@ def test_bad_parameters_are_named(text):
 def test_defaults_are_not_written():
     assert str(PairwiseLogistic()) == "pairwise-logistic"
     assert str(PairwiseHinge(form="margin", scale=2)) == "pairwise-hinge:form=margin,scale=2"
-
-
-CHAIN = [(0, 1), (1, 2), (0, 2), (2, 0)]
-
-
-def cheapest(surrogate, mass, weights, ordered):
-    """Return the least conditional risk of three items, of all scores or of those in the order 1, 2, 3."""
-    factors, offsets = surrogate.edges(np.array(weights))
-
-    def risk(alpha):
-        margins = np.array([alpha[i] - alpha[j] for i, j in CHAIN])
-        return float(np.array(mass) @ (factors * surrogate.phi(margins - offsets)))
-
-    if not ordered:
-        options = {"xatol": 1e-9, "fatol": 1e-13}
-        return minimize(lambda z: risk([*z, 0.0]), [0.1, 0.1], method="Nelder-Mead", options=options).fun
-    starts = ([0.1, 0.1], [1.0, 1.0])
-    bounds = [(0, None), (0, None)]
-    return min(
-        minimize(lambda z: risk([z[0] + z[1], z[1], 0.0]), start, bounds=bounds, options={"ftol": 1e-14}).fun
-        for start in starts
-    )
-
-
-@pytest.mark.parametrize(
-    ("cls", "weighted", "margin"),
-    [
-        (PairwiseLogistic, 0.043, 0.076),
-        (PairwiseExponential, 0.082, 0.227),
-        (PairwiseSquaredHinge, 0.050, 0.251),
-        (PairwiseHinge, 0.0, 0.0),
-    ],
-)
-def test_theorems_2_and_3_have_counterexamples(cls, weighted, margin):
-    """In low noise, the scores of least surrogate risk are not in the order 1, 2, 3 that the mean graph wants."""
-    two = cls(), [0.5] * 4, [1.0, 0.1, 3.0, 1.0]
-    three = cls(form="margin", power=0.0), [0.25, 0.01, 0.5, 0.24], [1.0] * 4
-    for (surrogate, mass, weights), gap in ((two, weighted), (three, margin)):
-        found = cheapest(surrogate, mass, weights, True) - cheapest(surrogate, mass, weights, False)
-        assert found == pytest.approx(gap, abs=6e-4)
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.name)
