@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from amounts import numbered
-from campaign_time import campaign_line
 from forked import SHARED
 from hypothesis import settings
 
@@ -65,12 +64,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         names = {f"tests/{name}.py": rank for rank, name in enumerate(FIRST)}
         items.sort(key=lambda item: names.get(item.nodeid.partition("::")[0], len(FIRST)))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what the fault campaign took, among the tests of `make test` too."""
-    if line := campaign_line(terminalreporter.stats):
-        terminalreporter.write_line(line)
 
 
 @pytest.hookimpl(wrapper=True)

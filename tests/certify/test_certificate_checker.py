@@ -23,21 +23,6 @@ from rankbench.certify.checking.numbers import Rejected
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def violation() -> dict:
-    return rankbench.certify("pairwise-logistic", mu=THEOREM_2).content
-
-
-@pytest.fixture(scope="module")
-def boundary() -> dict:
-    return rankbench.certify("pairwise-hinge", mu=THEOREM_3).content
-
-
-@pytest.fixture(scope="module")
-def proof() -> dict:
-    return rankbench.certify("pairwise-hinge", aggregator="difference-graph", noise="dag").content
-
-
 def test_it_imports_the_standard_library_and_mpmath_alone():
     program = (
         "import sys; before = set(sys.modules); import rankbench.certify.check, mpmath; "
@@ -133,7 +118,11 @@ def test_what_is_changed_is_refused(violation, change, why):
 
 def test_it_follows_what_a_name_stands_for(violation, boundary):
     other = copy.deepcopy(violation)
+    other["surrogate"]["distribution"] = "somebody 1.0"
+    assert check(json.dumps(other).encode()).trusted == ()
     other["surrogate"]["name"] = "pairwise-exponential"
+    refused(other, "not that of pairwise-exponential")
+    other["surrogate"]["distribution"] = violation["surrogate"]["distribution"]
     refused(other, "not that of pairwise-exponential")
     other["surrogate"]["name"] = "pairwise-nothing"
     refused(other, "no surrogate")
@@ -175,15 +164,6 @@ def test_the_rule_of_somebody_elses_surrogate_is_taken_on_trust(violation, proof
         found = check(json.dumps(theirs(content)).encode())
         assert found.trusted == ("that rule and phi are those of the surrogate's source",)
         assert not found.followed
-
-
-def test_cuts_above_the_risk_at_alpha_are_refused(violation):
-    cut = {"weight": "1", "point": ["0", "0", "0"], "value": "0", "gradient": ["0", "0", "0"]}
-    bounds = [{"order": bound["order"], "cuts": [cut]} for bound in violation["bounds"]]
-    low = {"arithmetic": "numerical", "alpha_value": "-1000", "gap": "999", "bounds": bounds}
-    numerical = {key: value for key, value in theirs(violation, **low).items() if key not in ("seen", "phis", "risk")}
-    numerical["surrogate"]["rule"] = None
-    refused(numerical, "no convex risk has both")
 
 
 def test_laws_that_are_none_are_refused(violation):

@@ -8,26 +8,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from certify_laws import THEOREM_2
+from test_certify_input import Plain
 
 import rankbench
 from rankbench.errors import PluginError
 from rankbench.interfaces.exact import ConvexPhi
 
 HINGE = ConvexPhi(((Fraction(1), (Fraction(1), Fraction(-1))), (None, (Fraction(0),))))
-
-
-class Softplus(rankbench.PairwiseSurrogate):
-    """``log(1 + e^(1 - t))``."""
-
-    name: ClassVar[str] = "test-far"
-    source: ClassVar[str] = "this test"
-    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
-
-    def phi(self, margin):
-        return np.logaddexp(0.0, 1.0 - margin)
-
-    def dphi(self, margin):
-        return -1.0 / (1.0 + np.exp(margin - 1.0))
 
 
 class Fit(rankbench.ScoreSurrogate):
@@ -68,7 +55,7 @@ def bent(margin):
 )
 def test_what_is_not_convex_far_out_or_nearly_has_its_gradient_is_refused(methods):
     with pytest.raises(PluginError, match=r"not convex|another gradient"):
-        rankbench.certify(other(Softplus, **methods), laws=3)
+        rankbench.certify(other(Plain, **methods), laws=3)
 
 
 STEEP = np.array([1.0, 2.0, -4.0])
@@ -116,7 +103,7 @@ def test_what_answers_otherwise_at_the_end_is_refused():
 )
 def test_flat_surrogates_are_not_said_to_have_no_counterexample(phi, dphi):
     """Right and wrong scores have the same least risk: violations, which double precision cannot prove."""
-    certificate = rankbench.certify(other(Softplus, phi=phi, dphi=dphi), laws=15)
+    certificate = rankbench.certify(other(Plain, phi=phi, dphi=dphi), laws=15)
     assert certificate.verdict == "INCONCLUSIVE"
     undecided = certificate.content["searched"]["inconclusive"]
     assert undecided > 5
@@ -135,7 +122,7 @@ def test_a_rule_that_says_linear_of_what_is_not_is_refused():
         "exact_rule": lambda self: {"rule": "weighted", "power": 1},
         "linear": property(lambda self: True),
     }
-    surrogate = other(Softplus, **squared)
+    surrogate = other(Plain, **squared)
     with pytest.raises(PluginError, match="says by its rule"):
         rankbench.certify(surrogate, aggregator="difference-graph", noise="dag")
     with pytest.raises(PluginError, match="terms are not those of its rule"):

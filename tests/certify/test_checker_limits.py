@@ -14,16 +14,10 @@ from fractions import Fraction
 
 import pytest
 from amounts import part_of
-from certify_laws import THEOREM_2, refused
+from certify_laws import refused
 
-import rankbench
 from rankbench.certify.check import check, check_file
 from rankbench.certify.checking.numbers import Rejected
-
-
-@pytest.fixture(scope="module")
-def violation() -> dict:
-    return rankbench.certify("pairwise-logistic", mu=THEOREM_2).content
 
 
 @pytest.mark.parametrize(

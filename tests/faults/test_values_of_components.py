@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 from any_values import anything
 from hypothesis import HealthCheck, given, seed, settings
@@ -16,6 +17,7 @@ from small_blocks import make_block
 
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.errors import RankbenchError
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import BlockKey, CellResult
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.method import Block, Fit, Fitted, Method, Solver, StepOptimizer
@@ -27,6 +29,9 @@ from rankbench.losses.ndcg import NDCG
 from rankbench.methods.erm import ERM
 from rankbench.protocols.judging import fit, judge, losses_of
 from rankbench.protocols.selection import Selection
+from rankbench.ranking.load import load_log
+from rankbench.ranking.open import open_source
+from rankbench.ranking.rank import rank
 from rankbench.ranking.score_sample import rank_systems
 from rankbench.runner.blocks import run_block
 
@@ -128,6 +133,14 @@ class Clicked(SelectionAggregator):
         return RETURNED[0], np.ones(3)
 
 
+class Voted(Aggregator):
+    name: ClassVar[str] = "any-votes"
+    source: ClassVar[str] = "test"
+
+    def aggregate(self, winners: Any, losers: Any, weights: Any, m: int) -> Any:
+        return RETURNED[0]
+
+
 class Systems(ScoreAggregator):
     name: ClassVar[str] = "any-systems"
     source: ClassVar[str] = "test"
@@ -201,6 +214,24 @@ def systems(aggregator: ScoreAggregator) -> Any:
         return error
 
 
+@cache
+def log() -> Any:
+    votes = pl.DataFrame({"query_id": ["q"] * 3, "winner": ["a", "a", "b"], "loser": ["b", "c", "c"]})
+    return load_log(open_source(votes).judged(), Voted(), None, pooled=True)
+
+
+def ranked() -> Any:
+    """Return the scores of a log, which are what was returned."""
+    loaded, chosen = log()
+    try:
+        scores = rank(loaded, Voted(), intervals=chosen, resamples=2, seed=0)[0].scores
+    except RankbenchError as error:
+        return error
+    assert np.isfinite(scores).all()
+    assert scores.tolist() == [float(number) for number in np.asarray(RETURNED[0])]
+    return scores
+
+
 WAYS: dict[str, Callable[[], Any]] = {
     "a method's scores": lambda: fitted(Scored()),
     "a method's theta": lambda: fitted(Linear()),
@@ -211,6 +242,7 @@ WAYS: dict[str, Callable[[], Any]] = {
     "an optimizer's step": lambda: fitted(ERM(draws=5, optimizer=Steps())),
     "an optimizer's point": lambda: fitted(ERM(draws=5, optimizer=Solves())),
     "a loss's value": loss,
+    "an aggregator of comparisons' scores": ranked,
     "an aggregator of selections' scores": lambda: block_of(
         Selection(), CascadeClicks(queries=1, items=3, shown=3), Clicked(), (NDCG(),)
     ),

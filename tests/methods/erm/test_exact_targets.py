@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from enumeration import structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block, reweighted
 
@@ -42,21 +42,12 @@ def minimizer(block: Block, spec: str) -> NDArray[np.float64]:
     """Solve the normal equations of (19) and (28), its subsets enumerated."""
     method = get(Method, spec)
     assert isinstance(method, ERM)
-    said = block.comparisons.without_ties()
     x = block.design.x.astype(np.float64)
     curved, side = method.l2 * np.eye(x.shape[1]), np.zeros(x.shape[1])
-    for q, n_q in enumerate(said.counts):
-        low, high = block.design.offsets[q : q + 2]
-        subsets = [list(s) for s in itertools.combinations(range(*said.offsets[q : q + 2]), int(min(method.k, n_q)))]
-        targets = [
-            method.surrogate.target(
-                method.aggregator.aggregate(said.winners[s], said.losers[s], said.weights[s], high - low)
-            )
-            for s in subsets
-        ]
-        share = n_q / len(said) / (high - low)
-        curved += share * x[low:high].T @ x[low:high]
-        side += share * x[low:high].T @ np.mean(targets, axis=0)
+    for rows, weight, scores in structures_of_subsets(block, method.aggregator, method.k):
+        share = weight / len(x[rows])
+        curved += share * x[rows].T @ x[rows]
+        side += share * x[rows].T @ np.mean([method.surrogate.target(s) for s in scores], axis=0)
     return np.linalg.solve(curved, side)
 
 

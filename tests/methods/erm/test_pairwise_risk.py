@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
+from enumeration import structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block
 
@@ -34,20 +34,14 @@ def enumerated(
     block: Block, aggregator: Aggregator, surrogate: PairwiseSurrogate, k: float, theta: NDArray[np.float64]
 ):  # type: ignore[no-untyped-def]
     """Return the risk (19) by enumerating all k-subsets of every query's judgments."""
-    c, total = block.comparisons, 0.0
-    for q in range(len(block.design)):
-        low, high = block.design.offsets[q : q + 2]
-        alpha = block.design.x[low:high].astype(np.float64) @ theta
-        rows = range(c.offsets[q], c.offsets[q + 1])
-        if len(rows) == 0:
-            continue
-        values = []
-        for chosen in map(list, itertools.combinations(rows, int(min(k, len(rows))))):
-            graph = aggregator.aggregate(c.winners[chosen], c.losers[chosen], c.weights[chosen], len(alpha))
+    total = 0.0
+    for rows, share, graphs in structures_of_subsets(block, aggregator, k):
+        alpha, values = block.design.x[rows].astype(np.float64) @ theta, []
+        for graph in graphs:
             i, j = np.nonzero(graph)
             factors, offsets = surrogate.edges(graph[i, j])
             values.append(factors @ surrogate.phi(alpha[i] - alpha[j] - offsets))
-        total += len(rows) / len(c) * float(np.mean(values))
+        total += share * float(np.mean(values))
     return total
 
 

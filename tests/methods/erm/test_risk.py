@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import pytest
+from enumeration import structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block
 
@@ -40,24 +40,9 @@ def enumerated(block: Block, name: str, k: float) -> tuple[NDArray[np.float64], 
     """Average targets over all k-subsets (18), with the convention for n_q < k; also their variance."""
     aggregator, surrogate = components(name)
     mean, variance = np.zeros(len(block.design.x)), np.zeros(len(block.design.x))
-    c = block.comparisons
-    for q in range(len(block.design)):
-        low, high = block.design.offsets[q : q + 2]
-        rows = range(c.offsets[q], c.offsets[q + 1])
-        if len(rows) == 0:
-            continue
-        size = int(min(k, len(rows)))
-        targets = np.array(
-            [
-                surrogate.target(
-                    aggregator.aggregate(
-                        c.winners[list(chosen)], c.losers[list(chosen)], c.weights[list(chosen)], high - low
-                    )
-                )
-                for chosen in itertools.combinations(rows, size)
-            ]
-        )
-        mean[low:high], variance[low:high] = targets.mean(axis=0), targets.var(axis=0)
+    for rows, _, scores in structures_of_subsets(block, aggregator, k):
+        targets = np.array([surrogate.target(s) for s in scores])
+        mean[rows], variance[rows] = targets.mean(axis=0), targets.var(axis=0)
     return mean, variance
 
 

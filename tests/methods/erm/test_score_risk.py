@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
+from enumeration import structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block
 
@@ -46,17 +46,11 @@ def fit(block: Block, text: str) -> Fitted:
 
 def enumerated(block: Block, method: ERM, theta: NDArray[np.float64]) -> float:
     """Return the regularized risk (19) by enumerating all k-subsets of every query's judgments."""
-    c, total = block.comparisons, 0.5 * method.l2 * float(theta @ theta)
-    assert isinstance(method.surrogate, ScoreSurrogate)
-    for q in range(len(block.design)):
-        low, high = block.design.offsets[q : q + 2]
-        alpha = block.design.x[low:high].astype(np.float64) @ theta
-        rows = range(c.offsets[q], c.offsets[q + 1])
-        values = []
-        for chosen in map(list, itertools.combinations(rows, int(min(method.k, len(rows))))):
-            scores = method.aggregator.aggregate(c.winners[chosen], c.losers[chosen], c.weights[chosen], len(alpha))
-            values.append(method.surrogate.value_and_gradient(alpha, method.surrogate.target(scores))[0])
-        total += len(rows) / len(c) * float(np.mean(values))
+    total, surrogate = 0.5 * method.l2 * float(theta @ theta), method.surrogate
+    assert isinstance(surrogate, ScoreSurrogate)
+    for rows, share, scores in structures_of_subsets(block, method.aggregator, method.k):
+        alpha = block.design.x[rows].astype(np.float64) @ theta
+        total += share * float(np.mean([surrogate.value_and_gradient(alpha, surrogate.target(s))[0] for s in scores]))
     return total
 
 

@@ -1,0 +1,23 @@
+"""Certificates that the tests of the checker change."""
+
+from __future__ import annotations
+
+import pytest
+from certify_laws import THEOREM_2, THEOREM_3
+
+import rankbench
+
+
+@pytest.fixture(scope="package")
+def violation() -> dict:
+    return rankbench.certify("pairwise-logistic", mu=THEOREM_2).content
+
+
+@pytest.fixture(scope="package")
+def boundary() -> dict:
+    return rankbench.certify("pairwise-hinge", mu=THEOREM_3).content
+
+
+@pytest.fixture(scope="package")
+def proof() -> dict:
+    return rankbench.certify("pairwise-hinge", aggregator="difference-graph", noise="dag").content
