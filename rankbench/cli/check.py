@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.output import complete_any, complete_kinds, echo, json_option, print_json, print_table, say
+from rankbench.cli.output import complete_any, complete_kinds
+from rankbench.cli.shown import Answer, Table, answering
 
 if TYPE_CHECKING:
     from rankbench.testing.check import CheckResult
@@ -29,9 +31,8 @@ CLEAR = "\r\x1b[K"
     "--timeout", default=120.0, show_default=True, type=click.FloatRange(min=1), help="Seconds for one check."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Show every check, also those that passed or were skipped.")
-@json_option
-@click.pass_context
-def check(ctx: click.Context, name: str, kind: str | None, timeout: float, verbose: bool, as_json: bool) -> None:
+@answering
+def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:
     """Check that components do what they declare.
 
     NAME is the distribution of a plugin or the folder that it is installed from (everything that it
@@ -39,11 +40,10 @@ def check(ctx: click.Context, name: str, kind: str | None, timeout: float, verbo
     file. Each check runs in a process that may hang or die. What needs a package that is not installed
     is skipped. Exit code 1 if a check fails or none is executed.
     """
-    from rankbench.testing.check import summary
     from rankbench.testing.isolated import check_named
 
     results = []
-    progress = sys.stderr.isatty() and not as_json
+    progress = sys.stderr.isatty()
     for result in check_named(name, kind=kind, seconds=timeout):
         results.append(result)
         if progress:
@@ -52,16 +52,13 @@ def check(ctx: click.Context, name: str, kind: str | None, timeout: float, verbo
     if progress:
         click.echo(CLEAR, err=True, nl=False)
     ok = all(result.ok for result in results)
-    if as_json:
-        print_json({"ok": ok, "results": [asdict(result) for result in results]})
-    else:
-        _show(results, verbose)
-        say(f"\n{summary(results)}")
-    if not ok:
-        ctx.exit(1)
+    record = {"ok": ok, "results": [asdict(result) for result in results]}
+    return Answer(record, _parts(results, verbose), exit_code=0 if ok else 1)
 
 
-def _show(results: list[CheckResult], verbose: bool) -> None:
+def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
+    from rankbench.testing.check import summary
+
     components: dict[str, list[CheckResult]] = {}
     for result in results:
         components.setdefault(result.component, []).append(result)
@@ -76,7 +73,7 @@ def _show(results: list[CheckResult], verbose: bool) -> None:
         )
         for component, own in components.items()
     ]
-    print_table(("component", "status", "executed", "failed", "skipped", "time"), rows)
+    yield Table(("component", "status", "executed", "failed", "skipped", "time"), rows)
     shown = [
         (r.component, r.check, r.status, r.reason)
         for r in results
@@ -89,11 +86,12 @@ def _show(results: list[CheckResult], verbose: bool) -> None:
             if not any(r.executed for r in own)
         ]
     if shown:
-        echo()
-        print_table(("component", "check", "status", "reason"), shown)
+        yield ""
+        yield Table(("component", "check", "status", "reason"), shown)
     traces: dict[str, list[str]] = {}  # one error fails many checks
     for result in results:
         if result.trace and (verbose or not result.ok):
             traces.setdefault(result.trace, []).append(f"{result.component} {result.check}")
     for trace, where in traces.items():
-        say(f"\n{', '.join(where)}:\n{trace}")
+        yield f"\n{', '.join(where)}:\n{trace}"
+    yield f"\n{summary(results)}"

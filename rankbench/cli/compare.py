@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 import click
 
-from rankbench.cli.output import complete_names, echo, json_option, print_json, print_table, say, visible
-from rankbench.cli.shown import form_or_json
+from rankbench.cli.output import complete_names, echo, heartbeat, json_option, visible
+from rankbench.cli.shown import Answer, Table, form_or_json, show
 
 if TYPE_CHECKING:
     from rankbench.tracking.comparison import Comparison, Margin
@@ -85,7 +85,6 @@ def compare(
     the rankings are compared: what moved, and is it real? Exits with 0 where nothing is worse, 1 where something is, or
     is another number under --unchanged, 2 where the input cannot be used, 3 where something of BASE was not tested.
     """
-    from rankbench.cli.output import heartbeat
     from rankbench.core.system import replace_file
     from rankbench.tracking.compare import compare_results
     from rankbench.tracking.comparison import comparison_markdown
@@ -105,44 +104,43 @@ def compare(
         )
     if out is not None:
         replace_file(out, comparison_markdown(found).encode())
-    show_comparison(found, chosen)
+    if chosen == "github":
+        show_annotations(found)
+    else:
+        show(comparison_answer(found), chosen)
     sys.exit(found.exit_code)
 
 
-def show_comparison(found: Comparison, form: FORMATS) -> None:
-    """Print a comparison."""
-    from rankbench.tracking.comparison import (
-        cells_of,
-        columns_of,
-        comparison_annotations,
-        comparison_json,
-        comparison_markdown,
-        how_to_read,
-        shown_first,
-    )
+def comparison_answer(found: Comparison) -> Answer:
+    """Return what is said of a comparison."""
+    from rankbench.tracking.comparison import comparison_json, comparison_markdown
 
-    page = comparison_markdown(found)
-    if form == "json":
-        print_json(comparison_json(found))
-    elif form == "md":
-        echo(page, nl=False)
-    elif form == "github":
-        for line in comparison_annotations(found):
-            echo(visible(line))
-        if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-            with open(summary, "a", encoding="utf-8") as file:
-                file.write(page)
-    else:
-        shown = [one for one in shown_first(found) if one.verdict != "equal"]
-        if shown:
-            print_table(columns_of(shown), [cells_of(one) for one in shown], title=how_to_read(shown))
-        for note in found.notes:
-            say(note)
-        for line in found.differing or ():
-            say(f"differs: {line}")
-        say(found.sentence())
-        if found.finds():
-            say(found.finds())
+    return Answer(comparison_json(found), comparison_parts(found), page=comparison_markdown(found))
+
+
+def comparison_parts(found: Comparison) -> Iterator[Table | str]:
+    """Yield what a terminal shows of a comparison."""
+    from rankbench.tracking.comparison import cells_of, columns_of, how_to_read, shown_first
+
+    shown = [one for one in shown_first(found) if one.verdict != "equal"]
+    if shown:
+        yield Table(columns_of(shown), [cells_of(one) for one in shown], title=how_to_read(shown))
+    yield from found.notes
+    yield from (f"differs: {line}" for line in found.differing or ())
+    yield found.sentence()
+    if found.finds():
+        yield found.finds()
+
+
+def show_annotations(found: Comparison) -> None:
+    """Print a comparison as GitHub's annotations, and add its page to the job's summary."""
+    from rankbench.tracking.comparison import comparison_annotations, comparison_markdown
+
+    for line in comparison_annotations(found):
+        echo(visible(line))
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(summary, "a", encoding="utf-8") as file:
+            file.write(comparison_markdown(found))
 
 
 def margin_from_text(text: str | None) -> Margin | None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankbench.cli.output import complete_names, echo, json_option, print_json, print_table, say
+from rankbench.cli.output import complete_names, echo, heartbeat, json_option, print_json
+from rankbench.cli.shown import Answer, Table, answering
 
 if TYPE_CHECKING:
     from rankbench.data.cards import Card
@@ -21,8 +22,8 @@ def data() -> None:
 
 
 @data.command("list")
-@json_option
-def list_datasets(as_json: bool) -> None:
+@answering
+def list_datasets() -> Answer:
     """List the data sets and whether they are here."""
     from rankbench.interfaces.dataset import Dataset
     from rankbench.plugin.manager import component_class, names
@@ -43,16 +44,8 @@ def list_datasets(as_json: bool) -> None:
                 "here": "simulated" if cls.simulated else _state(card),
             }
         )
-    if as_json:
-        print_json({"datasets": rows})
-        return
     shown = [(r["name"], r["here"], f"{r['queries']:,}" if r["queries"] else "any", r["title"]) for r in rows]
-    print_table(("data set", "here", "queries", "what"), shown)
-
-
-def _safe(text: str) -> str:
-    """Escape what a terminal would obey: control characters, and those that change direction."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return Answer({"datasets": rows}, [Table(("data set", "here", "queries", "what"), shown)])
 
 
 def _cards() -> dict[str, Card]:
@@ -91,20 +84,16 @@ def _card(name: str) -> Card:
 @data.command()
 @click.argument("name", shell_complete=complete_names("dataset"))
 @click.option("--accept-license", is_flag=True, help="You have read and accept the data's licence.")
-@json_option
-def get(name: str, accept_license: bool, as_json: bool) -> None:
+@answering
+def get(name: str, accept_license: bool) -> Answer:
     """Download a data set into the user's cache, and check it."""
-    from rankbench.cli.output import heartbeat
     from rankbench.data.fetch import fetch
 
     card = _card(name)
     with heartbeat(f"getting {card.name}"):
         folder = fetch(card, accept_license=accept_license)
-    if as_json:
-        facts = {"licence": card.licence, "citation": card.citation}
-        print_json({"name": card.name, "folder": str(folder), **facts})
-        return
-    say(f"{card.name} is in {_safe(str(folder))}; licence: {card.licence}; cite: {card.citation}")
+    facts = {"name": card.name, "folder": str(folder), "licence": card.licence, "citation": card.citation}
+    return Answer(facts, [f"{card.name} is in {folder}; licence: {card.licence}; cite: {card.citation}"])
 
 
 @data.command()
@@ -112,7 +101,6 @@ def get(name: str, accept_license: bool, as_json: bool) -> None:
 @json_option
 def verify(name: str | None, as_json: bool) -> None:
     """Check the sha256 of the files of one data set, or of all that are here."""
-    from rankbench.cli.output import heartbeat
     from rankbench.data.fetch import card_folder, locate
 
     every = _cards().values()
@@ -142,10 +130,9 @@ def _offer(controls: list[str]) -> str:
     help="Reader, as letor:zero-based=true; chosen by ending by default.",
 )
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of votes mean, as left=model_x.")
-@json_option
-def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
+@answering
+def describe(table: str, reader: str, columns: str) -> Answer:
     """Tell what is in a file, a folder of shards, or a data set, and which columns are read as what."""
-    from rankbench.cli.output import heartbeat
     from rankbench.core.text import listed
     from rankbench.data.readers.remote import shown_log
     from rankbench.ranking.describe import describe as summarize
@@ -157,11 +144,9 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
         controls = offered_controls(table, source, summary, columns=columns, reader=reader)
     read = source.remarks
-    if as_json:
-        said: dict[str, object] = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
-        said |= {"controls": controls} if controls else {}
-        print_json(summary.as_dict() | said | ({"notes": list(read)} if read else {}))
-        return
+    said: dict[str, object] = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
+    said |= {"controls": controls} if controls else {}
+    record = summary.as_dict() | said | ({"notes": list(read)} if read else {})
     columns_read = ", ".join(_reading(role, name) for role, name in read.columns.items())
     lines = [
         ("columns read", columns_read),
@@ -169,7 +154,8 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
         ("could be controlled for", _offer(controls)),
         *(("note", note) for note in read),
     ]
-    print_table(("", ""), [*summary.lines(), *(line for line in lines if line[1])], title=_safe(shown_log(table)))
+    rows = [*summary.lines(), *(line for line in lines if line[1])]
+    return Answer(record, [Table(("", ""), rows, title=shown_log(table))])
 
 
 @data.command()
@@ -183,8 +169,8 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     help="Reader, as letor:zero-based=true; chosen by ending by default.",
 )
 @click.option("--force", is_flag=True, help="Replace DST if it is a folder of shards.")
-@json_option
-def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool, as_json: bool) -> None:
+@answering
+def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool) -> Answer:
     """Stream a file of any size to a folder of Parquet shards."""
     from rankbench.data.convert import convert as run
     from rankbench.ranking.open import reader_for
@@ -207,14 +193,9 @@ def convert(source: Path, destination: Path, shards: int, reader: str | None, fo
         manifest = run(source, destination, shards=shards, force=force, reader=chosen, progress=progress)
     if terminal:
         click.echo("\r", nl=False, err=True)
-    if as_json:
-        counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}
-        print_json({"folder": str(destination), "table": manifest.table, **counts})
-        return
-    echo(
-        f"{manifest.rows:,} rows of {manifest.queries:,} queries in {len(manifest.shards)} shards: "
-        f"{_safe(str(destination))}"
-    )
+    counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}
+    said = f"{manifest.rows:,} rows of {manifest.queries:,} queries in {len(manifest.shards)} shards: {destination}"
+    return Answer({"folder": str(destination), "table": manifest.table, **counts}, [said])
 
 
 def _reading(role: str, name: str) -> str:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import subprocess
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankbench.cli.output import echo, json_option, print_json, print_table, say, visible
+from rankbench.cli.shown import Answer, Table, answering
+
+if TYPE_CHECKING:
+    from rankbench.tracking.history import Series
 
 
 @click.group()
@@ -22,8 +26,8 @@ def history() -> None:
 @click.option("--commit", help="Default: that of the working folder, by git.")
 @click.option("--date", help="With a time zone, as 2026-01-31T12:00:00+00:00; default: that of the commit.")
 @click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
-@json_option
-def add(result: Path, folder: Path, commit: str | None, date: str | None, reference: str, as_json: bool) -> None:
+@answering
+def add(result: Path, folder: Path, commit: str | None, date: str | None, reference: str) -> Answer:
     """Append a run to a history.
 
     RESULT is the folder of a run, a published one, or JSON of pytest-benchmark. What is kept is a small
@@ -34,12 +38,10 @@ def add(result: Path, folder: Path, commit: str | None, date: str | None, refere
     commit = commit or _git("%H", "--commit")
     entry = entry_of(result, commit, _date(date or _git("%cI", "--date", commit)), reference)
     path = add_entry(folder, entry)
-    if as_json:
-        print_json(
-            {"path": str(path), "commit": entry.commit, "date": entry.date.isoformat(), "numbers": len(entry.values)}
-        )
-    else:
-        echo(f"{path}: {len(entry.values):,} numbers of commit {visible(entry.commit[:12])}")
+    return Answer(
+        {"path": str(path), "commit": entry.commit, "date": entry.date.isoformat(), "numbers": len(entry.values)},
+        [f"{path}: {len(entry.values):,} numbers of commit {entry.commit[:12]}"],
+    )
 
 
 @history.command("show")
@@ -49,11 +51,9 @@ def add(result: Path, folder: Path, commit: str | None, date: str | None, refere
     "--false-changes", "alpha", type=float, default=0.05, show_default=True, help="Chance of any, over all series."
 )
 @click.option("--all", "everything", is_flag=True, help="Also series that did not change.")
-@json_option
+@answering
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: a file, .png or .svg.")
-def show(
-    folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool, as_json: bool, out: Path | None
-) -> None:
+def show(folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool, out: Path | None) -> Answer:
     """Show when the numbers of a history changed, and between which commits.
 
     Two classes of machines are never one series. With fewer than 8 runs nothing is said of a series.
@@ -71,44 +71,35 @@ def show(
         if not found.series:
             raise click.BadParameter("no series has such a name", param_hint="--series")
         replace_file(out, draw_history(found.series)[out.suffix.removeprefix(".")])
-    if as_json:
-        print_json(
-            {
-                "alpha": found.alpha,
-                "series": [
-                    {
-                        **{name: getattr(one, name) for name in ("name", "machine", "direction", "commits", "values")},
-                        "dates": [date.isoformat() for date in one.dates],
-                        "changes": [
-                            {
-                                "commit": one.commits[change.at],
-                                "first_possible": one.commits[change.low],
-                                "last_possible": one.commits[change.high],
-                                "before": change.before,
-                                "after": change.after,
-                                "worse": one.worse(change),
-                            }
-                            for change in one.changes
-                        ],
-                    }
-                    for one in found.series
-                ],
-            }
-        )
-        return
     rows = [
         (one.name, one.machine, str(len(one.values)), f"{one.values[-1]:.6g}", told)
         for one in found.series
         for told in ([one.told(change) for change in one.changes] or ([""] if everything else []))
     ]
-    if rows:
-        print_table(("series", "machine", "runs", "last", "change"), rows)
+    parts: list[Table | str] = [Table(("series", "machine", "runs", "last", "change"), rows)] if rows else []
     changed = sum(bool(one.changes) for one in found.series)
     short = sum(len(one.values) < FEWEST_RUNS for one in found.series)
     chance = f"chance of any false change {found.alpha:g}"
-    say(f"{changed} of {len(found.series)} series changed ({found.entries} runs; {chance})")
+    parts.append(f"{changed} of {len(found.series)} series changed ({found.entries} runs; {chance})")
     if short:
-        say(f"{short} series have fewer than {FEWEST_RUNS} runs: nothing is said of them")
+        parts.append(f"{short} series have fewer than {FEWEST_RUNS} runs: nothing is said of them")
+    return Answer({"alpha": found.alpha, "series": [_series_record(one) for one in found.series]}, parts)
+
+
+def _series_record(one: Series) -> dict[str, Any]:
+    changes = [
+        {
+            "commit": one.commits[change.at],
+            "first_possible": one.commits[change.low],
+            "last_possible": one.commits[change.high],
+            "before": change.before,
+            "after": change.after,
+            "worse": one.worse(change),
+        }
+        for change in one.changes
+    ]
+    facts = {name: getattr(one, name) for name in ("name", "machine", "direction", "commits", "values")}
+    return {**facts, "dates": [date.isoformat() for date in one.dates], "changes": changes}
 
 
 def _date(text: str) -> datetime:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.output import complete_any, complete_kinds, echo, json_option, print_json, print_table, say, unmarked
+from rankbench.cli.output import complete_any, complete_kinds, unmarked
+from rankbench.cli.shown import Answer, Table, answering
 
 if TYPE_CHECKING:
     from rankbench.plugin.component_description import Description
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     shell_complete=complete_kinds,
     help="aggregator, surrogate, ..., suite; needed where two kinds share the name.",
 )
-@json_option
-def info(name: str, kind: str | None, as_json: bool) -> None:
+@answering
+def info(name: str, kind: str | None) -> Answer:
     """Describe a component or a suite."""
     from rankbench.plugin.component_description import describe_component
     from rankbench.plugin.registry import SUITE
@@ -32,16 +33,9 @@ def info(name: str, kind: str | None, as_json: bool) -> None:
     chosen = _kind(name, kind)
     if chosen == SUITE:
         suite = describe_suite(name)
-        if as_json:
-            print_json({"kind": SUITE} | asdict(suite) | {"path": str(suite.path)})
-        else:
-            _show_suite(suite)
-        return
+        return Answer({"kind": SUITE} | asdict(suite) | {"path": str(suite.path)}, _suite_parts(suite))
     description = describe_component(chosen, name)
-    if as_json:
-        print_json(asdict(description))
-    else:
-        _show(description)
+    return Answer(asdict(description), _component_parts(description))
 
 
 def _kind(name: str, kind: str | None) -> str:
@@ -62,7 +56,7 @@ def _kind(name: str, kind: str | None) -> str:
     return found[0]
 
 
-def _show(description: Description) -> None:
+def _component_parts(description: Description) -> Iterator[Table | str]:
     form = {True: "compiled", False: "interpreted", None: ""}[description.compiled]
     facts = [
         ("source", unmarked(description.source)),
@@ -71,17 +65,17 @@ def _show(description: Description) -> None:
         ("form", form),
         ("from", f"{description.distribution} {description.version}"),
     ]
-    _head(description.kind, description.name, description.documentation, facts)
+    yield from _head(description.kind, description.name, description.documentation, facts)
     if description.parameters:
         rows = [
             (p.name, p.type, "required" if p.required else _plainly(p.default), p.bounds, p.description)
             for p in description.parameters
         ]
-        echo()
-        print_table(("parameter", "type", "default", "bounds", "meaning"), rows)
+        yield ""
+        yield Table(("parameter", "type", "default", "bounds", "meaning"), rows)
 
 
-def _show_suite(suite: SuiteDescription) -> None:
+def _suite_parts(suite: SuiteDescription) -> Iterator[Table | str]:
     facts = [
         ("data set", suite.dataset),
         ("protocol", suite.protocol if suite.experiments else ""),
@@ -90,7 +84,7 @@ def _show_suite(suite: SuiteDescription) -> None:
         ("file", str(suite.path)),
         ("from", f"{suite.distribution} {suite.version}"),
     ]
-    _head("suite", suite.name, suite.title, facts)
+    yield from _head("suite", suite.name, suite.title, facts)
     if suite.experiments:
         rows = [
             (
@@ -104,13 +98,13 @@ def _show_suite(suite: SuiteDescription) -> None:
             )
             for e in suite.experiments
         ]
-        echo()
-        print_table(("experiment", "title", "n", "repetitions", "contenders", "losses", "claims"), rows)
+        yield ""
+        yield Table(("experiment", "title", "n", "repetitions", "contenders", "losses", "claims"), rows)
 
 
-def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> None:
-    say(f"{kind} {name}\n\n{text.strip()}\n")
-    print_table(("", ""), [(fact, value) for fact, value in facts if value])
+def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> Iterator[Table | str]:
+    yield f"{kind} {name}\n\n{text.strip()}\n"
+    yield Table(("", ""), [(fact, value) for fact, value in facts if value])
 
 
 def _plainly(value: object) -> str:
@@ -124,8 +118,8 @@ _COMPILED = {True: "compiled", False: "interpreted", None: ""}
 
 @click.command("list")
 @click.argument("kind", required=False, shell_complete=complete_kinds)
-@json_option
-def list_components(kind: str | None, as_json: bool) -> None:
+@answering
+def list_components(kind: str | None) -> Answer:
     """List components and suites.
 
     KIND is one of aggregator, surrogate, loss, optimizer, model, method, protocol, reader,
@@ -138,10 +132,8 @@ def list_components(kind: str | None, as_json: bool) -> None:
     chosen = [*KINDS, SUITE] if kind is None else [kind_of(kind)]
     descriptions = {k: [describe_component(k, name) for name in names(k)] for k in chosen if k != SUITE}
     suites = _suites() if SUITE in chosen else []
-    if as_json:
-        listed: dict[str, object] = {k: [asdict(d) for d in found] for k, found in descriptions.items()}
-        print_json(listed | ({SUITE: suites} if SUITE in chosen else {}))
-        return
+    record: dict[str, object] = {k: [asdict(d) for d in found] for k, found in descriptions.items()}
+    parts = list[Table | str]()
     for k, found in descriptions.items():
         rows = [
             (
@@ -154,19 +146,20 @@ def list_components(kind: str | None, as_json: bool) -> None:
             )
             for d in found
         ]
-        _section(KINDS[k].plural, ("name", "summary", "source", "properties", "parameters", "form"), rows)
+        parts += _section(KINDS[k].plural, ("name", "summary", "source", "properties", "parameters", "form"), rows)
     if SUITE in chosen:
+        record[SUITE] = suites
         rows_of_suites = [(s["name"], s["title"], s["experiments"], s["distribution"]) for s in suites]
-        _section("suites", ("name", "title", "experiments", "from"), rows_of_suites)
+        parts += _section("suites", ("name", "title", "experiments", "from"), rows_of_suites)
+    return Answer(record, parts)
 
 
-def _section(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+def _section(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[Table | str]:
+    """Return a titled table without its empty columns, and a blank line."""
     shown = [index for index in range(len(columns)) if index == 0 or any(row[index] for row in rows)]
-    if rows:
-        print_table([columns[i] for i in shown], [[row[i] for i in shown] for row in rows], title=title)
-    else:
-        echo(f"{title}\nnone")
-    echo()
+    if not rows:
+        return [f"{title}\nnone", ""]
+    return [Table([columns[i] for i in shown], [[row[i] for i in shown] for row in rows], title=title), ""]
 
 
 def _suites() -> list[dict[str, str]]:

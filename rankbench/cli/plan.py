@@ -6,8 +6,9 @@ from collections import Counter
 
 import click
 
-from rankbench.cli.output import complete_names, echo, json_option, print_json, print_table, say
+from rankbench.cli.output import complete_names
 from rankbench.cli.run import log_options, with_log
+from rankbench.cli.shown import Answer, Table, answering
 
 
 @click.command()
@@ -38,7 +39,7 @@ from rankbench.cli.run import log_options, with_log
     shell_complete=complete_names("method", "aggregator"),
     help="Add a contender, or kind=COMPONENT, wherever it fits.",
 )
-@json_option
+@answering
 def plan(
     suite: str | None,
     log: str | None,
@@ -49,8 +50,7 @@ def plan(
     dataset: tuple[str, ...],
     reps: int | None,
     extra: tuple[str, ...],
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Show what a run would do, without doing it."""
     from rankbench import api
     from rankbench.core.text import duration_text
@@ -70,31 +70,28 @@ def plan(
             of_member[key] = of_member.get(key, 0.0) + taken[m.cell]
         elif m.cell in left:
             untried.add(key)
-    if as_json:
-        facts = {
-            "suite": planned.suite.name,
-            "sources": [
-                {
-                    "experiments": [name for name, of in made.source_index.items() if of == index],
-                    "protocol": str(source.protocol),
-                    "dataset": str(source.dataset) if source.dataset else "",
-                    "units": {split: len(names) for split, names in source.units.items()},
-                    "notes": list(source.notes),
-                }
-                for index, source in enumerate(made.sources)
-            ],
-            "left_out": made.left_out,
-            "blocks": len(planned.tasks),
-            "cells": sum(len(task.cells) for task in planned.tasks),
-            "contenders": [
-                {"experiment": e, "n": n, "label": label, "spec": spec, "repetitions": count}
-                | ({"seconds": round(of_member[e, n, label, spec], 1)} if (e, n, label, spec) in of_member else {})
-                | ({"untried": True} if (e, n, label, spec) in untried else {})
-                for (e, n, label, spec), count in shown.items()
-            ],
-        }
-        print_json(facts)
-        return
+    record = {
+        "suite": planned.suite.name,
+        "sources": [
+            {
+                "experiments": [name for name, of in made.source_index.items() if of == index],
+                "protocol": str(source.protocol),
+                "dataset": str(source.dataset) if source.dataset else "",
+                "units": {split: len(names) for split, names in source.units.items()},
+                "notes": list(source.notes),
+            }
+            for index, source in enumerate(made.sources)
+        ],
+        "left_out": made.left_out,
+        "blocks": len(planned.tasks),
+        "cells": sum(len(task.cells) for task in planned.tasks),
+        "contenders": [
+            {"experiment": e, "n": n, "label": label, "spec": spec, "repetitions": count}
+            | ({"seconds": round(of_member[e, n, label, spec], 1)} if (e, n, label, spec) in of_member else {})
+            | ({"untried": True} if (e, n, label, spec) in untried else {})
+            for (e, n, label, spec), count in shown.items()
+        ],
+    }
     rows: dict[tuple[str, str, str, int], list[str]] = {}
     times: dict[tuple[str, str, str, int], float] = {}
     without: set[tuple[str, str, str, int]] = set()
@@ -106,19 +103,18 @@ def plan(
         elif (experiment, n, label, spec) in untried:
             without.add(row)
     timed = ("about",) if taken or untried else ()
-    print_table(
-        ("experiment", "contender", "repetitions", "n", *timed, "spec"),
-        [
-            (
-                *row[:2],
-                str(row[3]),
-                " ".join(ns),
-                *([duration_text(times[row]) if row in times else "not tried" * (row in without)] * len(timed)),
-                row[2],
-            )
-            for row, ns in rows.items()
-        ],
-    )
+    titles = ("experiment", "contender", "repetitions", "n", *timed, "spec")
+    cells = [
+        (
+            *row[:2],
+            str(row[3]),
+            " ".join(ns),
+            *([duration_text(times[row]) if row in times else "not tried" * (row in without)] * len(timed)),
+            row[2],
+        )
+        for row, ns in rows.items()
+    ]
+    parts: list[Table | str] = [Table(titles, cells)]
     for index, source in enumerate(made.sources):
         experiments = ", ".join(name for name, of in made.source_index.items() if of == index)
         sizes = ", ".join(
@@ -126,14 +122,17 @@ def plan(
             for split, names in source.units.items()
             if source.test_share is None
         )
-        say(f"{experiments}: {source.dataset or source.protocol}{', ' if sizes else ''}{sizes}")
-        for note in source.notes:
-            say(f"  {note}")
-    for name, why in made.left_out.items():
-        say(f"{name} is left out: {why}")
-    echo(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")
+        parts.append(f"{experiments}: {source.dataset or source.protocol}{', ' if sizes else ''}{sizes}")
+        parts += [f"  {note}" for note in source.notes]
+    parts += [f"{name} is left out: {why}" for name, why in made.left_out.items()]
+    parts.append(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")
     if taken:
         whole = duration_text(sum(taken.values()))
-        say(f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each")
+        parts.append(
+            f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each"
+        )
     if untried:
-        say("not tried: contenders of plugins, which run in processes of their own, and none is started for a plan")
+        parts.append(
+            "not tried: contenders of plugins, which run in processes of their own, and none is started for a plan"
+        )
+    return Answer(record, parts)

@@ -9,12 +9,12 @@ from dataclasses import asdict
 import click
 
 from rankbench.cli import offered, verbs
-from rankbench.cli.output import echo, json_option, print_json, print_table
+from rankbench.cli.shown import Answer, Table, answering
 
 
 @click.command("plugins")
-@json_option
-def plugins(as_json: bool) -> None:
+@answering
+def plugins() -> Answer:
     """List the plugins and what became of each.
 
     A broken plugin is listed with its cause; whatever else it brought works. Set
@@ -34,9 +34,6 @@ def plugins(as_json: bool) -> None:
         for verb in offered()
         if not verb.built_in
     ]
-    if as_json:
-        print_json({"plugins": [asdict(status) for status in loaded], "commands": commands})
-        return
     rows = [
         (
             s.entry_point,
@@ -48,16 +45,15 @@ def plugins(as_json: bool) -> None:
         )
         for s in loaded
     ]
-    print_table(("plugin", "distribution", "version", "registered", "load time", "status"), rows)
+    columns = ("plugin", "distribution", "version", "registered", "load time", "status")
+    parts: list[Table | str] = [Table(columns, rows)]
     causes = [(s.entry_point, s.distribution, s.version, cause) for s in loaded for cause in s.causes]
     if causes:
-        echo()
-        print_table(("broken plugin", "distribution", "version", "cause"), causes)
+        parts += ["", Table(("broken plugin", "distribution", "version", "cause"), causes)]
     if commands:
-        echo()
-        print_table(
-            ("command", "distribution", "status"), [(c["name"], c["distribution"], c["status"]) for c in commands]
-        )
+        own = [(c["name"], c["distribution"], c["status"]) for c in commands]
+        parts += ["", Table(("command", "distribution", "status"), own)]
+    return Answer({"plugins": [asdict(status) for status in loaded], "commands": commands}, parts)
 
 
 def _counted(components: Iterable[str]) -> str:
@@ -69,15 +65,12 @@ def _counted(components: Iterable[str]) -> str:
 
 
 @click.command("env")
-@json_option
-def env(as_json: bool) -> None:
+@answering
+def env() -> Answer:
     """Show versions, CPU class and folders."""
     from rankbench.runner.machine import environment
 
     found = environment()
-    if as_json:
-        print_json(asdict(found))
-        return
     rows = [
         ("rankbench", found.rankbench),
         ("Python", found.python),
@@ -89,9 +82,7 @@ def env(as_json: bool) -> None:
         ("cache", found.cache),
         ("RANKBENCH_DATA", found.data or "not set"),
     ]
-    print_table(("", ""), rows)
-    echo()
-    print_table(("library", "version"), list(found.libraries.items()))
+    parts: list[Table | str] = [Table(("", ""), rows), "", Table(("library", "version"), list(found.libraries.items()))]
     if found.plugins:
-        echo()
-        print_table(("plugin", "version"), list(found.plugins.items()))
+        parts += ["", Table(("plugin", "version"), list(found.plugins.items()))]
+    return Answer(asdict(found), parts)

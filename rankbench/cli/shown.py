@@ -69,6 +69,8 @@ class Answer:
         Paragraphs of a page below its tables.
     picture : function, optional
         Draws the answer.
+    page : str
+        The page in Markdown, where it is more than the tables and what is below them.
     """
 
     record: Mapping[str, object] | Callable[[], Mapping[str, object]]
@@ -78,6 +80,7 @@ class Answer:
     notes: Iterable[str] = ()
     below: Iterable[str] = ()
     picture: Callable[[], Figure] | None = None
+    page: str = ""
 
 
 def answering(command: Callable[..., Answer]) -> Callable[..., None]:
@@ -118,7 +121,7 @@ def show(answer: Answer, form: Format = "table", out: Path | None = None) -> Non
 def _print(table: Table) -> None:
     """Print a table; a name of two lines must not look like two rows."""
     flat = str.maketrans({"\n": "\\n", "\t": "\\t"})
-    rows = [[cell.translate(flat) for cell in row] for row in table.rows]
+    rows = [[cell.translate(flat) if at in table.words else cell for at, cell in enumerate(row)] for row in table.rows]
     print_table([column.translate(flat) for column in table.columns], rows, title=table.title)
 
 
@@ -156,6 +159,8 @@ def _json(answer: Answer) -> bytes:
 def _markdown(answer: Answer) -> bytes:
     from rankbench.core.text import markdown
 
+    if answer.page:
+        return answer.page.encode()
     tables = [_markdown_table(part) for part in answer.parts if isinstance(part, Table)]
     return ("\n\n".join([*tables, *map(markdown, answer.below)]) + "\n").encode()
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.compare import FORMATS, comparison_options, margin_from_text, show_comparison
-from rankbench.cli.output import complete_names, echo, print_json, print_table, say, visible
-from rankbench.cli.shown import form_or_json
+from rankbench.cli.compare import (
+    FORMATS,
+    comparison_answer,
+    comparison_options,
+    comparison_parts,
+    margin_from_text,
+    show_annotations,
+)
+from rankbench.cli.output import complete_names, visible
+from rankbench.cli.shown import Answer, Table, form_or_json, show
 
 if TYPE_CHECKING:
     from rankbench.tracking.time import TimedSuite
@@ -82,7 +90,7 @@ def time(
     where nothing could be timed.
     """
     from rankbench.runner.progress import Heartbeat
-    from rankbench.tracking.time import time_suite, timed_json, timed_markdown
+    from rankbench.tracking.time import time_suite
 
     shown: FORMATS = form_or_json(form, as_json, "table")
     doing = [f"timing {suite}"]
@@ -108,31 +116,24 @@ def time(
             out=out,
             say=say,
         )
-    if timed.comparison is None:
-        if shown == "json":
-            print_json(timed_json(timed))
-        elif shown == "md":
-            echo(timed_markdown(timed), nl=False)
-        else:
-            _print(timed)
-    elif shown == "json":
-        show_comparison(timed.comparison, shown)
+    if shown != "github":
+        show(_answer(timed), shown)
+    elif timed.comparison is None:
+        show(_answer(timed))
     else:
-        if shown == "table":
-            _print(timed)
-            echo()
-        show_comparison(timed.comparison, shown)
+        show_annotations(timed.comparison)
     sys.exit(timed.exit_code)
 
 
-def _print(timed: TimedSuite) -> None:
-    from rankbench.tracking.time import TIME_COLUMNS
+def _answer(timed: TimedSuite) -> Answer:
+    from rankbench.tracking.time import TIME_COLUMNS, timed_json, timed_markdown
 
-    print_table(TIME_COLUMNS, [row.cells() for row in timed.rows])
-    # A comparison has them too.
-    for note in timed.notes if timed.comparison is None else ():
-        say(note)
-    say(timed.sentence())
+    parts = [Table(TIME_COLUMNS, [row.cells() for row in timed.rows])]
+    if timed.comparison is None:
+        return Answer(timed_json(timed), [*parts, *timed.notes, timed.sentence()], page=timed_markdown(timed))
+    # The comparison has the notes.
+    compared = comparison_parts(timed.comparison)
+    return replace(comparison_answer(timed.comparison), parts=[*parts, timed.sentence(), "", *compared])
 
 
 def _seconds(text: str | None) -> float | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from rankbench.cli.output import echo, json_option, print_json, say
+from rankbench.cli.output import say
+from rankbench.cli.shown import Answer, answering
 
 
 @click.command()
@@ -20,10 +20,8 @@ from rankbench.cli.output import echo, json_option, print_json, say
 @click.option("--rerun", metavar="N|all", help="Compute so many blocks again, drawn at random, or all.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of the draw of blocks; default: a new one, which is printed.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
-@json_option
-def verify(
-    directory: Path, rows: Path | None, rerun: str | None, seed: int | None, workers: int, as_json: bool
-) -> None:
+@answering
+def verify(directory: Path, rows: Path | None, rerun: str | None, seed: int | None, workers: int) -> Answer:
     """Verify that a published folder is what its rows give.
 
     CSV, Markdown and the numbers behind the figures in DIRECTORY are made again from its rows and compared to
@@ -44,16 +42,12 @@ def verify(
         workers=workers,
         progress=ConsoleProgress(console),
     )
-    if as_json:
-        print_json({"differences": [one._asdict() for one in found.differences], "shown": list(found.shown)})
-    else:
-        for one in found.differences:
-            say(str(one))
+    record = {"differences": [one._asdict() for one in found.differences], "shown": list(found.shown)}
+    if found.differences:
         for sentence in found.shown:
-            say(sentence, err=bool(found.differences))
-        if not found.differences:
-            echo(f"{directory}: nothing differs")
-    sys.exit(1 if found.differences else 0)
+            say(sentence, err=True)
+        return Answer(record, map(str, found.differences), exit_code=1)
+    return Answer(record, [*found.shown, f"{directory}: nothing differs"])
 
 
 def _blocks(rerun: str | None) -> int | None:
