@@ -8,11 +8,11 @@ figures of a suite, whoever wrote their kinds.
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,101 +71,108 @@ class PairedIntervals(NamedTuple):
     words: str
 
 
-class ArmResults(Protocol):
-    """One contender at one n."""
+@dataclass(frozen=True)
+class ArmResults:
+    """One contender at one n.
+
+    Attributes
+    ----------
+    label : str
+        Its name on the leaderboard.
+    order : int
+        Its place among the experiment's contenders.
+    config : dict of str to Any
+        All its parameters as plain values; infinite ones are ``"inf"``.
+    status : str
+        The worst status of all its repetitions; ``pending`` if none has a row yet.
+    finished : bool
+        Whether a repetition is done.
+    racing : bool
+        Whether something is done and nothing went wrong: it is compared.
+    equals : str
+        Label of the contender that this one is the same as, on these data; else empty.
+    """
+
+    label: str
+    order: int
+    config: dict[str, Any]
+    status: str
+    finished: bool
+    racing: bool
+    equals: str = ""
+
+
+@dataclass(frozen=True)
+class RaceResults:
+    """The contenders of an experiment at one n, and the repetitions that they are compared on.
+
+    Attributes
+    ----------
+    n : int
+        Number of judgments.
+    n_declared : int
+        What the suite's file says instead, before any scaling.
+    arms : tuple of ArmResults
+        All contenders, in the suite's order.
+    repetitions : tuple of int
+        Repetitions that all of `racing` have finished.
+    """
+
+    n: int
+    n_declared: int
+    arms: tuple[ArmResults, ...]
+    repetitions: tuple[int, ...]
 
     @property
-    def label(self) -> str:
-        """Its name on the leaderboard."""
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """All its parameters as plain values; infinite ones are ``"inf"``."""
-
-    @property
-    def order(self) -> int:
-        """Its place among the experiment's contenders."""
-
-    @property
-    def status(self) -> str:
-        """The worst status of all its repetitions; ``pending`` if none has a row yet."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether a repetition is done."""
-
-    @property
-    def racing(self) -> bool:
-        """Whether something is done and nothing went wrong: it is compared."""
-
-    @property
-    def equals(self) -> str:
-        """Label of the contender that this one is the same as, on these data; else empty."""
-
-
-class RaceResults(Protocol):
-    """The contenders of an experiment at one n, and the repetitions that they are compared on."""
-
-    @property
-    def n(self) -> int:
-        """Number of judgments."""
-
-    @property
-    def n_declared(self) -> int:
-        """What the suite's file says instead, before any scaling."""
-
-    @property
-    def arms(self) -> Sequence[ArmResults]:
-        """All contenders, in the suite's order."""
-
-    @property
-    def racing(self) -> Sequence[ArmResults]:
+    def racing(self) -> tuple[ArmResults, ...]:
         """Those that are compared."""
-
-    @property
-    def repetitions(self) -> tuple[int, ...]:
-        """Repetitions that all of `racing` have finished."""
+        return tuple(arm for arm in self.arms if arm.racing)
 
 
-class ExperimentResults(Protocol):
-    """One experiment: what was measured, of whom and on what."""
+@dataclass(eq=False)
+class ExperimentResults(ABC):
+    """One experiment: what was measured, of whom and on what.
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics, the headline first."""
+    Attributes
+    ----------
+    metrics : tuple of str
+        Names of the metrics, the headline first.
+    splits : tuple of Split
+        Splits that have units, in the order in which they are shown.
+    races : tuple of RaceResults
+        One for each n, the smallest first.
+    added : frozenset of str
+        Labels of contenders that are not of the suite but were added to the run.
+    layout : Layout
+        Whether contenders are compared, give exact numbers, or rank named items.
+    counts : str
+        What n counts, in the plural; empty where nothing is drawn.
+    """
 
-    @property
-    def splits(self) -> tuple[Split, ...]:
-        """Splits that have units, in the order in which they are shown."""
+    metrics: tuple[str, ...]
+    splits: tuple[Split, ...]
+    races: tuple[RaceResults, ...]
+    added: frozenset[str]
+    layout: Layout
+    counts: str
 
-    @property
-    def races(self) -> Sequence[RaceResults]:
-        """One for each n, the smallest first."""
-
-    @property
-    def added(self) -> frozenset[str]:
-        """Labels of contenders that are not of the suite but were added to the run."""
-
-    @property
-    def layout(self) -> Layout:
-        """Whether contenders are compared, give exact numbers, or rank named items."""
-
-    @property
-    def counts(self) -> str:
-        """What n counts, in the plural; empty where nothing is drawn."""
-
+    @abstractmethod
     def metric(self, name: str) -> Metric:
         """Return what is known of a metric, or of a curve: which way is better, what a coin gets."""
 
+    @abstractmethod
     def units(self, split: Split) -> Sequence[str]:
         """Return the names of a split's units."""
 
+    @abstractmethod
     def split_title(self, split: Split) -> str:
         """Return a split's title in a few words: "design queries"."""
 
+    @abstractmethod
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
         """Return the means of contenders that race at an n, with their intervals over draws."""
 
+    @abstractmethod
     def differences(
         self, n: int, labels: Sequence[str], base: str, metric: str, split: Split, level: float
     ) -> PairedIntervals:
@@ -175,9 +182,11 @@ class ExperimentResults(Protocol):
         else each holds alone, over queries and draws.
         """
 
+    @abstractmethod
     def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:
         """Return a contender's value for every unit, of its first finished repetition, shape (U,)."""
 
+    @abstractmethod
     def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
         """Return a contender's curve with intervals over draws; None unless all repetitions have it.
 

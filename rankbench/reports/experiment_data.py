@@ -95,16 +95,6 @@ class Arm:
         return self.member.config
 
     @property
-    def order(self) -> int:
-        """Its place among the experiment's contenders."""
-        return self.member.order
-
-    @property
-    def finished(self) -> bool:
-        """Whether a repetition is done."""
-        return bool(self.done)
-
-    @property
     def done(self) -> frozenset[int]:
         """Repetitions that are done."""
         return frozenset(r for r, cell in self.stored.items() if cell.status == "done")

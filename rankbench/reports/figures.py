@@ -14,8 +14,17 @@ from numpy.typing import NDArray
 from rankbench.core.text import csv_cell
 from rankbench.drawing.canvas import canvas_of, picture_bytes
 from rankbench.drawing.looks import Look, safe, styled
-from rankbench.interfaces.cell import Layout, Split
-from rankbench.interfaces.figure import Cast, CurveIntervals, Drawing, PairedIntervals, Plot
+from rankbench.interfaces.cell import Split
+from rankbench.interfaces.figure import (
+    ArmResults,
+    Cast,
+    CurveIntervals,
+    Drawing,
+    ExperimentResults,
+    PairedIntervals,
+    Plot,
+    RaceResults,
+)
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure
 from rankbench.plugin.manager import figure_kind
@@ -92,8 +101,8 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: D
     return f"{title}\n{data}{n}; {bands}{note}"
 
 
-class View:
-    """A sampler as `rankbench.interfaces.figure.ExperimentResults`.
+class SampledResults(ExperimentResults):
+    """What kinds of figures see of a sampler.
 
     Parameters
     ----------
@@ -104,37 +113,10 @@ class View:
     """
 
     def __init__(self, sampler: Sampler, together: float | None = None) -> None:
+        source = sampler.source
+        races = tuple(map(_race_results, sampler.races))
+        super().__init__(sampler.metrics, source.shown_splits(), races, sampler.added, source.layout, source.counts)
         self._sampler, self._together = sampler, together
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics, the headline first."""
-        return self._sampler.metrics
-
-    @property
-    def splits(self) -> tuple[Split, ...]:
-        """Splits that have units."""
-        return self._sampler.source.shown_splits()
-
-    @property
-    def races(self) -> Sequence[Race]:
-        """One for each n."""
-        return self._sampler.races
-
-    @property
-    def added(self) -> frozenset[str]:
-        """Labels of contenders that were added to the run."""
-        return self._sampler.added
-
-    @property
-    def layout(self) -> Layout:
-        """What contenders do."""
-        return self._sampler.source.layout
-
-    @property
-    def counts(self) -> str:
-        """What n counts."""
-        return self._sampler.source.counts
 
     def metric(self, name: str) -> Metric:
         """Return what is known of a metric, or of a curve."""
@@ -151,7 +133,7 @@ class View:
 
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
         """Return the means of contenders that race at an n, with their intervals over draws."""
-        race = next(race for race in self.races if race.n == n)
+        race = self._race(n)
         arms = [arm for label in labels for arm in race.racing if arm.label == label]
         return self._sampler.intervals(arms, metric, split, race.repetitions, level)
 
@@ -160,7 +142,7 @@ class View:
     ) -> PairedIntervals:
         """Return the means of contenders that race at an n minus that of `base`, with the intervals of the page."""
         sampler = self._sampler
-        race = next(race for race in self.races if race.n == n)
+        race = self._race(n)
         at = {arm.label: i for i, arm in enumerate(race.racing)}
         means = sampler.intervals(race.racing, metric, split, race.repetitions).mean
         estimate = np.array([means[at[label]] - means[at[base]] for label in labels])
@@ -184,7 +166,7 @@ class View:
 
     def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
         """Return a contender's curve with intervals over draws; None unless all repetitions have it."""
-        race, arm = next(race for race in self.races if race.n == n), self._arm(n, label)
+        race, arm = self._race(n), self._arm(n, label)
         steps = curve_steps(self._sampler, arm, metric)
         if not len(steps):
             return None
@@ -195,14 +177,25 @@ class View:
             steps, values = in_windows(steps, values, per_decade)
         return steps, mean_intervals(values, level)
 
+    def _race(self, n: int) -> Race:
+        return next(race for race in self._sampler.races if race.n == n)
+
     def _arm(self, n: int, label: str) -> Arm:
-        return next(arm for race in self.races if race.n == n for arm in race.arms if arm.label == label)
+        return next(arm for arm in self._race(n).arms if arm.label == label)
+
+
+def _race_results(race: Race) -> RaceResults:
+    arms = (
+        ArmResults(arm.label, arm.member.order, arm.config, arm.status, bool(arm.done), arm.racing, arm.equals)
+        for arm in race.arms
+    )
+    return RaceResults(race.n, race.n_declared, tuple(arms), race.repetitions)
 
 
 def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
     """Return who is in each figure of an experiment, in their order."""
-    view = View(sampler)
-    return tuple(figure_kind(figure).cast(figure, view) for figure in sampler.experiment.figures)
+    results = SampledResults(sampler)
+    return tuple(figure_kind(figure).cast(figure, results) for figure in sampler.experiment.figures)
 
 
 def drawings_of(sampler: Sampler, casts: Sequence[Cast], together: float | None = None) -> list[Drawing]:
@@ -214,11 +207,11 @@ def drawings_of(sampler: Sampler, casts: Sequence[Cast], together: float | None 
     casts : sequence of Cast
         From `casts_of`.
     together : float, optional
-        As `View` takes it.
+        As `SampledResults` takes it.
     """
-    view = View(sampler, together)
+    results = SampledResults(sampler, together)
     pairs = zip(sampler.experiment.figures, casts, strict=True)
-    return [figure_kind(figure).drawing(figure, view, cast) for figure, cast in pairs]
+    return [figure_kind(figure).drawing(figure, results, cast) for figure, cast in pairs]
 
 
 def draw_figures(

@@ -20,7 +20,7 @@ from rankbench.plugin import manager
 from rankbench.plugin.manager import figure_kind
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.claims import in_windows
-from rankbench.reports.figures import View
+from rankbench.reports.figures import SampledResults
 from rankbench.reports.recommendation_facts import ALPHA, case_of, together_level
 from rankbench.store.journal import Journal
 from rankbench.suites.suite_files import read_suite
@@ -41,7 +41,7 @@ def test_every_axis_of_values_says_which_way_is_better(tmp_path: Path, suite: st
     with Journal(folder) as journal:
         analysis = analyze(journal)
         for section in analysis.sections:
-            view = View(section.sampler)
+            view = SampledResults(section.sampler)
             for figure, cast in zip(section.sampler.experiment.figures, section.casts, strict=True):
                 drawing = figure_kind(figure).drawing(figure, view, cast)
                 for row in drawing.plots:
@@ -72,7 +72,7 @@ def test_differences_are_those_of_the_tables(tmp_path: Path) -> None:
     with Journal(against_logistic(tmp_path)) as journal:
         (section,) = analyze(journal).sections
         (figure,), (cast,) = section.sampler.experiment.figures, section.casts
-        drawing = figure_kind(figure).drawing(figure, View(section.sampler), cast)
+        drawing = figure_kind(figure).drawing(figure, SampledResults(section.sampler), cast)
     assert [[plot.zero for plot in row] for row in drawing.plots] == [[False] * 2, [True] * 2] * 2
     assert drawing.note == "differences: 95% over queries and draws; real where 0 is outside"
     for row, split in ((1, "design"), (3, "heldout")):
@@ -100,7 +100,7 @@ def test_differences_of_a_recommendation_are_those_that_its_words_rest_on(tmp_pa
         level = together_level(section, analysis)
         case = case_of(section, analysis)
         asked = section.sampler.experiment.figures[0]
-        drawing = figure_kind(asked).drawing(asked, View(section.sampler, level), section.casts[0])
+        drawing = figure_kind(asked).drawing(asked, SampledResults(section.sampler, level), section.casts[0])
     assert level == case.level == 1 - ALPHA / case.tables
     assert "hold together" in drawing.bands
     dots = {dot.name: dot for dot in drawing.plots[0][0].dots}

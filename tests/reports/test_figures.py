@@ -24,7 +24,7 @@ from rankbench.interfaces.suite import Experiment, Figure, Panel
 from rankbench.plugin import manager
 from rankbench.plugin.manager import check_tables, figure_kind
 from rankbench.reports.experiment_data import Sampler
-from rankbench.reports.figures import View, casts_of, draw_figures, drawings_of, subtitle
+from rankbench.reports.figures import SampledResults, casts_of, draw_figures, drawings_of, subtitle
 from rankbench.store.journal import Journal
 from rankbench.suites import curves
 from rankbench.suites.curves import Curves
@@ -34,7 +34,7 @@ from rankbench.suites.suite_files import read_suite
 
 def drawn(sampler: Sampler, figure: Figure) -> Canvas:
     """Return a figure's canvas, as a suite that has this figure alone draws it."""
-    view, kind = View(sampler), figure_kind(figure)
+    view, kind = SampledResults(sampler), figure_kind(figure)
     cast = kind.cast(figure, view)
     drawing = kind.drawing(figure, view, cast)
     canvas = canvas_of(drawing, cast, assign_looks([cast]))
@@ -174,7 +174,7 @@ def test_parameters_and_labels() -> None:
 
 
 def test_lines_group_by_everything_else(samplers: dict[str, Sampler]) -> None:
-    race = samplers["figure-4"].races[0]
+    race = SampledResults(samplers["figure-4"]).races[0]
     found = parameter_lines(race, ["regression*"], "lambda")
     assert sorted(line_names(found, "lambda").values()) == ["regression k=10", "regression k=100", "regression k=inf"]
     for points in found.values():
@@ -212,12 +212,12 @@ def test_a_figure_that_names_no_contender_has_all_of_them(samplers: dict[str, Sa
     sampler = samplers["figure-3"]
     more = {"parameter": "k"} if kind == "risk" else {}
     figure = made(kind=kind, **more)
-    shown = figure_kind(figure).cast(figure, View(sampler))
+    shown = figure_kind(figure).cast(figure, SampledResults(sampler))
     assert not [omission for omission in shown.left_out if omission.cause == "choice"]
     labels = {arm.label for race in sampler.races for arm in race.arms}
     assert len(shown.names) == (len(labels) if kind == "growth" else 4)
     figure = made(kind=kind, references=("logistic",), **more)
-    known = figure_kind(figure).cast(figure, View(sampler))
+    known = figure_kind(figure).cast(figure, SampledResults(sampler))
     assert ("regression k=1" in known.names) == (kind == "growth")
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import RankbenchError
-from rankbench.interfaces.cell import Layout, Split
-from rankbench.interfaces.figure import CurveIntervals, Drawing, PairedIntervals
+from rankbench.interfaces.cell import Split
+from rankbench.interfaces.figure import (
+    ArmResults,
+    CurveIntervals,
+    Drawing,
+    ExperimentResults,
+    PairedIntervals,
+    RaceResults,
+)
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure, Suite
 from rankbench.plugin.manager import names
@@ -156,46 +161,18 @@ def tells_what_is_measured(subject: Subject) -> None:
 _LABELS = ("one", "two", "three")
 
 
-@dataclass(frozen=True)
-class _Arm:
-    label: str
-    order: int
-    status: str = "done"
-    config: dict[str, Any] = field(default_factory=dict)
-    equals: str = ""
-
-    @property
-    def racing(self) -> bool:
-        return self.status == "done"
-
-    finished = racing
+def _raced(n: int, *failed: str) -> RaceResults:
+    arms = (ArmResults(one, i, {}, "error" if one in failed else "done", one not in failed, one not in failed)
+            for i, one in enumerate(_LABELS))  # fmt: skip
+    return RaceResults(n, n, tuple(arms), (0, 1, 2, 3, 4))
 
 
-@dataclass(frozen=True)
-class _Race:
-    n: int
-    n_declared: int
-    arms: tuple[_Arm, ...]
-    repetitions: tuple[int, ...] = (0, 1, 2, 3, 4)
-
-    @property
-    def racing(self) -> tuple[_Arm, ...]:
-        return tuple(arm for arm in self.arms if arm.racing)
-
-
-class _Trial:
+class _Trial(ExperimentResults):
     """Three contenders at two n, one of which failed at the larger."""
 
-    metrics = ("first", "second")
-    splits: tuple[Split, ...] = ("design", "heldout")
-    added: frozenset[str] = frozenset()
-    layout: Layout = "race"
-    counts = "judgments"
-
     def __init__(self) -> None:
-        arms = [_Arm(label, i) for i, label in enumerate(_LABELS)]
-        late = [*arms[:2], _Arm(_LABELS[2], 2, "error")]
-        self.races = (_Race(100, 100, tuple(arms)), _Race(1000, 1000, tuple(late)))
+        races = _raced(100), _raced(1000, _LABELS[2])
+        super().__init__(("first", "second"), ("design", "heldout"), races, frozenset(), "race", "judgments")
 
     def metric(self, name: str) -> Metric:
         return Metric(name, "minimize" if name == "first" else "maximize")
