@@ -8,15 +8,15 @@ known comes from `rankbench.reports.recommendation_facts`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from rankbench.core.text import code, interval_text, markdown, number, place_range_text, sentence
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.document import Bullets, Details, Heading, Node
+from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph
 from rankbench.reports.recommendation_facts import Case, Doubt, Evaluation, Told, asking, case_of
+from rankbench.reports.standings import Standing
 
 
 def joined_words(parts: Sequence[str], word: str = "and") -> str:
@@ -46,10 +46,15 @@ def shown_by(case: Case) -> str:
 
 def difference(one: Evaluation, metric: str, label: str, other: str) -> str:
     """Return a difference of means, with the interval that holds together with all others of the page."""
+    text, interval = _difference(one, metric, label, other)
+    return text if interval == "—" else f"{text}, interval {interval}"
+
+
+def _difference(one: Evaluation, metric: str, label: str, other: str) -> tuple[str, str]:
+    """Return a difference of means and its interval, in digits."""
     sign = one.sign(metric)
-    text = number(sign * one.gap(metric, label, other), sign=True)
     low, high = sorted(sign * bound for bound in one.interval(metric, label, other))
-    return f"{text}, interval {interval_text(low, high, sign=True)}" if math.isfinite(low + high) else text
+    return number(sign * one.gap(metric, label, other), sign=True), interval_text(low, high, sign=True)
 
 
 def coin_of(one: Evaluation, metrics: Sequence[str]) -> str:
@@ -62,71 +67,62 @@ def margin_of(case: Case, metrics: Sequence[str]) -> str:
     return joined_words([f"{case.margins[metric]:g} in {code(metric)}" for metric in metrics])
 
 
-def place_range(one: Evaluation, metric: str, label: str) -> str:
-    """Return the places that a contender may hold."""
-    low, high = one.places(metric, label)
-    return place_range_text(low, high)
+VERDICTS: dict[Told, str] = {
+    "worse": "worse",
+    "slightly worse": "worse, but within {margin:g}",
+    "better": "better",
+    "slightly better": "better, but within {margin:g}",
+    "within": "within {margin:g}",
+    "unclear": "not told apart",
+}
 
 
-def _evidence(case: Case) -> list[str]:
-    """Return the numbers of the winner and of the best mean of each metric."""
-    return mean_phrases(case, [case.winner])
+def evidence(case: Case, reference: str) -> list[Node]:
+    """Return a table of methods, means, differences from a method and verdicts; and by what it goes.
 
-
-def mean_phrases(case: Case, labels: Sequence[str]) -> list[str]:
-    """Return means with their intervals, of some contenders and of those with the best mean.
-
-    Where nothing is shown to beat a coin there is no best mean.
+    Of another evaluation it has the best mean and the method itself; where no method is shown to beat a coin there is
+    no best mean.
     """
+    lines: list[tuple[str, ...]] = []
+    for one in (case.main, *case.others):
+        if not one.tables:
+            lines.append((code(one.name), *[""] * 7, "too few runs to tell methods apart by"))
+            continue
+        for metric, rows in one.rows.items():
+            best = [] if one.above_nothing(metric) else rows[:1]
+            some = [row for row in rows if row in best or row.contender == reference]
+            lines += [_line(case, one, metric, row, reference) for row in (rows if one is case.main else some)]
+            if one.row(metric, reference) is None:
+                why = one.failed.get(reference, "was not run")
+                lines.append((code(one.name), code(metric), markdown(reference), *[""] * 5, why))
+    titles = ["experiment", "metric", "method", "mean", "alone", f"minus {markdown(reference)}", "all together"]
+    aligned = [Column(title, "left" if i < 3 else "right") for i, title in enumerate(titles)]
+    runs = joined_words([f"{one.runs} in {code(one.name)}" for one in (case.main, *case.others)])
+    said = (
+        f"Means are over {case.counts} that were held out, and each has a 95% interval *alone*. Places and verdicts "
+        f"are {shown_by(case)}. *Not told apart* does not mean equal. Runs: {runs}."
+    )
+    return [Paragraph(said), Grid.from_rows([*aligned, Column("place", "center"), Column("verdict")], lines)]
+
+
+def _line(case: Case, one: Evaluation, metric: str, row: Standing, reference: str) -> tuple[str, ...]:
+    label, apart, verdict = row.contender, ("reference", ""), []
+    if label != reference:
+        apart = _difference(one, metric, label, reference)
+        told = case.stands(one, metric, label, reference)
+        verdict = [VERDICTS[told].format(margin=case.margins.get(metric, 0))]
+    if one.coins(metric).get(label, "better") != "better":
+        verdict.append(f"not shown to be better than a coin's {one.chance[metric]:.4g}")
+    alone, place = interval_text(*one.interval_of_mean(row)), place_range_text(*one.places(metric, label))
+    cells = code(one.name), code(metric), markdown(label), number(row.mean), alone, *apart, place
+    return *cells, "; ".join(verdict)
+
+
+def _by_ranks(case: Case) -> list[str]:
+    """Say who is worse than some method by the ranks of one table alone, which may tell more apart."""
     lines = []
     for metric, rows in case.main.rows.items():
-        best = [] if case.main.above_nothing(metric) else rows[:1]
-        named = [row for row in (case.main.row(metric, label) for label in labels) if row is not None]
-        for row in dict.fromkeys((*named, *best)):
-            whose = "the best mean, of" if row in best else "of"
-            text = f"{code(metric)} on {case.counts} that were held out: {whose} **{markdown(row.contender)}**, "
-            text += number(row.mean)
-            lower, upper = case.main.interval_of_mean(row)
-            if math.isfinite(lower):
-                text += f" (95% interval of this mean alone {interval_text(lower, upper)})"
-            if case.baseline != row.contender and case.main.row(metric, case.baseline) is not None:
-                text += f"; minus {markdown(case.baseline)}: "
-                text += difference(case.main, metric, row.contender, case.baseline)
-            lines.append(text + ".")
-    return lines
-
-
-def _told_apart(case: Case) -> list[str]:
-    """Say of each metric who is told apart from the reference; of the others that they are not, no more."""
-    lines = []
-    for metric in case.metrics:
-        told = case.told(metric)
-        within = f"within {case.margins.get(metric, 0):g}"
-        said: dict[Told, str] = {
-            "worse": "worse",
-            "slightly worse": f"worse, but {within}",
-            "better": "better",
-            "slightly better": f"better, but {within}",
-            "within": within,
-            "unclear": "not told apart, which is not equal",
-        }
-        parts = [f"{word}: {words(told[how])}" for how, word in said.items() if how in told]
-        if parts:
-            lines.append(
-                f"Against **{markdown(case.reference)}** in {code(metric)}, by the same intervals: {'; '.join(parts)}."
-            )
-    return lines
-
-
-def _beaten(case: Case) -> list[str]:
-    """Say who is worse than some method; and who is so by the ranks of one table alone, which may tell more apart."""
-    lines = []
-    for metric, rows in case.main.rows.items():
-        found = [row.contender for row in rows if metric in case.main.worse(row.contender)]
-        if found:
-            text = ", ".join(f"{markdown(label)} (place {place_range(case.main, metric, label)})" for label in found)
-            lines.append(f"Worse than some method in {code(metric)}, by the same intervals: {text}.")
-        alone = [row.contender for row in rows if (row.rank_low or 1) > 1 and row.contender not in found]
+        alone = [r.contender for r in rows if (r.rank_low or 1) > 1 and metric not in case.main.worse(r.contender)]
         if alone:
             at_once = f" in {case.tables} tables at once" if case.tables > 1 else ""
             lines.append(
@@ -134,41 +130,6 @@ def _beaten(case: Case) -> list[str]:
                 f"tests of one table tell more apart than intervals of all differences{at_once}."
             )
     return lines
-
-
-def _elsewhere(case: Case) -> list[str]:
-    """Say who leads where the log was cut otherwise, and how the reference fares there."""
-    return [line for other in case.others for line in _other(case, other)]
-
-
-def _other(case: Case, other: Evaluation) -> list[str]:
-    runs = f"{other.runs} run{'s' if other.runs != 1 else ''}"
-    if not other.tables:
-        return [f"In {code(other.name)} ({runs}): too few to tell methods apart by."]
-    lines = []
-    for metric, rows in ((metric, rows) for metric, rows in other.rows.items() if rows):
-        best, own = rows[0], other.row(metric, case.reference)
-        text = f"In {code(other.name)} ({runs}), {code(metric)}: "
-        if other.above_nothing(metric):
-            text += f"no method is shown to be better than a coin's {coin_of(other, [metric])}"
-        else:
-            text += f"the best mean is that of **{markdown(best.contender)}**, {_mean(other, metric, best.contender)}"
-        if own is None:
-            why = other.failed.get(case.reference, "was not run")
-            text += f"; {markdown(case.reference)} {why} there"
-        elif own is not best or other.above_nothing(metric):
-            text += f"; {markdown(case.reference)} has {_mean(other, metric, case.reference)}"
-        lines.append(text + ".")
-    return lines
-
-
-def _mean(one: Evaluation, metric: str, label: str) -> str:
-    row = one.row(metric, label)
-    return f"{number(row.mean if row else math.nan)} (place {place_range(one, metric, label)})"
-
-
-GROUNDS: tuple[Callable[[Case], list[str]], ...] = (_evidence, _told_apart, _beaten, _elsewhere)
-"""Numbers with their intervals, in this order."""
 
 
 @dataclass(frozen=True)
@@ -179,12 +140,12 @@ class Recommendation:
     ----------
     answer : tuple of str
         Sentences in Markdown that stand for themselves.
-    grounds : tuple of str
-        The evidence, and what speaks against it, in Markdown.
+    grounds : tuple of Node
+        The evidence, and what speaks against it.
     """
 
     answer: tuple[str, ...]
-    grounds: tuple[str, ...] = ()
+    grounds: tuple[Node, ...] = ()
 
 
 class Rule(NamedTuple):
@@ -199,35 +160,29 @@ def recommended(found: Sequence[Recommendation]) -> list[Node]:
     parts: list[Node] = []
     for one in found:
         parts.append(Bullets(one.answer))
-        parts += (
-            [Details("What that rests on, and what speaks against it", (Bullets(one.grounds),))] if one.grounds else []
-        )
+        if one.grounds:
+            parts.append(Details("What that rests on, and what speaks against it", one.grounds))
     return [Heading(2, "Recommendation"), *parts] if parts else []
 
 
 def recommendations(analysis: Analysis) -> list[Recommendation]:
     """Return a recommendation for each of the experiments that ask for one."""
-    found = []
-    for section in asking(analysis):
-        one = recommend(case_of(section, analysis))
-        notes = [f"Bear in mind: {note}" for note in _caveats(section, analysis)] if one.grounds else []
-        found.append(Recommendation(one.answer, (*one.grounds, *notes)))
-    return found
+    return [recommend(case_of(section, analysis), _caveats(section, analysis)) for section in asking(analysis)]
 
 
-def recommend(case: Case) -> Recommendation:
+def recommend(case: Case, caveats: Sequence[str] = ()) -> Recommendation:
     """Return all sentences whose conditions hold; the first stop that holds is the whole answer.
 
     Who failed is said in any case.
     """
-    failed = _failed(case)
     stop = next((rule for rule in STOPS if rule.holds(case)), None)
-    if stop:
-        return Recommendation(
-            (stop.says(case), *failed), tuple(mean_phrases(case, [case.baseline])) if case.tables else ()
-        )
-    answer = tuple(rule.says(case) for rule in ANSWERS if rule.holds(case))
-    return Recommendation((*answer, *failed), tuple(line for lines in GROUNDS for line in lines(case)))
+    rules = [stop] if stop else [rule for rule in ANSWERS if rule.holds(case)]
+    answer = (*(rule.says(case) for rule in rules), *_failed(case))
+    if stop and not case.tables:
+        return Recommendation(answer)
+    notes = (*_by_ranks(case), *(f"Bear in mind: {caveat}" for caveat in caveats))
+    table = evidence(case, case.baseline if stop else case.reference)
+    return Recommendation(answer, (*table, *([Bullets(notes)] if notes else [])))
 
 
 NOTHING = "nothing can be recommended"

@@ -322,7 +322,8 @@ class Case:
         return [
             label
             for label in self.main.labels
-            if label != self.reference and all(self.stands(metric, label) == "within" for metric in self.metrics)
+            if label != self.reference
+            and all(self.stands(self.main, metric, label, self.reference) == "within" for metric in self.metrics)
         ]
 
     def slightly(self) -> list[str]:
@@ -335,32 +336,24 @@ class Case:
             and all(self._within(metric, label, self.reference) for metric in self.metrics)
         ]
 
-    def _within(self, metric: str, label: str, other: str) -> bool:
+    def _within(self, metric: str, label: str, other: str, one: Evaluation | None = None) -> bool:
         margin = self.margins.get(metric, 0.0)
-        low, high = self.main.interval(metric, label, other)
+        low, high = (one or self.main).interval(metric, label, other)
         return -margin < low and high < margin
 
     def contradicted(self, label: str) -> list[str]:
         """Return the evaluations that confirm in which some method is better than a contender."""
         return [other.name for other in self.confirming if other.worse(label)]
 
-    def stands(self, metric: str, label: str) -> Told:
-        """Return how a method stands to the reference in a metric."""
-        low, high = self.main.interval(metric, label, self.reference)
-        within = self._within(metric, label, self.reference)
+    def stands(self, one: Evaluation, metric: str, label: str, other: str) -> Told:
+        """Return how a method stands to another in a metric of an evaluation."""
+        low, high = one.interval(metric, label, other)
+        within = self._within(metric, label, other, one)
         if low > 0:
             return "slightly worse" if within else "worse"
         if high < 0:
             return "slightly better" if within else "better"
         return "within" if within else "unclear"
-
-    def told(self, metric: str) -> dict[Told, list[str]]:
-        """Return how the others stand to the reference in a metric."""
-        found: dict[Told, list[str]] = {}
-        for row in self.main.rows[metric]:
-            if row.contender != self.reference:
-                found.setdefault(self.stands(metric, row.contender), []).append(row.contender)
-        return found
 
 
 def asking(analysis: Analysis) -> list[Section]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rankbench.reports.document import Bullets, Grid, markdown_of
 from rankbench.reports.recommendation import recommend
 from rankbench.reports.recommendation_facts import Case, Evaluation
 from rankbench.reports.standings import Differences, Standing
@@ -59,6 +60,12 @@ def differences(metric: str, rows: Sequence[Standing], apart: Apart) -> Differen
 
 def answer(one: Case) -> str:
     return " ".join(recommend(one).answer)
+
+
+def table(one: Case) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Return the rest of each row of the evidence by its experiment, metric and method."""
+    (grid,) = [block for block in recommend(one).grounds if isinstance(block, Grid)]
+    return {tuple(cell.strip("`") for cell in line[:3]): tuple(line[3:]) for line in grid.rows}
 
 
 LEADS: Apart = {("a", "base"): BETTER}
@@ -199,9 +206,9 @@ def test_who_is_worse_within_the_margin_is_not_called_as_good() -> None:
         one
     )
     assert "That does not make them equal" not in answer(one)
-    lines = " ".join(recommend(one).grounds)
-    assert "by the same intervals: worse, but within 0.01: a." in lines
-    assert "worse: a" not in lines
+    found = table(one)
+    assert found["methods", "disagreement", "a"][-1] == "worse, but within 0.01"
+    assert found["methods", "log-loss", "a"][-1] == "within 0.005"
 
 
 # Coins.
@@ -221,9 +228,9 @@ def test_no_better_than_a_coin_is_said_of_intervals_alone(metric: str, coin: flo
     for text in (of(coin, coin + 0.1), open_):
         assert "Nothing can be recommended." in text
     rows = [row("a", metric, coin - 0.01), row("base", metric, coin)]
-    grounds = " ".join(recommend(case(*(replace(one, lower=0.0, upper=1.0) for one in rows), chance=COIN)).grounds)
-    assert "of **base**, " in grounds
-    assert "best mean" not in grounds
+    found = table(case(*(replace(one, lower=0.0, upper=1.0) for one in rows), chance=COIN))
+    assert found["methods", metric, "base"][2] == "reference"
+    assert {verdict for *_, verdict in found.values()} >= {f"not shown to be better than a coin's {coin:.4g}"}
     # A journal that does not say what a coin gets has none, whatever its metrics are called.
     assert "a coin" not in answer(case(*rows))
 
@@ -248,14 +255,15 @@ def test_metrics_that_disagree_about_a_coin_are_said_one_by_one() -> None:
         assert f"In `log-loss` {words} a coin's 0.6931" in text
         assert "No method predicts these" not in text
         assert "No method is shown to predict these" not in text
-        lines = recommend(one).grounds
-        assert any(line.startswith("`disagreement` on votes that were held out: the best mean") for line in lines)
-        assert not any(line.startswith("`log-loss` on votes that were held out: the best mean") for line in lines)
-        # Nor is there a best mean elsewhere, where nothing is above a coin.
+        found = table(one)
+        assert found["methods", "disagreement", "a"][-1] == "not told apart"
+        assert found["methods", "log-loss", "a"][-1].endswith("; not shown to be better than a coin's 0.6931")
+        # There is no best mean elsewhere, where nothing is above a coin.
         there = evaluation("by-time", *good, *poor, chance=COIN)
-        found = [line for line in recommend(case(*good, others=[there])).grounds if line.startswith("In `by-time`")]
-        assert "the best mean is that of" in found[0]
-        assert "no method is shown to be better than a coin's 0.6931 in `log-loss`; base has 0.7200" in found[1]
+        found = table(case(*good, others=[there]))
+        assert found["by-time", "disagreement", "a"][0] == "0.4000"
+        assert ("by-time", "log-loss", "a") not in found
+        assert found["by-time", "log-loss", "base"][0] == "0.7200"
 
 
 def test_one_method_above_a_coin_is_enough_for_advice_and_one_below_it_is_none() -> None:
@@ -309,33 +317,38 @@ def test_the_purpose_and_missing_intervals_stand_beside_the_advice() -> None:
 
 def test_who_leads_elsewhere_is_named_with_the_places() -> None:
     other = evaluation("by-time", row("b", mean=0.2), row("base", mean=0.3), runs=5, apart={("b", "base"): BETTER})
-    grounds = recommend(case(row("a"), others=[other])).grounds
-    line = "In `by-time` (5 runs), `disagreement`: the best mean is that of **b**, 0.2000 (place 1); base has 0.3000 "
-    assert f"{line}(place 2)." in grounds
-    few = recommend(case(row("a"), others=[replace(other, runs=2)])).grounds
-    assert "In `by-time` (2 runs): too few to tell methods apart by." in few
-    assert not any("best mean is" in one for one in few)
+    one = case(row("a"), others=[other])
+    assert "Runs: 50 in `methods` and 5 in `by-time`." in markdown_of(recommend(one).grounds)
+    found = table(one)
+    assert found["by-time", "disagreement", "b"][0] == "0.2000"
+    assert found["by-time", "disagreement", "b"][2:] == ("-0.1000", "[-0.0600, 0.0000]", "1", "better")
+    assert found["by-time", "disagreement", "base"][4] == "2"
+    few = table(replace(one, others=(replace(other, runs=2),)))
+    assert few["by-time", "", ""][-1] == "too few runs to tell methods apart by"
+    assert ("by-time", "disagreement", "b") not in few
 
 
 def test_not_told_apart_is_not_called_equal() -> None:
     apart = {("a", "base"): (-0.1, 0.1), ("b", "base"): WORSE, ("c", "base"): BETTER, ("d", "base"): (0.0, 0.1)}
-    lines = recommend(case(*(row(label) for label in "abd"), apart=apart)).grounds
-    (line,) = [one for one in lines if one.startswith("Against **base** in `disagreement`")]
-    assert line.endswith("by the same intervals: worse: b; not told apart, which is not equal: a and d.")
-    lines = recommend(case(row("c"), row("c", "log-loss"), apart=apart | {("c", "base", "log-loss"): WORSE})).grounds
-    (line,) = [one for one in lines if one.startswith("Against **base** in `disagreement`")]
-    assert line.endswith("by the same intervals: better: c.")
+    one = case(*(row(label) for label in "abd"), apart=apart)
+    verdicts = {label: line[-1] for (_, _, label), line in table(one).items()}
+    assert verdicts == {"a": "not told apart", "b": "worse", "d": "not told apart", "base": ""}
+    assert "*Not told apart* does not mean equal." in markdown_of(recommend(one).grounds)
+    found = table(case(row("c"), row("c", "log-loss"), apart=apart | {("c", "base", "log-loss"): WORSE}))
+    assert found["methods", "disagreement", "c"][-1] == "better"
 
 
 def test_worse_than_some_method_is_what_the_same_intervals_say() -> None:
     """Ranks of a table alone may say more than the answer: that is told as such."""
-    lines = recommend(case(row("a", rank_low=2), row("b", rank_low=3), apart={("a", "base"): WORSE})).grounds
-    (line,) = [one for one in lines if one.startswith("Worse than some")]
-    assert line == "Worse than some method in `disagreement`, by the same intervals: a (place 2 to 3)."
-    assert [one for one in lines if "too:" in one] == [
-        "By the ranks in the table of `disagreement` worse than some method, too: b. Step-down tests of one table "
-        "tell more apart than intervals of all differences."
-    ]
+    one = case(row("a", rank_low=2), row("b", rank_low=3), apart={("a", "base"): WORSE})
+    places = {label: line[4] for (_, _, label), line in table(one).items()}
+    assert places == {"a": "2 to 3", "b": "1 to 3", "base": "1 to 2"}
+    assert recommend(one).grounds[-1] == Bullets(
+        (
+            "By the ranks in the table of `disagreement` worse than some method, too: b. Step-down tests of one table "
+            "tell more apart than intervals of all differences.",
+        )
+    )
 
 
 WHY = "forgetting gains nothing there"
