@@ -18,6 +18,7 @@ from rankbench.interfaces.cell import BlockResult
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.interfaces.suite import Suite
+from rankbench.reports.document import terminal_of
 from rankbench.reports.headline import partial
 from rankbench.reports.render import report as make_report
 from rankbench.reports.results import Results, results_of
@@ -233,7 +234,7 @@ def run(
                     if not left[task_of[cell.cell]]:
                         told.advance()
                 if index == 0 and len(missing) > 1:
-                    told.show(partial(store))
+                    told.show(terminal_of(partial(store)))
             computed = time.perf_counter() - started
         finally:
             store.close()

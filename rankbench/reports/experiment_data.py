@@ -167,6 +167,11 @@ class Race:
         """Return the arm called `label`, if there is one."""
         return next((arm for arm in self.arms if arm.member.label == label), None)
 
+    def twin(self, arm: Arm) -> Arm | None:
+        """Return the arm that an arm is the same as, if both are compared; it counts for the two of them."""
+        other = self.arm(arm.equals) if arm.equals else None
+        return other if other is not None and other.racing else None
+
 
 class Sampler:
     """Everything about one experiment that statistics, tables and figures are made from.

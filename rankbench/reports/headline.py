@@ -5,21 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from rankbench.core.text import code, first_of, grouped_digits, markdown, number, one_line, place_range_text
+from rankbench.core.text import code, first_of, grouped_digits, markdown, number, place_range_text
 from rankbench.interfaces.cell import Split
-from rankbench.interfaces.figure import matches
-from rankbench.reports.analysis import Analysis, Section
+from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph
-from rankbench.reports.experiment_data import Race, Sampler
-from rankbench.reports.leaderboard_intro import headline_section, items_said, who_is_best
-from rankbench.reports.standings import Standing, best_first, oracle_mark
+from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.leaderboard_intro import headline_section, items_said, leaders_of, who_is_best
+from rankbench.reports.standings import Standing, best_first, standings_so_far
 from rankbench.store.journal import StoredResults
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 MOST_SHOWN = 15
 """Contenders in the table of a terminal; all are on the leaderboard."""
@@ -53,15 +48,18 @@ class Headline(NamedTuple):
     def _table(self) -> list[Node]:
         by_split = {split: {row.contender: row for row in self.rows if row.split == split} for split in self.splits}
         order = best_first([row for row in self.rows if row.split == next(iter(by_split))])
+        ranked = any(row.rank_low is not None for row in self.rows)
         columns = [Column("contender")]
-        for words in self.splits.values():
-            columns += [Column(f"rank, {markdown(words)}", "center"), Column("mean", "right")]
+        for words in map(markdown, self.splits.values()):
+            columns += (
+                [Column(f"rank, {words}", "center"), Column("mean", "right")] if ranked else [Column(words, "right")]
+            )
         lines = [
-            [row.shown, *(cell for own in by_split.values() for cell in _cells(own[row.contender]))]
+            [row.shown, *(cell for own in by_split.values() for cell in _cells(own[row.contender], ranked=ranked))]
             for row in order[:MOST_SHOWN]
         ]
         left = len(order) - MOST_SHOWN
-        more = [Paragraph(f"and {left} more: see leaderboard.md")] if left > 0 else []
+        more = [Paragraph(f"and {left} more{': see leaderboard.md' if ranked else ''}")] if left > 0 else []
         return [Grid.from_rows(columns, lines), *more]
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,72 +80,47 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _cells(row: Standing) -> tuple[str, str]:
+def _cells(row: Standing, *, ranked: bool) -> tuple[str, ...]:
+    status = row.status if row.status != "done" else "—"
+    if not ranked:
+        return (number(row.mean) if row.status == "done" else status,)
     if row.rank_low is None:
-        return (row.status if row.status != "done" else "—"), number(row.mean)
+        return status, number(row.mean)
     return place_range_text(row.rank_low, row.rank_high or row.rank_low), number(row.mean)
 
 
 def headline_of(analysis: Analysis) -> Headline:
     """Return what a run says first."""
     said, section = tuple(items_said(analysis)), headline_section(analysis)
-    race = _largest(section) if section is not None else None
-    if section is None or race is None:
+    leaders = leaders_of(section) if section is not None else []
+    if section is None or not leaders:
         return Headline(said)
-    sampler = section.sampler
+    sampler, n = section.sampler, leaders[0].n
     source, metric = sampler.source, sampler.metrics[0]
-    rows = tuple(row for row in section.rows if row.n == race.n and row.metric == metric)
-    at = f", n = {grouped_digits(race.n)}" if source.counts else ""
+    rows = tuple(row for row in section.rows if row.n == n and row.metric == metric)
+    at = f", n = {grouped_digits(n)}" if source.counts else ""
     simulated = ", **simulated data**" if source.simulated else ""
     title = f"{markdown(sampler.experiment.name)}{at}: {code(metric)}, {source.metric(metric).better}{simulated}"
-    splits = {split: source.short(split) for split in source.shown_splits()}
+    splits = {one.split: one.split_title for one in leaders}
     return Headline((*who_is_best(section), *said), title, splits, rows)
 
 
-def _largest(section: Section) -> Race | None:
-    return next((race for race in reversed(section.sampler.races) if race.racing and race.repetitions), None)
-
-
-def partial(results: StoredResults) -> RenderableType:
-    """Return a table of what is known so far: for each experiment, the largest n with results.
-
-    Contenders are in the order of their mean on the first split; cells that went wrong
-    say so instead of a number.
-    """
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
+def partial(results: StoredResults) -> list[Node]:
+    """Return tables of what is known so far: for each experiment, means at the largest n with results."""
     record, members, cells = results.record(), results.members(), results.cells()
-    tables: list[RenderableType] = []
+    found: list[Node] = []
     for experiment in record.experiments:
         sampler = Sampler(results, record, experiment, members, cells)
-        if sampler.source.layout != "race":
-            continue
+        source, metric = sampler.source, sampler.metrics[0]
         race = next((race for race in reversed(sampler.races) if any(arm.stored for arm in race.arms)), None)
-        if race is None:
-            continue
-        metric, splits = sampler.metrics[0], sampler.source.shown_splits()
-        simulated = ", simulated data" if sampler.source.simulated else ""
-        planned = f"{len(race.repetitions)} of {race.planned} repetitions"
-        title = f"{one_line(experiment.title)}: n = {grouped_digits(race.n)}, {planned}"
-        table = Table()
-        table.add_column("contender")
-        for split in splits:
-            table.add_column(f"{one_line(metric)}, {one_line(sampler.source.short(split))}", justify="right")
-        sign = 1 if sampler.source.direction(metric) == "minimize" else -1
-        rows: list[tuple[float, str, list[str]]] = []
-        for arm in race.arms:
-            if arm.racing and race.repetitions:
-                means = [float(sampler.means(arm, metric, split, race.repetitions).mean()) for split in splits]
-                mark = oracle_mark(arm.label, matches(arm.label, experiment.oracles))
-                rows.append((sign * means[0], arm.label + mark, [number(mean) for mean in means]))
-            elif arm.stored:
-                rows.append((float("inf"), arm.member.label, [arm.status] * len(splits)))
-        for _, label, shown in sorted(rows, key=lambda row: row[0]):
-            table.add_row(Text(one_line(label)), *shown)
-        tables += [Text(title + simulated), table]
-    return Group(*tables) if tables else Text("no results yet")
+        if source.layout == "race" and race is not None:
+            simulated = ", **simulated data**" if source.simulated else ""
+            at = f"n = {grouped_digits(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
+            title = f"{markdown(experiment.title)} by {code(metric)}: {at}{simulated}"
+            splits = {split: source.short(split) for split in source.shown_splits()}
+            rows = tuple(row for split in splits for row in standings_so_far(sampler, race, metric, split))
+            found += Headline((), title, splits, rows).nodes()
+    return found or [Paragraph("no results yet")]
 
 
 MOST_NAMED = 5

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from rankbench.core.text import code, grouped_digits, markdown, number, sentence
 from rankbench.interfaces.cell import RANKING, SPLITS, Split
-from rankbench.interfaces.figure import matches
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.claims import Verdict
@@ -25,14 +25,6 @@ MOST_NAMED = 4
 """Contenders that a sentence names; of more it says how many."""
 
 
-class Runner(NamedTuple):
-    """A contender, and the places that it may hold among those that are measured."""
-
-    row: Standing
-    low: int
-    high: int
-
-
 class Leaders(NamedTuple):
     """Who may be the best of a table: the headline at the largest n that has results, on one split.
 
@@ -42,13 +34,11 @@ class Leaders(NamedTuple):
     split : Split
     split_title : str
         In a few words.
-    runners : tuple of Runner
-        Who is measured and has a place, the best mean first; contenders that know what the others have to
-        learn, and those that equal another one, are not among them.
+    rows : tuple of Standing
+        Who is measured and has a place, the best mean first; places are among these rows. Contenders that know what
+        the others have to learn, and those that equal another one, are not among them.
     oracles : tuple of str
         Labels of those that know.
-    unranked : str
-        Why nobody has a place; empty where places are known.
     one_draw : bool
         There is one repetition, of several that could be drawn: what is shown holds for what was learned from it.
     """
@@ -56,15 +46,14 @@ class Leaders(NamedTuple):
     n: int
     split: Split
     split_title: str
-    runners: tuple[Runner, ...]
-    oracles: tuple[str, ...]
-    unranked: str
+    rows: tuple[Standing, ...]
+    oracles: tuple[str, ...] = ()
     one_draw: bool = False
 
     @property
-    def first(self) -> tuple[Runner, ...]:
+    def first(self) -> tuple[Standing, ...]:
         """Those that nobody is shown to be better than."""
-        return tuple(one for one in self.runners if one.low == 1)
+        return tuple(row for row in self.rows if row.rank_low == 1)
 
     @property
     def sure(self) -> bool:
@@ -74,7 +63,7 @@ class Leaders(NamedTuple):
     @property
     def ahead(self) -> bool:
         """Whether one contender is shown to be better than every other one, as it was trained here."""
-        return len(self.runners) > 1 and self.runners[0].high == 1 and len(self.first) == 1
+        return len(self.rows) > 1 and self.rows[0].rank_high == 1 and len(self.first) == 1
 
 
 def leaders_of(section: Section) -> list[Leaders]:
@@ -87,44 +76,31 @@ def leaders_of(section: Section) -> list[Leaders]:
 
 
 def _leaders(section: Section, race: Race, split: Split) -> Leaders:
-    sampler = section.sampler
-    metric, patterns = sampler.metrics[0], sampler.experiment.oracles
-    rows = [row for row in section.rows if (row.n, row.metric, row.split) == (race.n, metric, split)]
-    by_label = {row.contender: row for row in rows}
-    known = [arm for arm in race.racing if matches(arm.label, patterns)]
-    arms = [arm for arm in race.racing if arm not in known and not _counted_elsewhere(arm, race)]
-    ranks = {arm.label: (by_label[arm.label].rank_low, by_label[arm.label].rank_high) for arm in arms}
-    if known and len(arms) > 1 and None not in next(iter(ranks.values())):
+    sampler, source = section.sampler, section.sampler.source
+    metric = sampler.metrics[0]
+    by_label = {row.contender: row for row in section.rows if (row.n, row.metric, row.split) == (race.n, metric, split)}
+    known = [arm for arm in race.racing if by_label[arm.label].oracle]
+    arms = [arm for arm in race.racing if arm not in known and race.twin(arm) is None]
+    rows = [by_label[arm.label] for arm in arms]
+    if known and len(arms) > 1 and rows[0].rank_low is not None:
         # Places among those that are measured: an oracle takes none of them.
         sample = sampler.sample(arms, metric, split, race.repetitions)
-        ranges = contender_rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
-        ranks = {arm.label: (int(low), int(high)) for arm, (low, high) in zip(arms, ranges, strict=True)}
-    runners = tuple(
-        Runner(row, low, high)
-        for row in best_first([by_label[label] for label in ranks])
-        for low, high in [ranks[row.contender]]
-        if low is not None and high is not None
-    )
-    unranked = "" if runners else "no intervals"
-    oracles = tuple(arm.label for arm in known)
-    source = sampler.source
+        ranges = contender_rank_ranges(sample, maximize=source.direction(metric) == "maximize")
+        places = zip(rows, ranges, strict=True)
+        rows = [replace(row, rank_low=int(low), rank_high=int(high)) for row, (low, high) in places]
+    ranked = tuple(row for row in best_first(rows) if row.rank_low is not None)
     whole = source.pool is not None and race.n >= source.pool
     one_draw = len(race.repetitions) == 1 and bool(source.counts) and not whole
-    return Leaders(race.n, split, source.short(split), runners, oracles, unranked, one_draw)
-
-
-def _counted_elsewhere(arm: Arm, race: Race) -> bool:
-    other = race.arm(arm.equals) if arm.equals else None
-    return other is not None and other.racing
+    return Leaders(race.n, split, source.short(split), ranked, tuple(arm.label for arm in known), one_draw)
 
 
 def said_of_leaders(found: Leaders) -> str:
     """Return who is best and whether that is real, in Markdown, without a period."""
-    runners, first = found.runners, found.first
-    if not runners:
-        return f"nobody is ranked: there are {found.unranked}"
-    best = f"**{markdown(runners[0].row.contender)}**"
-    others = len(runners) - 1
+    rows, first = found.rows, found.first
+    if not rows:
+        return "nobody is ranked: there are no intervals"
+    best = f"**{markdown(rows[0].contender)}**"
+    others = len(rows) - 1
     if not others:
         return f"{best} is alone"
     each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
@@ -134,21 +110,21 @@ def said_of_leaders(found: Leaders) -> str:
         return (
             f"nobody is shown to be best: there is one draw. As trained on it, {best} is shown to be better than {each}"
         )
-    if len(first) == len(runners):
+    if len(first) == len(rows):
         return (
-            f"nobody is shown to be best: none of the {grouped_digits(len(runners))} contenders is shown to be worse "
+            f"nobody is shown to be best: none of the {grouped_digits(len(rows))} contenders is shown to be worse "
             f"than another; {best} has the best mean"
         )
-    rest = len(runners) - len(first)
+    rest = len(rows) - len(first)
     trained = " as trained on the one draw" if found.one_draw else ""
     behind = f"{grouped_digits(rest)} other{'s are' if rest > 1 else ' is'} shown to be worse than somebody{trained}"
     if len(first) == 1:
-        return f"nobody is shown to be better than **{markdown(first[0].row.contender)}**, and {behind}"
-    names = [markdown(one.row.contender) for one in first]
+        return f"nobody is shown to be better than **{markdown(first[0].contender)}**, and {behind}"
+    names = [markdown(row.contender) for row in first]
     kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
     between = "; " if any("," in name for name in kept) else ", "
     listed = between.join(kept) + (f" and {len(names) - len(kept)} more" if len(kept) < len(names) else "")
-    several = f"{len(first)} of {grouped_digits(len(runners))} contenders may be ({listed})"
+    several = f"{len(first)} of {grouped_digits(len(rows))} contenders may be ({listed})"
     return f"nobody is shown to be best: {several}, {best} has the best mean; {behind}"
 
 
@@ -326,21 +302,21 @@ def _metric_said(metric: Metric) -> str:
 
 
 def _best(leaders: Leaders) -> tuple[str, str]:
-    if not leaders.runners:
-        return "—", f"unknown: {leaders.unranked}"
-    row = leaders.runners[0].row
+    if not leaders.rows:
+        return "—", "unknown: no intervals"
+    row, count = leaders.rows[0], grouped_digits(len(leaders.rows))
     name = markdown(row.contender)
     mean = f"{f'**{name}**' if leaders.sure else name} {number(row.mean)}"
-    if len(leaders.runners) == 1:
+    if len(leaders.rows) == 1:
         return mean, "alone"
     if leaders.sure:
-        return mean, f"yes, of {grouped_digits(len(leaders.runners))}"
+        return mean, f"yes, of {count}"
     if leaders.ahead:
-        return mean, f"as trained on the one draw, of {grouped_digits(len(leaders.runners))}; not shown for other draws"
-    alike = sum(runner.row.mean == row.mean for runner in leaders.first)
+        return mean, f"as trained on the one draw, of {count}; not shown for other draws"
+    alike = sum(one.mean == row.mean for one in leaders.first)
     if alike == len(leaders.first):
-        return mean, f"no: {alike} of {grouped_digits(len(leaders.runners))} have the same mean"
-    return mean, f"not shown: any of {len(leaders.first)} of {grouped_digits(len(leaders.runners))} may be"
+        return mean, f"no: {alike} of {count} have the same mean"
+    return mean, f"not shown: any of {len(leaders.first)} of {count} may be"
 
 
 def top_items(analysis: Analysis) -> list[Node]:

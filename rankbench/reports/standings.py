@@ -121,26 +121,29 @@ def _rows(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Stand
     return [_row(sampler, race, arm, metric, split, direction, found.get(arm.member.label, {})) for arm in race.arms]
 
 
+def standings_so_far(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Standing]:
+    """Return the rows of who has results, with means alone: those of the repetitions that all of them finished."""
+    direction, found = sampler.source.direction(metric), list[Standing]()
+    for arm in (arm for arm in race.arms if arm.stored):
+        known = arm.racing and bool(race.repetitions)
+        mean = float(sampler.means(arm, metric, split, race.repetitions).mean()) if known else NAN
+        found.append(_row(sampler, race, arm, metric, split, direction, {"mean": mean}))
+    return found
+
+
 def _ranks(
     sampler: Sampler, race: Race, metric: str, split: Split, found: dict[str, dict[str, float | int | None]]
 ) -> None:
     """Rank every distinct arm; one that equals k = inf shares that one's range."""
-    distinct = [arm for arm in race.racing if not _shares(arm, race)]
+    distinct = [arm for arm in race.racing if race.twin(arm) is None]
     sample = sampler.sample(distinct, metric, split, race.repetitions)
     if sample.alike:
         return  # nothing to tell anything apart by
     ranges = contender_rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
     by_label = {arm.member.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
     for arm in race.racing:
-        low, high = by_label[_shares(arm, race) or arm.member.label]
+        low, high = by_label[(race.twin(arm) or arm).label]
         found[arm.member.label] |= {"rank_low": int(low), "rank_high": int(high)}
-
-
-def _shares(arm: Arm, race: Race) -> str:
-    if not arm.equals:
-        return ""
-    other = race.arm(arm.equals)
-    return arm.equals if other is not None and other.racing else ""
 
 
 def _differences(
@@ -164,11 +167,11 @@ def _differences(
             "p_holm": p,
             "wins": _wins(sampler, arm, base, metric, split, race.repetitions),
         }
-    tested = [arm.member.label for arm in others if not _shares(arm, race)]
+    tested = [arm.label for arm in others if race.twin(arm) is None]
     adjusted = holm(np.array([found[label]["p_holm"] for label in tested], dtype=np.float64))
     by_label = dict(zip(tested, adjusted, strict=True))
     for arm in others:
-        found[arm.member.label]["p_holm"] = by_label.get(_shares(arm, race) or arm.member.label, NAN)
+        found[arm.member.label]["p_holm"] = by_label.get((race.twin(arm) or arm).label, NAN)
 
 
 def _wins(sampler: Sampler, arm: Arm, base: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> float:

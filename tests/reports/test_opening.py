@@ -19,47 +19,47 @@ from rankbench.reports.analysis import analyze
 from rankbench.reports.claims_section import _interval
 from rankbench.reports.document import Details, Heading
 from rankbench.reports.leaderboard import contents, heading_anchors
-from rankbench.reports.leaderboard_intro import Leaders, Runner, headline_section, leaders_of, said_of_leaders
+from rankbench.reports.leaderboard_intro import Leaders, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.render import frames, report
 from rankbench.reports.standings import Standing, oracle_mark
 from rankbench.store.journal import Journal
 from rankbench.suites.suite_files import read_suite
 
 
-def runner(label: str, mean: float, low: int, high: int) -> Runner:
-    row = Standing("e", "d", False, 10, label, label, "ndcg", "minimize", "design", mean=mean)
-    return Runner(row, low, high)
+def row(label: str, mean: float, low: int, high: int) -> Standing:
+    own = {"mean": mean, "rank_low": low, "rank_high": high}
+    return Standing("e", "d", False, 10, label, label, "ndcg", "minimize", "design", **own)  # type: ignore[arg-type]
 
 
-def found(*runners: Runner, oracles: tuple[str, ...] = ()) -> Leaders:
-    return Leaders(10, "design", "queries", runners, oracles, "" if runners else "no intervals")
+def found(*rows: Standing) -> Leaders:
+    return Leaders(10, "design", "queries", rows)
 
 
 @pytest.mark.parametrize(
     ("leaders", "said"),
     [
         (
-            found(runner("a", 0.1, 1, 1), runner("b", 0.2, 2, 2)),
+            found(row("a", 0.1, 1, 1), row("b", 0.2, 2, 2)),
             "**a** is best: it is shown to be better than the other",
         ),
         (
-            found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 2)),
+            found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2)),
             "nobody is shown to be best: none of the 2 contenders is shown",
         ),
         (
-            found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 3), runner("c", 0.3, 2, 3)),
+            found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 2, 3)),
             "nobody is shown to be best: 2 of 3 contenders may be (a, b), **a** has the best mean; 1 other is",
         ),
         (
-            found(runner("a", 0.1, 1, 2), runner("b", 0.2, 2, 3), runner("c", 0.3, 2, 3)),
+            found(row("a", 0.1, 1, 2), row("b", 0.2, 2, 3), row("c", 0.3, 2, 3)),
             "nobody is shown to be better than **a**, and 2 others are shown to be worse than somebody",
         ),
         (
-            found(runner("a, b", 0.1, 1, 2), runner("c", 0.2, 1, 3), runner("d", 0.3, 2, 3)),
+            found(row("a, b", 0.1, 1, 2), row("c", 0.2, 1, 3), row("d", 0.3, 2, 3)),
             "nobody is shown to be best: 2 of 3 contenders may be (a, b; c), **a, b** has the best mean",
         ),
         (found(), "nobody is ranked: there are no intervals"),
-        (found(runner("a", 0.1, 1, 1)), "**a** is alone"),
+        (found(row("a", 0.1, 1, 1)), "**a** is alone"),
     ],
 )
 def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None:
@@ -79,10 +79,10 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
                   Contender("bad", {}, 0.2, noise=0.0)]  # fmt: skip
     plain = leaders_in(tmp_path / "plain", contenders)
     known = leaders_in(tmp_path / "known", contenders, oracles=["tr*"])
-    assert [one.runners[0].row.contender for one in plain] == ["truth"] * 2
-    assert [one.runners[0].row.contender for one in known] == ["good"] * 2
+    assert [one.rows[0].contender for one in plain] == ["truth"] * 2
+    assert [one.rows[0].contender for one in known] == ["good"] * 2
     # Among those that are measured its place is the first: the oracle takes none.
-    assert [(one.runners[0].low, one.runners[0].high, one.sure) for one in known] == [(1, 1, True)] * 2
+    assert [(one.rows[0].rank_low, one.rows[0].rank_high, one.sure) for one in known] == [(1, 1, True)] * 2
     assert [one.oracles for one in known] == [("truth",)] * 2
     (table,) = [row for row in report(tmp_path / "known").headline.rows if row.oracle and row.split == "design"]
     assert (table.contender, table.shown) == ("truth", "truth (oracle)")
@@ -116,7 +116,7 @@ def test_one_draw_makes_nobody_the_best(tmp_path: Path, repetitions: int) -> Non
 
 @pytest.mark.parametrize("one_draw", [True, False])
 def test_who_is_behind_after_one_draw_is_so_as_trained_on_it(one_draw: bool) -> None:
-    leaders = found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 2), runner("c", 0.9, 3, 3))
+    leaders = found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2), row("c", 0.9, 3, 3))
     said = said_of_leaders(leaders._replace(one_draw=one_draw))
     assert said.endswith("; 1 other is shown to be worse than somebody" + " as trained on the one draw" * one_draw)
 

@@ -20,7 +20,7 @@ from synthetic import Contender, Plan
 from rankbench.core.text import code, csv_cell, interval_text, markdown, natural, number, one_line
 from rankbench.errors import StoreError
 from rankbench.protocols.btl import BTL
-from rankbench.reports.document import markdown_of
+from rankbench.reports.document import markdown_of, terminal_of
 from rankbench.reports.footnotes import Group
 from rankbench.reports.headline import partial
 from rankbench.reports.leaderboard_intro import question_and_data
@@ -328,7 +328,7 @@ def test_partial_on_a_terminal(tmp_path: Path) -> None:
     synthetic.write(tmp_path, [plan], order=[0])
     console = Console(file=io.StringIO(), width=120)
     with synthetic.Store.open(tmp_path) as store:
-        console.print(partial(store))
+        console.print(terminal_of(partial(store)))
     text = console.file.getvalue()
     assert "n = 200,000, 1 of 6 repetitions, simulated data" in text
     assert "[bold]k=1[2J" in text
@@ -340,7 +340,7 @@ def test_partial_before_anything(tmp_path: Path) -> None:
     synthetic.write(tmp_path, [claimed()], order=[])
     console = Console(file=io.StringIO())
     with synthetic.Store.open(tmp_path) as store:
-        console.print(partial(store))
+        console.print(terminal_of(partial(store)))
     assert "no results yet" in console.file.getvalue()
 
 
