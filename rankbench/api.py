@@ -149,8 +149,7 @@ def run(
         See `planned`.
     workers : int
         Worker processes; 1 runs built-in contenders in this one. Contenders of plugins run in
-        processes of their own, whatever the number. With more than 1, a script needs the
-        usual ``if __name__ == "__main__":`` guard.
+        worker processes, whatever the number.
     timeout : float, optional
         Seconds after which a block is given up (an hour, if not given): contenders that
         hang become rows that say so. A block that runs in this process cannot be
@@ -268,7 +267,7 @@ def _check_code(plugins: Sequence[str]) -> None:
 
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
     """Return whether a protocol, loss or contender is not built in: it may hang, or take its process down."""
-    from rankbench.runner.worker_pool import place_tasks
+    from rankbench.runner.jobs import place_tasks
 
     return bool(place_tasks(tasks, made.sources).foreign)
 

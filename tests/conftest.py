@@ -52,7 +52,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if "pytest.mark.alone" not in collection_path.read_text(encoding="utf-8") else None
 
 
-FIRST = ("runner/test_foreign", "runner/test_left_behind", "runner/test_executors")
+FIRST = ("runner/test_left_behind", "runner/test_executors")
 """Files whose tests share a run that takes long, or take long one by one."""
 
 

@@ -15,8 +15,8 @@ import distributed
 class Cluster:
     """A scheduler and workers, as a user has them: processes of their own."""
 
-    def __init__(self, folder: Path, workers: int) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, workers: int, *, nanny: bool = False) -> None:
+        self.folder, self.nanny = folder, nanny
         self.file = folder / "scheduler.json"
         self.scheduler = self._start(
             "scheduler", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(self.file)
@@ -53,8 +53,9 @@ class Cluster:
         return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, start_new_session=True)
 
     def _worker(self) -> subprocess.Popen[bytes]:
+        whether = "--nanny" if self.nanny else "--no-nanny"
         return self._start(
-            "worker", "--scheduler-file", str(self.file), "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1"
+            "worker", "--scheduler-file", str(self.file), "--nthreads", "1", whether, "--host", "127.0.0.1"
         )
 
     def close(self) -> None:

@@ -18,12 +18,17 @@ from rankbench.store.journal import FILE
 
 Program = subprocess.Popen[str] | Forked
 
+_folders: dict[int, Path] = {}
+"""The folder of each program that was started."""
+
 
 def start(folder: Path, *arguments: str, code: str = MAIN, **environment: str) -> Program:
     """Start ``rankbench`` in a session of its own, with a folder for temporary files of its own."""
     (folder / "tmp").mkdir(parents=True, exist_ok=True)
     variables = os.environ | {"TMPDIR": str(folder / "tmp")} | environment
-    return start_program(*arguments, environment=variables, folder=folder, code=code)
+    program = start_program(*arguments, environment=variables, folder=folder, code=code)
+    _folders[program.pid] = folder
+    return program
 
 
 def ended(program: Program, timeout: float = 300) -> tuple[int, str]:
@@ -37,14 +42,14 @@ def ended(program: Program, timeout: float = 300) -> tuple[int, str]:
 
 
 def session_of(session: int) -> list[int]:
-    """Return the living processes of a session.
+    """Return the living processes of a session, and the workers of the program that leads it.
 
     The first thread of a killed process may be gone while others still hold its files and their locks.
     """
     found = []
     for name in os.listdir("/proc"):
         try:
-            if name.isdigit() and os.getsid(int(name)) == session:
+            if name.isdigit() and (os.getsid(int(name)) == session or _is_worker(name, session)):
                 fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
                 state, threads = fields[0], int(fields[17])
                 if state != b"Z" or threads > 1:
@@ -52,6 +57,18 @@ def session_of(session: int) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def _is_worker(pid: str, session: int) -> bool:
+    """Return whether a process, in a session of its own, was started by a program: they share a temporary folder."""
+    folder = _folders.get(session)
+    variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") if folder else []
+    return os.fsencode(f"TMPDIR={folder}/tmp") in variables
+
+
+def workers(session: int) -> list[int]:
+    """Return the living worker processes of a program."""
+    return [pid for pid in session_of(session) if os.getsid(pid) == pid != session]
 
 
 def wait_until(true: Callable[[], object], seconds: float = 60) -> None:

@@ -106,32 +106,24 @@ def check_disk(needed: float, folder: Path, what: str, less: str) -> None:
         )
 
 
-_DEATH_SIGNAL, _SUBREAPER = 1, 36
-
 _COLLECTED = 250_000
 """Objects in containers that are made before Python looks for cycles; it does so after 700 by default."""
 
 
-def _prctl(option: int, value: int) -> bool:
+_DEATH_SIGNAL = 1
+"""Option of Linux's `prctl`."""
+
+
+def die_with(parent: int) -> None:
+    """Have this process killed when `parent`, which started it, ends: at once, on Linux alone."""
     if sys.platform != "linux":
-        return False
+        return
     import ctypes
 
-    try:
-        return ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0  # type: ignore[no-any-return, unused-ignore]
-    except (OSError, AttributeError):
-        return False
-
-
-def die_with(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
-    """Have this process sent a signal when `parent`, which started it, ends: at once where the system can do it."""
-    if _prctl(_DEATH_SIGNAL, by) and os.getppid() != parent:
-        os.kill(os.getpid(), by)
-
-
-def adopt_orphans() -> bool:
-    """Become the parent of whatever descendants lose theirs, so that they can be found; return whether it works."""
-    return _prctl(_SUBREAPER, 1)
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def give_back() -> None:

@@ -1,7 +1,8 @@
-"""One block: what a protocol makes of it, timed, and never more than its own failure."""
+"""A protocol computes one block, timed; what fails is the block's own failure. Blocks that run are known."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from rankbench.core.runtime import one_blas_thread
+from rankbench.core.text import duration_text, first_of
 from rankbench.interfaces.cell import (
     BlockResult,
     CellResult,
@@ -23,6 +25,34 @@ from rankbench.interfaces.cell import (
 )
 from rankbench.interfaces.protocol import BlockTask, Prepared
 
+_LONG = 20.0
+"""Seconds from which a block is one that takes long."""
+
+_NAMED = 3
+"""Contenders of such a block that are named."""
+
+_running: dict[int, tuple[float, BlockTask]] = {}
+
+
+def begun(task: BlockTask) -> None:
+    """Say that a block, or a part of it, is being computed."""
+    _running[id(task)] = time.monotonic(), task
+
+
+def ended(task: BlockTask) -> None:
+    """Say that it is not any more."""
+    _running.pop(id(task), None)
+
+
+def longest_running() -> str:
+    """Name the contenders of the block that has been computed for longest; empty if that is not long."""
+    since, task = min(_running.copy().values(), key=lambda each: each[0], default=(math.inf, None))
+    seconds = time.monotonic() - since
+    if task is None or seconds < _LONG:
+        return ""
+    names = first_of([contender.text for contender in task.cells.values()], _NAMED)
+    return f"for {duration_text(seconds)}: {names} (n = {task.key.n:,}, repetition {task.key.repetition + 1})"
+
 
 def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     """Compute all cells of one block, one BLAS thread.
@@ -33,15 +63,6 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     started = time.perf_counter()
     with one_blas_thread():
         found = guarded(partial(_executed, prepared, task))
-    return BlockResult(task.key, _kept(found, task, prepared), time.perf_counter() - started)
-
-
-def vetted(result: BlockResult, task: BlockTask, prepared: Prepared) -> BlockResult:
-    """Return what a process with foreign code gave, whatever that is, as `run_block` would: what the store takes."""
-    return BlockResult(task.key, _kept({cell.cell: cell for cell in result.cells}, task, prepared), result.seconds)
-
-
-def _kept(found: Mapping[str, CellResult] | Exception, task: BlockTask, prepared: Prepared) -> list[CellResult]:
     sizes = {split: len(names) for split, names in prepared.units.items()}
     cells = []
     for cell in task.cells:
@@ -49,7 +70,7 @@ def _kept(found: Mapping[str, CellResult] | Exception, task: BlockTask, prepared
         if isinstance(result, Exception):
             result = CellResult(cell, "error", reason(result), trace=trace_of(result))
         cells.append(result)
-    return cells
+    return BlockResult(task.key, cells, time.perf_counter() - started)
 
 
 def _executed(prepared: Prepared, task: BlockTask) -> dict[str, CellResult]:

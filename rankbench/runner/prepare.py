@@ -269,8 +269,7 @@ def shared(sources: list[Prepared]) -> Iterator[Path]:
     """Write what blocks are drawn from to a temporary file that workers map into memory.
 
     So does this process: sources with mapped arrays take the place of those in the list, whose memory is free
-    when nobody else holds them. For workers that run no foreign code, while none runs: it could change the file. See
-    `rankbench.runner.sealed_files`.
+    when nobody else holds them.
     """
     with TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "shared"

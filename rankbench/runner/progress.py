@@ -158,7 +158,7 @@ class ConsoleProgress(Progress):
 
     def _long(self) -> str:
         """Name what has been running for long."""
-        from rankbench.runner.worker_pool import longest_running
+        from rankbench.runner.blocks import longest_running
 
         longest = longest_running()
         return f"running {longest}" if longest else ""

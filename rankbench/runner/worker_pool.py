@@ -1,242 +1,210 @@
-"""Worker processes, one group of code each.
+"""Worker processes call functions; one worker runs blocks of one group of code.
 
-Foreign code may change what its process has imported. So built-in contenders share theirs
-with none of it, and the plugins' contenders with those of the same plugin alone.
-
-Pools whose workers share a queue share its lock too: whoever is killed with it in hand takes the run with it.
+A group is rankbench's own code, or the code of one plugin: what a plugin changes in its process reaches
+the plugin's own contenders alone.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import math
+import os
 import signal
-import threading
+import socket
+import subprocess
+import sys
 import time
+import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
-from multiprocessing import get_context, resource_tracker
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cache, partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Literal
+from typing import Any, NoReturn
 
-from rankbench.core.text import duration_text, first_of
-from rankbench.interfaces.cell import BlockResult, CellResult, guarded, leave_interrupts_to_parent, reason
-from rankbench.interfaces.click_aggregator import ClickPopulation
-from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol
-from rankbench.plugin.foreign_code import own_cells, strangers
-from rankbench.runner.blocks import run_block
+from rankbench.core.spec import parse
+from rankbench.interfaces.cell import BlockResult, failed, guarded, reason
+from rankbench.interfaces.protocol import BlockTask, Contender
+from rankbench.interfaces.surrogate import Loss
+from rankbench.plugin.manager import contender, get
+from rankbench.plugin.registry import base_of
+from rankbench.runner.blocks import begun, ended, run_block
+from rankbench.runner.jobs import BlockJob, LostProcess, SentTask, failed_block
 from rankbench.runner.prepare import open_shared
 
-_LONG = 20.0
-"""Seconds from which a block is one that takes long."""
+START = 300.0
+"""Seconds in which a worker process must have imported rankbench."""
 
-_NAMED = 3
-"""Contenders of such a block that are named."""
+_EXIT = 1.0
+"""Seconds in which a process that closed its connection ends by itself."""
 
-_running: dict[int, tuple[float, BlockTask]] = {}
+_LOOK = 0.5
+"""Seconds between two looks at processes that send nothing."""
 
-
-def begun(task: BlockTask) -> None:
-    """Say that a block, or a part of it, is being computed."""
-    _running[id(task)] = time.monotonic(), task
-
-
-def ended(task: BlockTask) -> None:
-    """Say that it is not any more."""
-    _running.pop(id(task), None)
+_COMMAND = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from rankbench.runner.worker_pool import serve
+serve(int(sys.argv[2]))
+"""
 
 
-def longest_running() -> str:
-    """Name the contenders of the block that has been computed for longest; empty if that is not long."""
-    since, task = min(_running.copy().values(), key=lambda each: each[0], default=(math.inf, None))
-    seconds = time.monotonic() - since
-    if task is None or seconds < _LONG:
-        return ""
-    names = first_of([contender.text for contender in task.cells.values()], _NAMED)
-    return f"for {duration_text(seconds)}: {names} (n = {task.key.n:,}, repetition {task.key.repetition + 1})"
+class Worker:
+    """A process that calls one function after the other.
 
-
-@dataclass(frozen=True)
-class LostProcess:
-    """A block whose process did not come back."""
-
-    status: Literal["error", "timeout"]
-    reason: str
-    died: bool = False
-    """Whether its process ended, perhaps by no fault of the block."""
-
-
-def isolate_foreign(task: BlockTask) -> list[BlockTask]:
-    """Return the task's built-in contenders as one task and each foreign one as its own."""
-    ours = own_cells(task)
-    foreign = {cell: found for cell, found in task.cells.items() if cell not in ours}
-    if not foreign or len(task.cells) == 1:
-        return []
-    return [
-        replace(task, cells=cells) for cells in (ours, *({cell: found} for cell, found in foreign.items())) if cells
-    ]
-
-
-def split_foreign(
-    tasks: Iterable[BlockTask], protocols: Sequence[Protocol], datasets: Sequence[Dataset | None] = ()
-) -> tuple[list[BlockTask], list[BlockTask]]:
-    """Split tasks by whose contenders they have: those without foreign code, and the others.
-
-    Parameters
-    ----------
-    tasks : iterable of BlockTask
-    protocols : sequence of Protocol
-        Of each source.
-    datasets : sequence of Dataset or None, optional
-        Of each source. A population is asked in every block; other data sets only at first.
-
-    Returns
-    -------
-    ours, foreign : list of BlockTask
-        In the order of `tasks`. Each foreign one has the contenders of one plugin.
-    """
-    from rankbench.runner.prepare import spec_of
-
-    ours: list[BlockTask] = []
-    foreign: list[BlockTask] = []
-    known: dict[tuple[str, str], tuple[str, ...]] = {}
-
-    def whose(contender: Contender) -> tuple[str, ...]:
-        key = (contender.points[0].kind, contender.text)
-        if key not in known:
-            known[key] = tuple(sorted({each for point in contender.points for each in strangers(point)}))
-        return known[key]
-
-    for task in tasks:
-        protocol = protocols[task.source]
-        # A foreign protocol, registered population or loss runs with whatever contender.
-        dataset = datasets[task.source] if datasets else None
-        asked = bool(_asked(dataset)) and bool(spec_of(dataset))
-        shared = asked or bool(strangers(protocol)) or any(map(strangers, task.losses))
-        groups: dict[tuple[str, ...], dict[str, Contender]] = {}
-        for cell, contender in task.cells.items():
-            groups.setdefault(whose(contender), {})[cell] = contender
-        for them, cells in groups.items():
-            (foreign if shared or them else ours).append(replace(task, cells=cells))
-    return ours, foreign
-
-
-def _asked(dataset: Dataset | None) -> set[str]:
-    """Return whose a population is, which is asked in every block; of other data sets nothing runs there."""
-    return strangers(dataset) if isinstance(dataset, ClickPopulation) else set()
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where tasks may run.
+    The process leads a session: an interrupt of the terminal does not reach it, and what it
+    starts is ended with it. A new interpreter is started, as Polars' threads do not survive a fork; and not by
+    `multiprocessing`, which a daemonic process (a worker of Dask) may not use.
 
     Attributes
     ----------
-    here : list of BlockTask
-        They ask a population that is an object of this process alone.
-    ours : list of BlockTask
-        Without foreign code: here, or in any worker.
-    foreign : list of BlockTask
-        With foreign code: each in a process of its own.
-    nowhere : list of BlockResult
-        They would need both, and are failures.
+    connection : Connection
+        Readable when there is something to look at, see `done`.
+    ready : bool
+        Whether it has imported rankbench.
+    result : object
+        What the last function returned, or a `LostProcess`; once `done` says so.
     """
 
-    here: list[BlockTask]
-    ours: list[BlockTask]
-    foreign: list[BlockTask]
-    nowhere: list[BlockResult]
-
-
-def place_tasks(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> Places:
-    """Say where tasks may run: the same place whatever the number of workers."""
-    from rankbench.runner.prepare import spec_of
-
-    ours, foreign = split_foreign(tasks, [prepared.protocol for prepared in sources], [p.dataset for p in sources])
-    places = Places([], [], [], [])
-    bound = [isinstance(p.dataset, ClickPopulation) and not spec_of(p.dataset) for p in sources]
-    for task in ours:
-        (places.here if bound[task.source] else places.ours).append(task)
-    for task in foreign:
-        if bound[task.source]:
-            population = sources[task.source].dataset
-            why = (
-                f"a plugin's contender runs in a process of its own, and the population {population!s} is an object of "
-                "this one: register it, so that another process can make it again"
+    def __init__(self) -> None:
+        mine, other = socket.socketpair()
+        with mine, other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _COMMAND, json.dumps(sys.path), str(other.fileno())],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                pass_fds=[other.fileno()],
             )
-            places.nowhere.append(failed_block(task, LostProcess("error", why)))
+            self.connection = Connection(mine.detach())
+        self.ready = False
+        self.result: Any = None
+        self._timeout = self._deadline = math.inf
+        self._end = weakref.finalize(self, _end_session, self._process)
+
+    def send(self, function: Callable[..., Any], *arguments: Any, timeout: float) -> None:
+        """Have it call a function; function, arguments and result are pickled.
+
+        Parameters
+        ----------
+        function : callable
+        *arguments
+        timeout : float
+            Seconds that the call may take.
+        """
+        self._timeout = timeout
+        self._deadline = time.monotonic() + (timeout if self.ready else START)
+        with contextlib.suppress(OSError):  # it is dead, as `done` finds
+            self.connection.send((function, arguments))
+
+    def done(self) -> bool:
+        """Look whether the function has returned, or the process was lost; return whether `result` is known."""
+        dead = self._process.poll() is not None
+        try:
+            while self.connection.poll():
+                found = self.connection.recv()
+                if self.ready:
+                    self.result = found
+                    return True
+                self.ready = True
+                self._deadline = time.monotonic() + self._timeout
+        except (EOFError, OSError):
+            dead = True
+        if dead:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_EXIT)
+            code = self.end()
+            self.result = LostProcess("error", f"worker process died with exit code {code}, without a result", code)
+        elif time.monotonic() > self._deadline:
+            self.end()
+            self.result = LostProcess("timeout", f"no result within {self._timeout if self.ready else START:g} s")
         else:
-            places.foreign.append(task)
-    return places
+            return False
+        return True
+
+    def call(self, function: Callable[..., Any], *arguments: Any, timeout: float) -> Any:
+        """Return what a function returns there, or a `LostProcess`; see `send`."""
+        self.send(function, *arguments, timeout=timeout)
+        while not self.done():
+            wait([self.connection], _LOOK)
+        return self.result
+
+    def end(self) -> int:
+        """End it and what it has started; return its exit code."""
+        self._end()
+        self.connection.close()
+        return self._process.wait()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
 
 
-def failed_block(task: BlockTask, dead: LostProcess) -> BlockResult:
-    """Return the block with every cell a failure."""
-    return BlockResult(task.key, [CellResult(cell, dead.status, dead.reason) for cell in task.cells], 0.0)
+def _end_session(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def serve(descriptor: int) -> NoReturn:
+    """Call what the parent process sends until it closes the connection or is gone; this is a worker process."""
+    from rankbench.core.runtime import settle_runtime
+    from rankbench.core.system import collect_seldom, die_with
+    from rankbench.interfaces.cell import leave_interrupts_to_parent
+
+    die_with(os.getppid())
+    os.set_inheritable(descriptor, False)
+    collect_seldom()
+    leave_interrupts_to_parent()
+    settle_runtime()
+    with contextlib.suppress(EOFError, OSError), Connection(descriptor) as parent:
+        parent.send(True)
+        while True:
+            found = guarded(partial(_called, *parent.recv()))
+            parent.send(LostProcess("error", reason(found)) if isinstance(found, Exception) else found)
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(0)  # threads and exit handlers of plugins have nothing to say any more
+
+
+def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return function(*arguments)
+
+
+def run_sent(file: Path, sent: SentTask) -> BlockResult:
+    """Compute a block in a worker process; a contender that cannot be made there is a failure.
+
+    Parameters
+    ----------
+    file : Path
+        Written by `rankbench.runner.prepare.write_shared`.
+    sent : SentTask
+    """
+    made = {cell: guarded(partial(_contender, kind, text)) for cell, (kind, text) in sent.cells.items()}
+    cells = {cell: found for cell, found in made.items() if isinstance(found, Contender)}
+    lost = [failed(cell, found) for cell, found in made.items() if isinstance(found, Exception)]
+    if not cells:
+        return BlockResult(sent.key, lost, 0.0)
+    losses = tuple(get(Loss, text) for text in sent.losses)
+    result = run_block(_opened(file, sent.source), BlockTask(sent.key, sent.source, sent.metrics, cells, losses))
+    return replace(result, cells=[*result.cells, *lost])
+
+
+def _contender(kind: str, text: str) -> Contender:
+    return contender(base_of(kind), parse(text))
+
+
+_opened = cache(open_shared)
 
 
 _STARTS = 5
-"""Workers in a row that may die before they are ready."""
-
-_open: dict[tuple[str, int], Prepared] = {}
+"""Workers in a row that may be lost before they are ready."""
 
 
-class _Worker:
-    """A spawned process: Polars' threads do not survive a fork."""
-
-    def __init__(self, file: Path) -> None:
-        self.task: BlockTask | None = None
-        self.ready = False
-        self.deadline = 0.0
-        context = get_context("spawn")
-        self.pipe, other = context.Pipe()
-        try:
-            self.process = context.Process(target=_serve, args=(file, other), daemon=True)
-            with _interrupts_blocked(), contextlib.suppress(BrokenPipeError):  # killed before it read what it is to do
-                self.process.start()
-        finally:
-            other.close()
-
-    def take(self, task: BlockTask, timeout: float) -> None:
-        """Give it a block."""
-        self.task, self.deadline = task, time.monotonic() + timeout
-        begun(task)
-        with contextlib.suppress(OSError):  # it is dead, which is found when it is waited for
-            self.pipe.send(task)
-
-    def outcome(self) -> BlockResult | LostProcess | None:
-        """Return what it has sent: a result, or None, which says that it is ready.
-
-        Raises
-        ------
-        EOFError
-            It is dead.
-        """
-        try:
-            found: BlockResult | LostProcess | None = self.pipe.recv()
-        except OSError as error:
-            raise EOFError from error
-        self.ready = True
-        return found
-
-    def end(self) -> int | None:
-        """End it; return its exit code."""
-        if self.task is not None:
-            ended(self.task)
-        self.pipe.close()
-        if self.process.pid is None:
-            return None
-        self.process.kill()
-        self.process.join()
-        return self.process.exitcode
-
-
-class Crew:
+class WorkerPool:
     """A number of workers, and the blocks that wait for one.
 
     Parameters
@@ -249,116 +217,54 @@ class Crew:
     """
 
     def __init__(self, file: Path, workers: int, timeout: float) -> None:
-        self.file, self.workers, self.timeout = file, workers, timeout
-        self.queue: deque[BlockTask] = deque()
-        self._crew: list[_Worker] = []
-        self._stillborn = 0
+        self._file, self._workers, self._timeout = file, workers, timeout
+        self._waiting: deque[BlockJob] = deque()
+        self._busy: dict[Worker, BlockJob] = {}
+        self._unready = 0
 
-    def outcomes(self, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, BlockResult | LostProcess]]:
-        """Yield each block with its result, or with how its process ended; more may be put into `queue` meanwhile."""
-        self.queue.extend(tasks)
+    def results(self, jobs: Iterable[BlockJob]) -> Iterator[BlockResult]:
+        """Yield the result of each job, in any order; of a job that is run in parts, one for each part."""
+        self._waiting.extend(jobs)
         try:
-            while self.queue or any(worker.task for worker in self._crew):
-                yield from self._stride()
+            while self._waiting or self._busy:
+                while self._waiting and len(self._busy) < self._workers:
+                    self._give(Worker(), self._waiting.popleft())
+                wait([worker.connection for worker in self._busy], _LOOK)
+                for worker in list(self._busy):
+                    if worker.done():
+                        yield from self._taken(worker)
         finally:
-            # Also on the way out of an interrupted run: queued blocks are dropped.
-            for worker in self._crew:
+            for worker, job in self._busy.items():
+                ended(job.task)
                 worker.end()
 
-    def _stride(self) -> Iterator[tuple[BlockTask, BlockResult | LostProcess]]:
-        busy = sum(worker.task is not None for worker in self._crew)
-        while len(self._crew) < min(self.workers, busy + len(self.queue)):
-            self._crew.append(_Worker(self.file))
-        for worker in self._crew:
-            if self.queue and worker.ready and worker.task is None:
-                worker.take(self.queue.popleft(), self.timeout)
-        left = [worker.deadline - time.monotonic() for worker in self._crew if worker.task is not None]
-        heard = wait([worker.pipe for worker in self._crew], max(0.0, min(left, default=60.0)))
-        for worker in list(self._crew):
-            task = worker.task
-            if worker.pipe in heard:
-                try:
-                    found = worker.outcome()
-                except EOFError:
-                    yield from self._lost(worker)
-                    continue
-                self._stillborn = 0
-                if task is not None and found is not None:
-                    worker.task = None
-                    ended(task)
-                    yield task, found
-            elif task is not None and time.monotonic() > worker.deadline:
-                self._crew.remove(worker)
+    def _give(self, worker: Worker, job: BlockJob) -> None:
+        self._busy[worker] = job
+        begun(job.task)
+        worker.send(run_sent, self._file, SentTask.from_task(job.task), timeout=self._timeout)
+
+    def _taken(self, worker: Worker) -> Iterator[BlockResult]:
+        """Yield what a worker's job came to, and give the worker another one."""
+        job, found = self._busy.pop(worker), worker.result
+        ended(job.task)
+        if isinstance(found, BlockResult):
+            self._unready = 0
+            next_job = next((each for each in self._waiting if each.group == job.group), None)
+            if next_job is None:
                 worker.end()
-                yield task, LostProcess("timeout", f"no result within {self.timeout:g} s")
-
-    def _lost(self, worker: _Worker) -> Iterator[tuple[BlockTask, BlockResult | LostProcess]]:
-        """Take account of a worker that is dead."""
-        self._crew.remove(worker)
-        died = LostProcess("error", f"worker process died with exit code {worker.end()}", died=True)
-        if worker.task is not None:
-            yield worker.task, died
-        elif not worker.ready:
-            self._stillborn += 1
-            if self._stillborn >= _STARTS:
-                while self.queue:
-                    yield (
-                        self.queue.popleft(),
-                        LostProcess("error", f"{died.reason}, before it took a block, as those before it"),
-                    )
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Start processes that an interrupt of the terminal does not reach, not even while they start.
-
-    They have the mask of the thread that starts them.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # which would lift the mask
-    held: list[int] = []
-    main = threading.current_thread() is threading.main_thread()
-    # Another thread may take an interrupt, and Python then raises it here: a process would lack what it is to do.
-    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number)) if main else None
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if main:
-            signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
-        if held:
-            signal.raise_signal(signal.SIGINT)
-
-
-# What follows runs in the workers.
-
-
-def _serve(file: Path, pipe: Connection) -> None:
-    """Run blocks until the pipe is closed."""
-    from multiprocessing import parent_process
-
-    from rankbench.core.runtime import settle_runtime
-    from rankbench.core.system import collect_seldom, die_with
-
-    collect_seldom()
-    parent = parent_process()
-    if parent is not None and parent.pid is not None:
-        die_with(parent.pid)
-    leave_interrupts_to_parent()  # interrupts are left to the main process
-    settle_runtime()  # one BLAS thread, numba's cache folder
-    with contextlib.suppress(EOFError, OSError):
-        pipe.send(None)
-        while True:
-            task = pipe.recv()
-            found = guarded(partial(_run, file, task))
-            pipe.send(LostProcess("error", reason(found)) if isinstance(found, Exception) else found)
-
-
-def _run(file: Path, task: BlockTask) -> BlockResult:
-    key = (str(file), task.source)
-    if key not in _open:
-        _open[key] = open_shared(file, task.source)
-    return run_block(_open[key], task)
+            else:
+                self._waiting.remove(next_job)
+                self._give(worker, next_job)
+            yield found
+            return
+        worker.end()
+        if not worker.ready:
+            self._unready += 1
+            self._waiting.appendleft(job)
+            if self._unready >= _STARTS:
+                while self._waiting:
+                    yield failed_block(self._waiting.popleft().task, found)
+        elif parts := job.after(found):
+            self._waiting.extendleft(reversed(parts))
+        else:
+            yield failed_block(job.task, found)

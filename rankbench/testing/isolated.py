@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import shlex
 import signal
 import tomllib
-from collections.abc import Iterator, Sequence
-from concurrent.futures import TimeoutError as Expired
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from multiprocessing import get_context
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.spec import parse
@@ -25,14 +21,15 @@ from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
 from rankbench.plugin.loading import load
 from rankbench.plugin.registry import GROUP, KINDS, SUITE, base_of, kind_of
+from rankbench.runner.jobs import LostProcess
+from rankbench.runner.worker_pool import START, Worker
 from rankbench.testing.check import CheckResult, unexecuted
 from rankbench.testing.scaffold import of_this_python
 
+T = TypeVar("T")
+
 PATIENCE = 2
 """Processes that one component may cost before its other checks are given up."""
-
-STARTUP = 300
-"""Seconds in which a new process must be ready."""
 
 
 @dataclass(frozen=True)
@@ -62,22 +59,16 @@ class Isolated:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._pool: Any = None
+        self._worker: Worker | None = None
 
     def __enter__(self) -> Self:
-        from pebble import ProcessPool
-
-        # Spawned, because Polars' threads do not survive a fork.
-        self._pool = ProcessPool(max_workers=1, context=get_context("spawn"))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._pool.stop()
-        self._pool.join()
+    def __exit__(self, *error: object) -> None:
+        if self._worker is not None:
+            self._worker.end()
 
-    def call(self, function: Any, *arguments: Any) -> Any:
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns there.
 
         Raises
@@ -85,16 +76,20 @@ class Isolated:
         Lost
             The process hung or died.
         """
-        from pebble import ProcessExpired
-
-        # A process that is new first imports us, which is not the component's time.
-        self._pool.schedule(_ready, timeout=STARTUP).result()
-        try:
-            return self._pool.schedule(function, args=arguments, timeout=self.seconds).result()
-        except Expired:
-            raise Lost(f"not done after {self.seconds:g} s; its process was ended") from None
-        except ProcessExpired as error:
-            raise Lost(_ended(error.exitcode)) from None
+        if self._worker is None:
+            self._worker = Worker()
+            # A new process first imports rankbench, which is not the component's time.
+            self._worker.call(_ready, timeout=START)
+        found: T | LostProcess = self._worker.call(function, *arguments, timeout=self.seconds)
+        if not isinstance(found, LostProcess):
+            return found
+        self._worker.end()
+        self._worker = None
+        if found.exit_code is not None:
+            raise Lost(_ended(found.exit_code))
+        if found.status == "timeout":
+            raise Lost(f"not done after {self.seconds:g} s; its process was ended")
+        raise Lost(found.reason)
 
     def survey(self, distribution: str) -> Survey:
         """Load a distribution's plugins and say what they brought and how they behaved."""
@@ -127,15 +122,14 @@ class Lost(Exception):
     """A worker process that did not come back; the message says how it ended."""
 
 
-def _ended(code: int | None) -> str:
-    if code is not None and code < 0:
+def _ended(code: int) -> str:
+    if code < 0:
         return f"it killed its process ({signal.Signals(-code).name})"
     return f"it ended its process (exit code {code})"
 
 
-@functools.cache
 def _ready() -> None:
-    """Import what the checks and the built-in components need, once a process."""
+    """Import what the checks and the built-in components need."""
     from importlib.metadata import entry_points
 
     import numba

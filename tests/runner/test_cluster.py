@@ -66,6 +66,25 @@ def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, s
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
+def test_the_same_bytes_on_workers_with_a_nanny(suite: str, tmp_path: Path) -> None:
+    """A nanny, which Dask starts by default, makes its worker a daemonic process."""
+    from dask_cluster import Cluster
+
+    def daemonic() -> bool:
+        from multiprocessing import current_process
+
+        return bool(current_process().daemon)
+
+    rankbench.run(suite, reps=1, out=tmp_path / "here")
+    found = Cluster(tmp_path, 1, nanny=True)
+    try:
+        assert set(found.client.run(daemonic).values()) == {True}
+        rankbench.run(suite, reps=1, out=tmp_path / "there", executor="dask", address=found.address)
+    finally:
+        found.close()
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
 def test_a_block_that_takes_too_long_is_a_row_that_says_so(cluster: Cluster, suite: str, tmp_path: Path) -> None:
     results = rankbench.run(suite, reps=1, out=tmp_path, executor="dask", address=cluster.address, timeout=0.01)
     assert results.failures == {"no result within 0.01 s": 8}

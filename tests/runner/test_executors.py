@@ -24,6 +24,19 @@ class Deadly(rankbench.Method):
     def fit(self, block):
         os._exit(3)
 
+class Leaves(rankbench.Method):
+    \"\"\"Ends its process as if all were well.\"\"\"
+    name = "leaves"
+    source = "test"
+    def fit(self, block):
+        os._exit(0)
+
+class Lies(Leaves):
+    \"\"\"Says that it is built in.\"\"\"
+    name = "lies"
+
+Lies.__module__ = "rankbench.methods.lies"
+
 class Endless(rankbench.Method):
     \"\"\"Never comes back.\"\"\"
     name = "endless"
@@ -76,7 +89,7 @@ class Closing(rankbench.Method):
 
 @rankbench.hookimpl
 def rankbench_register():
-    return [Deadly, Endless, EndlessMachineCode, Patching, Interrupting, Closing]
+    return [Deadly, Leaves, Lies, Endless, EndlessMachineCode, Patching, Interrupting, Closing]
 """
 
 SUITE = """
@@ -125,7 +138,13 @@ def alone(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str])
     return values(folder, "k=inf")
 
 
-BAD = {"deadly": "exit code 3", "patching": "ValueError: patched", "interrupting": "KeyboardInterrupt"}
+BAD = {
+    "deadly": "exit code 3",
+    "leaves": "exit code 0, without a result",
+    "lies": "exit code 0, without a result",
+    "patching": "ValueError: patched",
+    "interrupting": "KeyboardInterrupt",
+}
 """Contenders that end or spoil their process, or say that the user wants to end it; and what the reason then says."""
 
 
@@ -191,15 +210,15 @@ def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pyt
     from rankbench.losses.err import ERR
     from rankbench.losses.ndcg import NDCG
     from rankbench.protocols.btl import BTL
-    from rankbench.runner import worker_pool as processes
+    from rankbench.runner import jobs as jobs_module
 
     inside = {"erm:k=1": {"a"}, "erm:k=2": {"b"}, "erm:k=3": {"a"}, "err": {"c"}}
-    monkeypatch.setattr(processes, "strangers", lambda it: inside.get(str(it), set()))
+    monkeypatch.setattr(jobs_module, "strangers", lambda it: inside.get(str(it), set()))
     texts = {"1": "erm:k=1", "2": "erm", "3": "erm:k=2", "4": "erm:k=3", "5": "random-scores"}
     task = BlockTask(BlockKey("btl", "", 1, 0, 0), 0, ("ndcg",), competing.cells(Method, texts), (NDCG(),))
-    ours, foreign = processes.split_foreign([task], [BTL()])
-    assert [list(part.cells) for part in ours] == [["2", "5"]]
-    assert [list(part.cells) for part in foreign] == [["1", "4"], ["3"]]
-    ours, foreign = processes.split_foreign([replace(task, metrics=("ndcg", "err"), losses=(NDCG(), ERR()))], [BTL()])
-    assert ours == []
-    assert [list(part.cells) for part in foreign] == [["1", "4"], ["2", "5"], ["3"]]
+    jobs = jobs_module.jobs_of([task], [BTL()])
+    groups = [(("a",), ["1", "4"]), ((), ["2", "5"]), (("b",), ["3"])]
+    assert [(job.group, list(job.task.cells)) for job in jobs] == groups
+    jobs = jobs_module.jobs_of([replace(task, metrics=("ndcg", "err"), losses=(NDCG(), ERR()))], [BTL()])
+    groups = [(("a", "c"), ["1", "4"]), (("c",), ["2", "5"]), (("b", "c"), ["3"])]
+    assert [(job.group, list(job.task.cells)) for job in jobs] == groups

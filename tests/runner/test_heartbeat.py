@@ -12,8 +12,7 @@ from sessions import wait_until
 
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.protocol import BlockTask, Contender
-from rankbench.runner import executors, progress
-from rankbench.runner import worker_pool as processes
+from rankbench.runner import blocks, executors, progress
 from rankbench.runner.progress import ConsoleProgress, Heartbeat
 
 
@@ -83,35 +82,35 @@ def tasks_of(*contenders: tuple[str, ...]) -> list[BlockTask]:
 
 
 def test_what_has_been_running_longest_is_named(quick, monkeypatch) -> None:
-    monkeypatch.setattr(processes, "_LONG", 0.0)
+    monkeypatch.setattr(blocks, "_LONG", 0.0)
     out = io.StringIO()
     first, second = tasks_of(("sleeper", "sleeper:width=2"), ("quick",))
     with ConsoleProgress(Console(file=out, width=200)) as told:
         told.start(2, 0)
-        processes.begun(first)
-        processes.begun(second)
+        blocks.begun(first)
+        blocks.begun(second)
         said = r"0 of 2 blocks; running for \d+ s: sleeper, sleeper:width=2 \(n = 100, repetition 1\)$"
         wait_until(lambda: re.search(said, out.getvalue(), re.M))
-        processes.ended(first)
+        blocks.ended(first)
         wait_until(lambda: re.search(r"running for \d+ s: quick \(n = 200, repetition 1\)$", out.getvalue(), re.M))
-        processes.ended(second)
-    assert processes.longest_running() == ""
+        blocks.ended(second)
+    assert blocks.longest_running() == ""
 
 
 def test_nobody_is_named_who_has_just_begun() -> None:
     (task,) = tasks_of(("quick",))
-    processes.begun(task)
+    blocks.begun(task)
     try:
-        assert processes.longest_running() == ""
+        assert blocks.longest_running() == ""
     finally:
-        processes.ended(task)
+        blocks.ended(task)
 
 
 def test_a_block_in_this_process_is_one_that_is_running(monkeypatch) -> None:
-    monkeypatch.setattr(processes, "_LONG", 0.0)
+    monkeypatch.setattr(blocks, "_LONG", 0.0)
     (task,) = tasks_of(("sleeper",))
     seen = []
-    monkeypatch.setattr(executors, "run_block", lambda *_: seen.append(processes.longest_running()))
+    monkeypatch.setattr(executors, "run_block", lambda *_: seen.append(blocks.longest_running()))
     executors._run_here([None], task)
     assert "sleeper (n = 100" in seen[0]
-    assert processes.longest_running() == ""
+    assert blocks.longest_running() == ""

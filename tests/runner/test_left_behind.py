@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from amounts import part_of
-from sessions import Program, blocks_in, left_by_kills, nothing_is_left, session_of, start, wait_until
+from sessions import Program, blocks_in, left_by_kills, nothing_is_left, session_of, start, wait_until, workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -25,22 +24,18 @@ import rankbench
 
 
 class Forks(rankbench.Method):
-    \"\"\"Leaves children in its group, and grandchildren in sessions of their own.\"\"\"
+    \"\"\"Leaves a child.\"\"\"
     name = "forks"
     source = "test"
     hangs: bool = False
     def fit(self, block):
-        for alone in (False, True):
-            if os.fork() == 0:
-                if alone:
-                    os.setsid()
-                    if os.fork():
-                        os._exit(0)
-                with open(os.environ["LEFT"], "a") as file:
-                    file.write(f"{os.getpid()}\\\\n")
-                time.sleep(300)
-                os._exit(0)
-        while self.hangs or open(os.environ["LEFT"]).read().count("\\\\n") < 2:
+        child = os.fork()
+        if child == 0:
+            time.sleep(300)
+            os._exit(0)
+        with open(os.environ["LEFT"], "w") as file:
+            file.write(str(child))
+        while self.hangs:
             time.sleep(0.01)
         return rankbench.Fitted(lambda queries: queries.x[:, 0])
 
@@ -67,7 +62,7 @@ contenders = [{{ use = "erm" }}{more}]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
-    (site / "forks_plugin.py").write_text(textwrap.dedent(PLUGIN.replace("\\\\n", "\\n")))
+    (site / "forks_plugin.py").write_text(textwrap.dedent(PLUGIN))
     info = site / "forks-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: forks\nVersion: 1.0\n")
@@ -86,16 +81,6 @@ def run(folder: Path, suite: str, *options: str, **more: str) -> Program:
 def leaderboard(folder: Path) -> dict[str, bytes]:
     names = ("leaderboard.md", "leaderboard.csv", "results.parquet")
     return {name: (folder / "out" / name).read_bytes() for name in names}
-
-
-def workers(session: int) -> list[int]:
-    """Return the processes of a session that were spawned as workers."""
-    found = []
-    for pid in session_of(session):
-        with contextlib.suppress(OSError):
-            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -170,53 +155,9 @@ def test_children_of_a_contender_end_with_it(tmp_path: Path, site: Path, hangs: 
     program = run(tmp_path, suite, *options, PYTHONPATH=str(site))
     _, said = program.communicate(timeout=200)
     assert program.returncode == (1 if hangs else 0), said
-    left = [int(line) for line in (tmp_path / "left").read_text().split()]
-    assert len(left) == 2
-    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in left), 5)
-
-
-LOOKS = """
-import os
-import rankbench
-
-
-class Looks(rankbench.Method):
-    \"\"\"Says where the results go, if it can be seen.\"\"\"
-    name = "looks"
-    source = "test"
-    def fit(self, block):
-        seen = [*os.environ.items(), open("/proc/self/cmdline").read()]
-        seen += [open(f"/proc/{os.getppid()}/cmdline").read()]
-        for process in ("self", os.getppid()):
-            for number in os.listdir(f"/proc/{process}/fd"):
-                try:
-                    seen.append(os.readlink(f"/proc/{process}/fd/{number}"))
-                except OSError:
-                    pass
-        found = [str(each) for each in seen if "hidden-results" in str(each)]
-        if found:
-            raise ValueError(f"seen: {found}")
-        return rankbench.Fitted(lambda queries: queries.x[:, 0])
-
-
-@rankbench.hookimpl
-def rankbench_register():
-    return [Looks]
-"""
-
-
-def test_the_folder_of_the_results_is_not_handed_to_a_plugin(tmp_path: Path) -> None:
-    (tmp_path / "looks_plugin.py").write_text(LOOKS)
-    info = tmp_path / "looks-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: looks\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rankbench]\nlooks = looks_plugin\n")
-    suite = SUITE.format(n=100, repetitions=1, more=', { use = "looks" }')
-    out = tmp_path / "hidden-results"
-    for number in ("1", "2"):
-        program = run(tmp_path, suite, "--workers", number, "--out", f"{out}-{number}", PYTHONPATH=str(tmp_path))
-        _, said = program.communicate(timeout=200)
-        assert program.returncode == 0, said + (Path(f"{out}-{number}") / "leaderboard.md").read_text()
+    left = (tmp_path / "left").read_text()
+    wait_until(lambda: not os.path.exists(f"/proc/{left}"), 5)
+    nothing_is_left(tmp_path, program.pid)
 
 
 @pytest.mark.long

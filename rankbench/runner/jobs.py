@@ -1,0 +1,161 @@
+"""Jobs are blocks, or parts of them, that run the code of one group: here, or in workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult
+from rankbench.interfaces.click_aggregator import ClickPopulation
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol
+from rankbench.plugin.foreign_code import strangers
+from rankbench.runner.prepare import spec_of
+
+
+@dataclass(frozen=True)
+class LostProcess:
+    """A worker process that sent no result.
+
+    Attributes
+    ----------
+    status : {"error", "timeout"}
+    reason : str
+    exit_code : int, optional
+        Of a process that ended by itself, or that somebody else ended.
+    """
+
+    status: Literal["error", "timeout"]
+    reason: str
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True)
+class BlockJob:
+    """A block, or a part of one, for a worker.
+
+    Attributes
+    ----------
+    task : BlockTask
+    group : tuple of str
+        The plugins whose code it runs; empty: rankbench's own code alone.
+    again : bool
+        Whether a worker that ran it has died.
+    """
+
+    task: BlockTask
+    group: tuple[str, ...] = ()
+    again: bool = False
+
+    def after(self, lost: LostProcess) -> list[BlockJob]:
+        """Return what is to be run instead, after a worker was lost with it.
+
+        Contenders of plugins are run one by one, so that the guilty one is named. Built-in contenders
+        whose worker died are run once more: it may have been killed from outside.
+        """
+        task = self.task
+        if not self.group:
+            return [] if self.again or lost.exit_code is None else [replace(self, again=True)]
+        if len(task.cells) == 1:
+            return []
+        return [replace(self, task=replace(task, cells={cell: found})) for cell, found in task.cells.items()]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where tasks may run.
+
+    Attributes
+    ----------
+    here : list of BlockTask
+        They ask a population that is an object of this process alone.
+    ours : list of BlockJob
+        Without code of plugins: here, or in any worker.
+    foreign : list of BlockJob
+        With code of plugins: in workers.
+    nowhere : list of BlockResult
+        They would need both, and are failures.
+    """
+
+    here: list[BlockTask]
+    ours: list[BlockJob]
+    foreign: list[BlockJob]
+    nowhere: list[BlockResult]
+
+
+def jobs_of(
+    tasks: Iterable[BlockTask], protocols: Sequence[Protocol], datasets: Sequence[Dataset | None] = ()
+) -> list[BlockJob]:
+    """Return tasks in parts, each of one group of code.
+
+    Parameters
+    ----------
+    tasks : iterable of BlockTask
+    protocols : sequence of Protocol
+        Of each source.
+    datasets : sequence of Dataset or None, optional
+        Of each source. A population is asked in every block; other data sets only at first.
+    """
+    known: dict[tuple[str, str], set[str]] = {}
+
+    def whose(contender: Contender) -> set[str]:
+        key = (contender.points[0].kind, contender.text)
+        if key not in known:
+            known[key] = {each for point in contender.points for each in strangers(point)}
+        return known[key]
+
+    jobs = []
+    for task in tasks:
+        dataset = datasets[task.source] if datasets else None
+        # A plugin's protocol, registered population or loss runs with whatever contender.
+        shared = strangers(protocols[task.source]).union(*map(strangers, task.losses))
+        if isinstance(dataset, ClickPopulation) and spec_of(dataset):
+            shared |= strangers(dataset)
+        groups: dict[tuple[str, ...], dict[str, Contender]] = {}
+        for cell, found in task.cells.items():
+            groups.setdefault(tuple(sorted(shared | whose(found))), {})[cell] = found
+        jobs += [BlockJob(replace(task, cells=cells), group) for group, cells in groups.items()]
+    return jobs
+
+
+def place_tasks(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> Places:
+    """Say where tasks may run: the same place whatever the number of workers."""
+    places = Places([], [], [], [])
+    bound = [isinstance(p.dataset, ClickPopulation) and not spec_of(p.dataset) for p in sources]
+    for job in jobs_of(tasks, [prepared.protocol for prepared in sources], [p.dataset for p in sources]):
+        task = job.task
+        if not bound[task.source]:
+            (places.foreign if job.group else places.ours).append(job)
+        elif not job.group:
+            places.here.append(task)
+        else:
+            population = sources[task.source].dataset
+            why = (
+                f"a plugin's contender runs in a process of its own, and the population {population!s} is an object of "
+                "this one: register it, so that another process can make it again"
+            )
+            places.nowhere.append(failed_block(task, LostProcess("error", why)))
+    return places
+
+
+def failed_block(task: BlockTask, lost: LostProcess) -> BlockResult:
+    """Return the block with every cell a failure."""
+    return BlockResult(task.key, [CellResult(cell, lost.status, lost.reason) for cell in task.cells], 0.0)
+
+
+@dataclass(frozen=True)
+class SentTask:
+    """A `rankbench.interfaces.protocol.BlockTask` whose components are texts, which any process can make."""
+
+    key: BlockKey
+    source: int
+    metrics: tuple[str, ...]
+    cells: dict[str, tuple[str, str]]
+    losses: tuple[str, ...]
+
+    @classmethod
+    def from_task(cls, task: BlockTask) -> SentTask:
+        """Return a task to be sent."""
+        cells = {cell: (found.points[0].kind, found.text) for cell, found in task.cells.items()}
+        return cls(task.key, task.source, task.metrics, cells, tuple(map(str, task.losses)))
