@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.output import complete_names, echo, json_option, print_json, terminal_width
+from rankbench.cli.output import complete_names, echo, heartbeat, json_option, print_json, terminal_width
 
 if TYPE_CHECKING:
     from rankbench.certify.laws import NoiseClass
@@ -90,8 +90,6 @@ def certify(
     With --verify it is 0 if the certificate is accepted, also where it claims nothing, and 1 if it
     is rejected.
     """
-    from rankbench.cli.output import heartbeat
-
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all", ctx)
     if verify is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import echo, json_option, print_json
+from rankbench.cli.output import echo, heartbeat, json_option, print_json, print_notices
 
 
 @click.command()
@@ -28,7 +28,6 @@ def report(directory: Path, out: Path | None, verbose: bool, as_json: bool) -> N
     """
     from rich.console import Console
 
-    from rankbench.cli.output import heartbeat, print_notices
     from rankbench.reports.render import report as write
 
     with heartbeat(f"report of {directory}"):

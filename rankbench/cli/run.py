@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from rankbench.cli.output import complete_names, json_option, print_json, standard_output
+from rankbench.cli.output import complete_names, json_option, print_json, print_notices, standard_output
 
 if TYPE_CHECKING:
     from rankbench.interfaces.dataset import Dataset
@@ -165,7 +165,6 @@ def run(
     from rich.console import Console
 
     from rankbench import api
-    from rankbench.cli.output import print_notices
     from rankbench.core.runtime import available_cores
     from rankbench.reports.results import run_record, run_summary
     from rankbench.runner.progress import ConsoleProgress
