@@ -98,9 +98,9 @@ def test_commands_that_are_missing_are_found() -> None:
 
 
 SHORT = {
-    "tests": {"ARGS": "tests/stats/test_holm.py", "TESTS": "tests/stats/test_holm.py"},
+    "tests": {"ARGS": "tests/stats/test_looks.py", "TESTS": "tests/stats/test_looks.py"},
     "gate": {"GITHUB_BASE_REF": "main", "BUDGET": "60s"},
-    "release": {"ARGS": "tests/stats/test_holm.py", "GITHUB_REF_NAME": "v{version}"},
+    "release": {"ARGS": "tests/stats/test_looks.py", "GITHUB_REF_NAME": "v{version}"},
     "weekly": {"ARGS": "tests/stats/test_change_points.py"},
 }
 """What a runner gives to the steps of a workflow, and fewer tests: those are run elsewhere."""

@@ -1,4 +1,8 @@
-"""Davidson's ties: the maximum of the model as it is written, and its limits."""
+"""Davidson's ties, of samples and of counts: the maximum of the model as it is written, and its limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +15,11 @@ from minima import step_to_minimum
 from order_samples import build
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.davidson import fit_davidson
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
+from rankbench.ranking.count import count_pairs
 
 
 def record(winners, losers, weights, ties):
@@ -93,3 +99,77 @@ def test_ties_on_ballots_reach_the_model():
     scores = Davidson().from_orders(orders, 3)
     assert scores[0] > scores[1] > scores[2]
     assert not np.allclose(scores, without, atol=1e-3)
+
+
+@examples(60)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 11), st.integers(3, 60), st.sampled_from([1e-6, 1.0]))
+def test_weights_of_many_orders_of_magnitude(seed: int, m: int, n: int, ridge: float) -> None:
+    """Sums of large weights round away small changes of the objective, but not of the gradient."""
+    rng = np.random.default_rng(seed)
+    winners = rng.integers(0, m, n)
+    losers = (winners + rng.integers(1, m, n)) % m
+    ties, weights = rng.random(n) < 0.4, 10 ** rng.uniform(-3, 6, n)
+    ties[:2] = [True, False]
+    fit = fit_davidson(count_pairs(winners, losers, weights=weights, ties=ties, m=m), ridge=ridge)
+    a, b, log_nu = fit.scores[winners], fit.scores[losers], np.log(fit.nu)
+    logits = np.column_stack([(a - b) / 2, (b - a) / 2, np.full(n, log_nu)])
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    lead = weights * ((chances[:, 0] - chances[:, 1]) / 2 - np.where(ties, 0.0, 0.5))
+    slope = np.bincount(winners, lead, m) - np.bincount(losers, lead, m) + ridge * fit.scores
+    assert np.abs(slope).max() <= 1e-10 * weights.sum()
+    assert abs(weights @ (chances[:, 2] - ties)) <= 1e-10 * weights.sum()
+
+
+def test_two_items_of_which_one_won_and_tied_but_never_lost_run_apart() -> None:
+    counts = count_pairs([0, 0], [1, 1], ties=[False, True])
+    assert np.ptp(fit_davidson(counts).scores) > 20
+    assert np.ptp(fit_davidson(counts, ridge=1.0).scores) < 1
+
+
+def test_plain_maximum_likelihood() -> None:
+    rng = np.random.default_rng(0)
+    winners = rng.integers(0, 5, 400)
+    losers = (winners + rng.integers(1, 5, 400)) % 5
+    ties = rng.random(400) < 0.3
+
+    def loss(x: np.ndarray) -> complex:
+        s, log_nu = x[:5], x[5]
+        a, b = s[winners], s[losers]
+        total = np.log(np.exp(a) + np.exp(b) + np.exp(log_nu + (a + b) / 2))
+        return np.sum(total - np.where(ties, log_nu + (a + b) / 2, a)) + s.sum() ** 2  # scores sum to zero
+
+    fit = fit_davidson(count_pairs(winners, losers, ties=ties))
+    assert np.abs(step_to_minimum(loss, np.append(fit.scores, np.log(fit.nu)))).max() < 1e-8
+
+
+def test_no_ties_and_nothing_but_ties() -> None:
+    counts = count_pairs([0, 1, 0], [1, 0, 1])
+    fit = fit_davidson(counts)
+    assert fit.nu == 0
+    np.testing.assert_allclose(fit.scores, fit_bradley_terry(counts).scores)
+    fit = fit_davidson(count_pairs([0, 1], [1, 2], ties=[True, True]))
+    assert fit.nu == np.inf
+    assert (fit.scores == 0).all()
+    assert len(fit.scales) == 1
+
+
+def test_scales_stay_apart() -> None:
+    counts = count_pairs([0, 0, 0, 2, 2, 2, 0], [1, 1, 1, 3, 3, 3, 2], ties=[1, 0, 0, 1, 1, 0, 0])
+    fit = fit_davidson(counts)
+    assert fit.scales.scale_of.tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose([fit.scores[:2].sum(), fit.scores[2:].sum()], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_start_far_off_ends_at_the_same_maximum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(3, 8))
+    a = rng.integers(0, m, 4 * m)
+    counts = count_pairs(a, (a + rng.integers(1, m, 4 * m)) % m, m=m)
+    more = {name: getattr(counts, name) + 0.3 for name in ("forward", "backward", "ties")}
+    counts = replace(counts, **more)
+    expected = fit_davidson(counts, tolerance=1e-10)
+    found = fit_davidson(counts, start=10 * rng.normal(size=m), start_nu=5.0, tolerance=1e-10)
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-8)
+    assert found.nu == pytest.approx(expected.nu)

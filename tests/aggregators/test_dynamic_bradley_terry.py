@@ -1,20 +1,29 @@
-"""Scores that walk at random: modes of each time, the joint posterior of a short log, compiled equal to plain."""
+"""Scores that walk at random: modes of each time, the posterior of all times, compiled equal to plain."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from minima import step_to_minimum
 from scipy.integrate import quad
+from scipy.optimize import approx_fprime
 from scipy.special import expit
 
 import rankbench
 from rankbench.aggregators.dynamic_bradley_terry import DynamicBradleyTerry
+from rankbench.aggregators.likelihood import random_walk_smoother as module
+from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
 from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.sequential_aggregator import TimedCounts
 
 
 def votes(rng: np.random.Generator, n: int, m: int) -> Comparisons:
@@ -123,3 +132,173 @@ def test_votes_of_enormous_weight_that_contradict_one_another_have_a_mode_too() 
     found = point.from_comparisons(Comparisons(np.array([0, 4]), winners, losers, heavy), 3)
     assert np.isfinite(plain).all()
     assert found == pytest.approx(plain, rel=1e-8)
+
+
+def small(seed: int, times: int = 4, m: int = 4) -> TimedCounts:
+    """Return a log in which items come one after the other, and are not judged at all times."""
+    rng = np.random.default_rng(seed)
+    starts, first, second, won, lost = [0], [], [], [], []
+    for t in range(times):
+        there = min(2 + t, m)
+        pairs = [(i, j) for i in range(there) for j in range(i + 1, there) if rng.random() < 0.6] or [(0, 1)]
+        pairs = pairs if t < times - 1 else [(i, i + 1) for i in range(m - 1)]
+        for i, j in pairs:
+            first.append(i)
+            second.append(j)
+            won.append(rng.integers(0, 4) + 0.5)
+            lost.append(float(rng.integers(0, 4)))
+        starts.append(len(first))
+    gaps = rng.integers(1, 4, size=times).astype(np.float64)
+    sides = np.array(first, np.int32), np.array(second, np.int32)
+    return TimedCounts(m, gaps, np.array(starts), *sides, np.array(won), np.array(lost))
+
+
+class Naive:
+    """Minus the log posterior of all scores of all times, term by term."""
+
+    def __init__(self, counts: TimedCounts, drift: float, variance: float) -> None:
+        self.counts, self.drift, self.variance = counts, drift, variance
+        self.born = [
+            min(t for t, i, j in zip(counts.times, counts.first, counts.second, strict=True) if item in (i, j))
+            for item in range(counts.m)
+        ]
+        nodes = [(t, i) for i in range(counts.m) for t in range(self.born[i], len(counts))]
+        self.place = {node: n for n, node in enumerate(nodes)}
+
+    def __call__(self, x: np.ndarray) -> float:
+        counts, value = self.counts, 0.0
+        for e, t in enumerate(counts.times.tolist()):
+            lead = x[self.place[t, counts.first[e]]] - x[self.place[t, counts.second[e]]]
+            value += counts.won[e] * np.logaddexp(0, -lead) + counts.lost[e] * np.logaddexp(0, lead)
+        for i, begin in enumerate(self.born):
+            terms = [(x[self.place[begin, i]], self.variance)]
+            for t in range(begin + 1, len(counts)):
+                step = x[self.place[t, i]] - x[self.place[t - 1, i]]
+                terms.append((step, self.drift * counts.gaps[t]))
+            value += sum(s**2 / (2 * v) + math.log(2 * math.pi * v) / 2 for s, v in terms)
+        return float(value)
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """Return the derivative of it by every score."""
+        counts, found = self.counts, np.zeros(len(x))
+        for e, t in enumerate(counts.times.tolist()):
+            one, other = self.place[t, counts.first[e]], self.place[t, counts.second[e]]
+            wins = expit(x[one] - x[other])
+            push = counts.lost[e] * wins - counts.won[e] * (1 - wins)
+            found[one] += push
+            found[other] -= push
+        for i, begin in enumerate(self.born):
+            found[self.place[begin, i]] += x[self.place[begin, i]] / self.variance
+            for t in range(begin + 1, len(counts)):
+                now, before = self.place[t, i], self.place[t - 1, i]
+                pull = (x[now] - x[before]) / (self.drift * counts.gaps[t])
+                found[now] += pull
+                found[before] -= pull
+        return found
+
+    def hessian(self, x: np.ndarray, step: float = 1e-4) -> np.ndarray:
+        n = len(x)
+        found = np.zeros((n, n))
+        for a in range(n):
+            for b in range(a, n):
+                signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+                values = [self(x + step * (s * np.eye(n)[a] + r * np.eye(n)[b])) * s * r for s, r in signs]
+                found[a, b] = found[b, a] = sum(values) / (4 * step**2)
+        return found
+
+
+@given(seed=st.integers(0, 10_000), drift=st.sampled_from([0.01, 0.3, 2.0]), variance=st.sampled_from([0.5, 3.0]))
+def test_the_mode_is_where_the_posterior_is_level(seed: int, drift: float, variance: float) -> None:
+    """It bends at least as the prior of first scores and of their walk does, so that it has one mode."""
+    counts = small(seed)
+    naive = Naive(counts, drift, variance)
+    history = walking_scores(counts, drift, variance)
+    mode = np.array([history.scores[node] for node in naive.place])
+    prior = Naive(replace(counts, won=0 * counts.won, lost=0 * counts.lost), drift, variance)
+    bend = np.array([prior.slope(axis) for axis in np.eye(len(mode))])  # it is linear
+    assert np.linalg.norm(naive.slope(mode)) / np.linalg.eigvalsh(bend)[0] < 1e-9
+    assert np.isnan(history.scores).sum() == len(counts) * counts.m - len(naive.place)
+
+
+def test_the_slope_of_the_oracle_is_that_of_its_value() -> None:
+    naive = Naive(small(3), 0.3, 1.5)
+    at = np.random.default_rng(0).normal(size=len(naive.place))
+    assert naive.slope(at) == pytest.approx(approx_fprime(at, naive, 1e-7), abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("then", [0, 1, 3])
+def test_covariances_and_evidence_are_those_of_the_hessian(seed: int, then: int) -> None:
+    counts = small(seed)
+    naive = Naive(counts, 0.3, 1.5)
+    history = walking_scores(counts, 0.3, 1.5)
+    mode = np.array([history.scores[node] for node in naive.place])
+    hessian = naive.hessian(mode)
+    covariance = np.linalg.inv(hessian)
+    laplace = -naive(mode) + len(mode) / 2 * math.log(2 * math.pi) - np.linalg.slogdet(hessian)[1] / 2
+    assert history.evidence == pytest.approx(laplace, abs=1e-4)
+
+    def nodes(t: int) -> tuple[list[int], list[int]]:
+        items = [i for i in range(counts.m) if naive.born[i] <= t]
+        return items, [naive.place[t, i] for i in items]
+
+    spread, last = history.spread(then), len(counts) - 1
+    (early, of_then), (late, of_now) = nodes(then), nodes(last)
+    assert spread.now[np.ix_(late, late)] == pytest.approx(covariance[np.ix_(of_now, of_now)], abs=1e-5)
+    assert spread.then[np.ix_(early, early)] == pytest.approx(covariance[np.ix_(of_then, of_then)], abs=1e-5)
+    assert spread.across[np.ix_(early, late)] == pytest.approx(covariance[np.ix_(of_then, of_now)], abs=1e-5)
+    assert np.isnan(spread.then).sum() == counts.m**2 - len(early) ** 2
+    for t in range(len(counts)):
+        items, places = nodes(t)
+        around = np.eye(len(items)) - 1 / len(items)
+        own = around @ covariance[np.ix_(places, places)] @ around
+        assert spread.deviation[t, items] == pytest.approx(np.sqrt(own.diagonal()), abs=1e-5)
+
+
+def test_one_time_alone_is_bradley_terry_with_a_ridge() -> None:
+    counts = small(1, times=1)
+    first, second = counts.first, counts.second
+    both = Comparisons(
+        np.array([0, 2 * len(first)]),
+        np.concatenate([first, second]),
+        np.concatenate([second, first]),
+        np.concatenate([counts.won, counts.lost]),
+    )
+    said = PairCounts.from_comparisons(both, counts.m)
+    scores = DynamicBradleyTerry(drift=0.1, variance=2.0).history(counts).scores[0]
+    assert scores == pytest.approx(rankbench.get(Aggregator, "bradley-terry:ridge=0.5").from_counts(said), abs=1e-6)
+
+
+def test_the_smoothed_last_scores_are_near_those_of_the_filter() -> None:
+    """The filter takes a normal distribution for what came before: of many votes a time that is next to nothing."""
+    rng = np.random.default_rng(5)
+    times, m, votes = 6, 5, 400
+    scores = np.cumsum(rng.normal(scale=0.3, size=(times, m)), axis=0)
+    model, rows, cells, starts = DynamicBradleyTerry(drift=0.09, variance=1.0), [], [], [0]
+    state = model.start(m)
+    for t in range(times):
+        first = rng.integers(m, size=votes)
+        second = (first + rng.integers(1, m, size=votes)) % m
+        won = rng.random(votes) < 1 / (1 + np.exp(scores[t, second] - scores[t, first]))
+        winner, loser = np.where(won, first, second), np.where(won, second, first)
+        said = Comparisons(np.array([0, votes]), winner.astype(np.int32), loser.astype(np.int32), np.ones(votes))
+        model.learn(state, said, t)
+        counts = PairCounts.from_comparisons(said, m)
+        rows += zip(counts.low.tolist(), counts.high.tolist(), strict=True)
+        cells += zip(counts.forward.tolist(), counts.backward.tolist(), strict=True)
+        starts.append(len(rows))
+    sides, sums = np.array(rows, np.int32), np.array(cells)
+    whole = TimedCounts(m, np.ones(times), np.array(starts), sides[:, 0], sides[:, 1], sums[:, 0], sums[:, 1])
+    assert model.history(whole).scores[-1] == pytest.approx(model.ratings(state), abs=0.02)
+
+
+def test_what_cannot_be_held_or_does_not_walk_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = small(1)
+    with pytest.raises(SpecError, match="do not walk"):
+        walking_scores(counts, 0.0, 1.0)
+    monkeypatch.setattr(module, "MOST_NUMBERS", 10)
+    with pytest.raises(SpecError, match="4 times of 4 items are covariances of 64 numbers"):
+        walking_scores(counts, 0.1, 1.0)
+    elo = rankbench.get(Aggregator, "elo")
+    with pytest.raises(SpecError, match="aggregator 'elo' has no model of scores over time"):
+        elo.history(counts)  # type: ignore[attr-defined]

@@ -1,14 +1,20 @@
-"""The Perron vector and the row geometric means: definitions, where they meet, extremes."""
+"""Perron vectors, geometric means, Rank Centrality and PageRank: definitions, exact fractions, choix, extremes."""
 
+from __future__ import annotations
+
+from fractions import Fraction
+
+import choix
 import numpy as np
 import pytest
-from aggregator_samples import compiled, matrix, samples
+from aggregator_samples import btl_sample, compiled, matrix, samples
 from amounts import examples
 from dense_oracles import least_squares_scores
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
 
-from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean
+from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
 from rankbench.aggregators.rates import MeanLogOdds
 
 
@@ -103,3 +109,134 @@ def test_two_cycles_that_hardly_meet():
     scores = compiled(Eigenvector(), *sample)
     assert a @ scores == pytest.approx(np.linalg.eigvals(a).real.max() * scores, rel=1e-9)
     assert scores == pytest.approx(Eigenvector().aggregate(*sample), rel=1e-8)
+
+
+def exactly(a, b):
+    """Solve a x = b in fractions, by Gauss and Jordan; lists of lists and lists."""
+    n = len(b)
+    rows = [[*row, side] for row, side in zip(a, b, strict=True)]
+    for c in range(n):
+        pivot = next(r for r in range(c, n) if rows[r][c] != 0)
+        rows[c], rows[pivot] = rows[pivot], rows[c]
+        rows[c] = [x / rows[c][c] for x in rows[c]]
+        for r in range(n):
+            if r != c:
+                rows[r] = [x - rows[r][c] * y for x, y in zip(rows[r], rows[c], strict=True)]
+    return [row[n] for row in rows]
+
+
+def stationary(w, c):
+    """Return the distribution of each component, with mean 1, from its definition, in fractions."""
+    m = len(w)
+    w, c = [[Fraction(x) for x in row] for row in w.tolist()], Fraction(c)
+    rates = [
+        [(w[j][i] + c) / (w[i][j] + w[j][i] + 2 * c) if w[i][j] + w[j][i] else Fraction(0) for j in range(m)]
+        for i in range(m)
+    ]
+    adjacency = np.array([[rate > 0 for rate in row] for row in rates])
+    _, component = connected_components(adjacency, directed=False)
+    result = [Fraction(0)] * m
+    for label in set(component.tolist()):
+        items = np.flatnonzero(component == label).tolist()
+        balance = [
+            [-sum(rates[i]) if i == j else rates[j][i] for j in items] for i in items[1:]
+        ]  # what flows in less what flows out
+        normalized = exactly(
+            [[Fraction(1)] * len(items), *balance], [Fraction(len(items))] + [Fraction(0)] * len(items[1:])
+        )
+        for i, share in zip(items, normalized, strict=True):
+            result[i] = share
+    return result
+
+
+@given(sample=samples(max_items=7, max_judgments=16))
+@examples(60)
+def test_rank_centrality_in_fractions(sample):
+    expected = stationary(matrix(*sample), 0.5)
+    # However small, every score is accurate relative to itself.
+    for scores in (compiled(RankCentrality(), *sample), RankCentrality().aggregate(*sample)):
+        for score, share in zip(scores, expected, strict=True):
+            assert score == pytest.approx(float(share), rel=1e-10)
+
+
+def test_choix_finds_the_same_if_all_pairs_were_compared():
+    winners, losers, weights, m = btl_sample(np.linspace(0, 2, 7), 500, 1)
+    assert np.all(matrix(winners, losers, weights, m) + np.eye(m) + matrix(losers, winners, weights, m) > 0)
+    data = list(zip(winners.tolist(), losers.tolist(), strict=True))
+    for alpha in (0.5, 3.0):
+        expected = choix.rank_centrality(m, data, alpha=alpha)
+        scores = compiled(RankCentrality(smoothing=alpha, scale="log"), winners, losers, weights, m)
+        assert scores == pytest.approx(expected, abs=1e-9)
+
+
+def test_choix_finds_the_same_as_the_smoothing_vanishes():
+    # A ring with wins in both directions: choix needs no smoothing, and leaves other pairs out.
+    m = 9
+    ring = np.arange(m)
+    rng = np.random.default_rng(2)
+    one, two = np.roll(ring, -1).repeat(rng.integers(1, 9, m)), np.roll(ring, 1).repeat(rng.integers(1, 9, m))
+    winners = np.concatenate([np.roll(ring, -1), np.roll(ring, 1), one, two]).astype(np.int32)
+    counts = [np.bincount(one, minlength=m), np.bincount(two, minlength=m)]
+    losers = np.concatenate([ring, ring, (one - 1) % m, (two + 1) % m]).astype(np.int32)
+    assert counts[0].sum() + counts[1].sum() + 2 * m == len(losers)
+    expected = choix.rank_centrality(m, list(zip(winners.tolist(), losers.tolist(), strict=True)))
+    scores = compiled(RankCentrality(smoothing=1e-12, scale="log"), winners, losers, np.ones(len(winners)), m)
+    assert scores == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_path_multiplies_the_odds_of_its_steps(reverse):
+    # Detailed balance: s_i / s_{i+1} = (w + c) / c on a path of one-sided pairs; 1e230 in all.
+    m = 150
+    rng = np.random.default_rng(3)
+    items = rng.permutation(m) if reverse else np.arange(m)
+    weights = rng.uniform(10, 30, size=m - 1)
+    expected = -np.concatenate([[0.0], np.cumsum(np.log((weights + 0.5) / 0.5))])
+    sample = items[:-1].astype(np.int32), items[1:].astype(np.int32), weights, m
+    scores = compiled(RankCentrality(scale="log"), *sample)
+    assert scores[items] == pytest.approx(expected - expected.mean(), rel=1e-10)
+    assert RankCentrality(scale="log").aggregate(*sample) == pytest.approx(scores, rel=1e-10)
+
+
+def test_rates_that_underflow_cut_nothing():
+    # 1e600 in all is beyond any float, on either scale it must stay finite, and in order.
+    m = 120
+    items = np.random.default_rng(4).permutation(m).astype(np.int32)
+    sample = items[:-1].copy(), items[1:].copy(), np.full(m - 1, 5e4), m
+    for scores in (compiled(RankCentrality(), *sample), compiled(RankCentrality(scale="log"), *sample)):
+        assert np.isfinite(scores).all()
+        assert np.argmax(scores) == items[0]
+    assert scores.sum() == pytest.approx(0, abs=1e-6)
+
+
+def page_rank(w, d):
+    """Return PageRank from its definition, in fractions, with mean 1."""
+    m, d = len(w), Fraction(d)
+    w = [[Fraction(x) for x in row] for row in w.tolist()]
+    lost = [sum(w[i][j] for i in range(m)) for j in range(m)]
+    walk = [[w[i][j] / lost[j] if lost[j] else Fraction(1, m) for j in range(m)] for i in range(m)]
+    return exactly([[(i == j) - d * walk[i][j] for j in range(m)] for i in range(m)], [1 - d] * m)
+
+
+@given(sample=samples(max_items=7, max_judgments=16))
+@examples(60)
+def test_pagerank_in_fractions(sample):
+    for damping in (0.85, 0.5):
+        expected = [float(share) for share in page_rank(matrix(*sample), damping)]
+        for scores in (compiled(PageRank(damping=damping), *sample), PageRank(damping=damping).aggregate(*sample)):
+            assert scores == pytest.approx(expected, rel=1e-12)
+        winners, losers, _, m = sample
+        unjudged = np.isin(np.arange(m), np.concatenate([winners, losers]), invert=True)
+        assert np.all(scores[unjudged] <= scores.min() * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("damping", [0.9, 0.99, 0.999])
+def test_pagerank_of_a_periodic_walk(damping):
+    # A walk around a cycle, with one extra loss, never mixes but for the damping.
+    m = 40
+    winners = np.append(np.arange(m), 7).astype(np.int32)
+    losers = np.append((np.arange(m) + 1) % m, 0).astype(np.int32)
+    sample = winners, losers, np.ones(m + 1), m
+    assert compiled(PageRank(damping=damping), *sample) == pytest.approx(
+        PageRank(damping=damping).aggregate(*sample), rel=1e-10
+    )

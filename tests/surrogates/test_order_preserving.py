@@ -1,3 +1,7 @@
+"""Order-preserving surrogates, as they are right and as they are printed; softmax ones."""
+
+from __future__ import annotations
+
 import itertools
 import math
 
@@ -9,7 +13,7 @@ from rankbench.core.spec import parse
 from rankbench.errors import SpecError
 from rankbench.losses.ndcg import NDCG
 from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
-from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingERR
+from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingAsPrinted, OrderPreservingERR
 from rankbench.surrogates.regression import Regression
 
 PHI = {
@@ -138,3 +142,23 @@ def test_negative_gains_raise_all_weights_of_a_structure_alike():
 def test_bad_parameters_are_named(cls, text):
     with pytest.raises(SpecError, match=r"phi|top|gain"):
         cls.from_spec(parse(text))
+
+
+@pytest.mark.parametrize("phi", ["logistic", "exponential", "squared-hinge"])
+def test_printed_is_right_at_minus_alpha(phi: str) -> None:
+    rng = np.random.default_rng(0)
+    printed, right = OrderPreservingAsPrinted(phi=phi), OrderPreserving(phi=phi)
+    alpha, scores = rng.normal(size=4), rng.normal(size=4)
+    target = right.target(scores)
+    assert printed.target(scores).tolist() == target.tolist()
+    value, gradient = printed.value_and_gradient(alpha, target)
+    expected = right.value_and_gradient(-alpha, target)
+    assert value == expected[0]
+    assert gradient.tolist() == (-expected[1]).tolist()
+
+
+def test_minimizing_it_puts_the_best_item_last() -> None:
+    printed, scores = OrderPreservingAsPrinted(), np.array([2.0, 1.0, 0.0])
+    target = printed.target(scores)
+    gradient = printed.value_and_gradient(np.zeros(3), target)[1]
+    assert gradient[0] > gradient[1] > gradient[2]

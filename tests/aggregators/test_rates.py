@@ -1,14 +1,56 @@
-"""Borda counts, win rates and budgeted scores: the formulas, and their limits under BTL."""
+"""Mean log-odds, Borda counts, win rates, budgeted scores, net weights and least squares: the formulas."""
+
+from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 from aggregator_samples import compiled, matrix, samples
 from amounts import examples
+from dense_oracles import least_squares_scores
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse.csgraph import connected_components
 
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph
-from rankbench.aggregators.rates import Borda, Budgeted, NetWeights, WinRate
+from rankbench.aggregators.kernels.rates import parameters
+from rankbench.aggregators.rates import Borda, Budgeted, MeanLogOdds, NetWeights, ThurstoneMosteller, WinRate
+
+
+@pytest.mark.parametrize("frequencies", ["counts", "joint"])
+@given(sample=samples())
+@examples(40)
+def test_formula(frequencies, sample):
+    m = sample[-1]
+    w = matrix(*sample)
+    if frequencies == "joint":
+        w /= w.sum()
+    expected = [
+        sum(math.log((w[i, j] + 0.3) / (w[j, i] + 0.3)) for j in range(m) if j != i) / (m - 1) for i in range(m)
+    ]
+    scores = MeanLogOdds(smoothing=0.3, frequencies=frequencies).aggregate(*sample)
+    assert scores == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+def test_counts_beyond_the_table_of_logarithms():
+    # One pair on both sides of the end of the table.
+    size = len(parameters(0.5, joint=False)) - 2
+    for forward in (size - 1, size, size + 1):
+        winners = np.array([0] * forward + [1], dtype=np.int32)
+        scores = compiled(MeanLogOdds(), winners, 1 - winners, np.ones(forward + 1), 2)
+        assert scores[0] == pytest.approx(math.log((forward + 0.5) / 1.5), rel=1e-14)
+
+
+@given(sample=samples(weighted=False))
+@examples(25)
+def test_balanced_pairs_cancel_exactly(sample):
+    # Items that nothing tells apart must be tied to the last bit, not to 1e-16.
+    winners, losers, weights, m = sample
+    both = np.concatenate([winners, losers]), np.concatenate([losers, winners]), np.concatenate([weights, weights])
+    assert np.all(compiled(MeanLogOdds(), *both, m) == 0)
+
 
 LABELS = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
 
@@ -98,3 +140,57 @@ def test_limit_of_budgeted_whatever_the_frequencies_of_the_pairs():
     fewest = len(pair) / (len(i) * (len(i) + 1) / 2)
     assert np.all(np.abs(compiled(Budgeted(), *sample) - limit) < 4.5 * 0.5 / np.sqrt((m - 1) * 0.9 * fewest))
     assert np.abs(compiled(WinRate(), *sample) - limit).max() > 0.01
+
+
+@st.composite
+def masked(draw):
+    """Draw a skew-symmetric A and a symmetric mask, connected or not."""
+    m = draw(st.integers(2, 8))
+    upper = draw(arrays(np.float64, (m, m), elements=st.floats(-5, 5)))
+    a = np.triu(upper, 1) - np.triu(upper, 1).T
+    mask = np.triu(draw(arrays(np.bool_, (m, m))), 1)
+    return a, mask | mask.T
+
+
+@given(masked())
+@examples(100)
+def test_minimizes_22(case):
+    # Least squares in its own words: one row an observed pair; lstsq has the least norm.
+    a, mask = case
+    m = len(a)
+    rows = np.argwhere(mask)
+    scores = least_squares_scores(a, mask)
+    _, component = connected_components(mask, directed=False)
+    assert np.abs(np.bincount(component, scores)).max() < 1e-9
+    if not len(rows):
+        assert np.all(scores == 0)
+        return
+    design = np.eye(m)[rows[:, 0]] - np.eye(m)[rows[:, 1]]
+    expected = np.linalg.lstsq(design, a[mask], rcond=1e-10)[0]
+    assert scores == pytest.approx(expected, abs=1e-9)
+
+
+@given(sample=samples())
+@examples(50)
+def test_aggregates_smoothed_log_odds(sample):
+    w = matrix(*sample)
+    mask = (w + w.T) > 0
+    expected = least_squares_scores(np.log((w + 0.2) / (w.T + 0.2)), mask)
+    scores = compiled(ThurstoneMosteller(smoothing=0.2), *sample)
+    assert scores == pytest.approx(expected, abs=1e-9)
+    assert ThurstoneMosteller(smoothing=0.2).aggregate(*sample) == pytest.approx(expected, abs=1e-9)
+    _, component = connected_components(mask, directed=False)
+    assert np.abs(np.bincount(component, scores)).max() < 1e-9
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_long_path_is_solved_exactly(reverse):
+    # The worst-conditioned graph: scores are partial sums of the log-odds along the path.
+    m = 150
+    rng = np.random.default_rng(3)
+    items = rng.permutation(m) if reverse else np.arange(m)
+    weights = rng.uniform(0.5, 20, size=m - 1)
+    steps = np.log((weights + 0.5) / 0.5)
+    expected = np.concatenate([[0.0], -np.cumsum(steps)])
+    scores = compiled(ThurstoneMosteller(), items[:-1].astype(np.int32), items[1:].astype(np.int32), weights, m)
+    assert scores[items] == pytest.approx(expected - expected.mean(), rel=1e-9, abs=1e-9)

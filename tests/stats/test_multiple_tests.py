@@ -1,4 +1,4 @@
-"""Step-down tests of all ordered pairs, beside a naive form that goes through every hypothesis by itself."""
+"""Holm's correction by hand, and step-down tests beside a naive form that goes through every hypothesis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,23 @@ from scipy import stats
 
 from rankbench.stats import contrast_columns as module
 from rankbench.stats.contrast_columns import AllPairs
-from rankbench.stats.multiple_tests import FIRST, SECOND, told_apart
+from rankbench.stats.multiple_tests import FIRST, SECOND, holm, told_apart
+
+
+def test_holm_by_hand() -> None:
+    p = np.array([0.01, np.nan, 0.04, 0.03, 0.005])
+    np.testing.assert_allclose(holm(p), [0.03, np.nan, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(holm(np.array([0.6, 0.7])), [1, 1])
+    assert np.isnan(holm(np.array([np.nan]))).all()
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_is_between_p_and_bonferroni(values: list[float]) -> None:
+    p = np.array(values)
+    adjusted = holm(p)
+    assert (adjusted >= p).all()
+    assert (adjusted <= np.minimum(p * len(p), 1) + 1e-12).all()
+
 
 ALPHA = 0.05
 
