@@ -265,7 +265,7 @@ def test_pooled_intervals_of_graded_votes_cover() -> None:
         named = {"query_id": c, "left": a, "right": b}
         frame = pl.DataFrame(named).cast(pl.String).with_columns(preference=points)
         found = pooled_rankings(
-            category_votes(open_source(frame).judged().frame), BradleyTerry(penalty="firth"), {}, "c", seed
+            category_votes(open_source(frame).judged().frame), BradleyTerry(penalty="firth"), "c", seed
         )
         variances.append(found.facts["pool"]["variance"])
         for name, ranking in zip(found.names, found.rankings, strict=True):
