@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import asdict, dataclass
-from functools import singledispatch
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -25,22 +25,12 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.table import QUERY, TableKind, with_column
 from rankbench.plugin.manager import get
-from rankbench.ranking.describe_votes import ComparisonsSummary, Sizes
+from rankbench.ranking.describe_votes import ComparisonsSummary, Sizes, TableSummary, describe_votes
 from rankbench.ranking.open import LogSource, open_source
 from rankbench.ranking.votes import covariate_votes, load_votes
 
 if TYPE_CHECKING:
     from rankbench.ranking.open import Log
-
-
-class TableSummary(Protocol):
-    """What a describer finds."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Return name and value of each fact, for people."""
 
 
 def describe(table: pl.LazyFrame, *, path: Path | None = None) -> TableSummary:
@@ -58,42 +48,15 @@ def describe(table: pl.LazyFrame, *, path: Path | None = None) -> TableSummary:
     InputError
         The table is empty, or reading it fails.
     """
-    return _summary(table_of(table.collect_schema(), path), table, path)
-
-
-@singledispatch
-def _summary(kind: TableKind, table: pl.LazyFrame, path: Path | None) -> TableSummary:
-
+    kind = table_of(table.collect_schema(), path)
+    for described, describer in _DESCRIBERS.items():
+        if isinstance(kind, described):
+            return describer(table, path=path)
     return describe_rows(kind, table, path)
 
 
-@_summary.register
-def _(kind: ItemTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
-
-    return describe_items(table, features(table.collect_schema()), path)
-
-
-@_summary.register
-def _(kind: ComparisonTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
-    from rankbench.ranking.describe_votes import describe_votes
-
-    return describe_votes(table, path=path)
-
-
-@_summary.register
-def _(kind: SelectionTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
-
-    return describe_selections(table, path=path)
-
-
-@_summary.register
-def _(kind: OrderTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
-
-    return describe_orders(table, path=path)
-
-
 @dataclass(frozen=True)
-class RowsSummary:
+class RowsSummary(TableSummary):
     """What is in a table, whatever its kind.
 
     Attributes
@@ -152,7 +115,7 @@ _MOST_LABELS = 20
 
 
 @dataclass(frozen=True)
-class ItemsSummary:
+class ItemsSummary(TableSummary):
     """What is in an items table.
 
     Attributes
@@ -174,6 +137,7 @@ class ItemsSummary:
     feature_range : tuple of float
     """
 
+    table: str = field(default="items", init=False)
     rows: int
     queries: int
     items_per_query: Sizes
@@ -187,10 +151,6 @@ class ItemsSummary:
     constant: list[int]
     feature_range: tuple[float, float]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"table": "items"} | asdict(self)
-
     def lines(self) -> list[tuple[str, str]]:
         """Return name and value of each fact, for people."""
         labels = ", ".join(f"{label}: {count:,} ({count / self.rows:.1%})" for label, count in self.labels.items())
@@ -198,7 +158,7 @@ class ItemsSummary:
             labels = "none" if self.label_range is None else f"{self.label_range[0]:g} to {self.label_range[1]:g}"
         constant = ", ".join(map(str, self.constant[:12])) + (", ..." if len(self.constant) > 12 else "")
         return [
-            ("table", "items"),
+            ("table", self.table),
             ("rows", f"{self.rows:,}"),
             (
                 "queries",
@@ -231,44 +191,70 @@ class _Features:
         np.maximum(self.high, np.where(finite, x, -np.inf).max(axis=0), out=self.high)
 
 
-def describe_items(table: pl.LazyFrame, d: int, path: Path | None) -> ItemsSummary:
-    """Summarize a table of items with d features, in one pass.
+def _summed(
+    table: pl.LazyFrame, path: Path | None, counted: Callable[[pl.DataFrame], Sequence[pl.DataFrame]]
+) -> list[pl.DataFrame]:
+    """Return what is counted of all batches of a table, summed by group.
+
+    Parameters
+    ----------
+    table : LazyFrame
+    path : Path, optional
+        Named in errors.
+    counted : callable
+        Returns some frames of a batch, a row a group: what groups by, then ``len`` and other sums.
 
     Raises
     ------
     InputError
         The table has no rows.
     """
-    labels: Counter[float] = Counter()
-    x = _Features(d)
-    sizes: Counter[str] = Counter()
-    judged: dict[str, tuple[float, float]] = {}
-    unlabelled: Counter[str] = Counter()
-    for frame in table.collect_batches(maintain_order=True, engine="streaming"):
-        if not frame.height:
-            continue
-        labels.update(dict(frame["label"].drop_nulls().value_counts().iter_rows()))
-        x.add(frame["x"].to_numpy())
-        groups = frame.group_by("query_id", maintain_order=True).agg(
-            pl.len(), pl.col("label").null_count().alias("null"), low=pl.col("label").min(), high=pl.col("label").max()
-        )
-        for query, count, missing, low, high in groups.iter_rows():
-            sizes[query] += count
-            unlabelled[query] += missing
-            if low is not None:
-                before = judged.get(query, (low, high))
-                judged[query] = (min(low, before[0]), max(high, before[1]))
-    if not sizes:
+    sums: list[pl.DataFrame] = []
+    for batch in table.collect_batches(maintain_order=True, engine="streaming"):
+        if batch.height:
+            found = counted(batch)
+            sums = [_added(*two) for two in zip(sums, found, strict=True)] if sums else list(found)
+    if not sums:
         raise InputError("the table has no rows", path=path)
-    values = sorted(labels)
+    return sums
+
+
+def _added(sums: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    groups = sums.columns[: sums.columns.index("len")]
+    return pl.concat([sums, more]).group_by(groups, maintain_order=True).agg(pl.all().sum())
+
+
+def describe_items(table: pl.LazyFrame, *, path: Path | None = None) -> ItemsSummary:
+    """Summarize a table of items in one pass.
+
+    Raises
+    ------
+    InputError
+        The table has no rows.
+    """
+    d = features(table.collect_schema())
+    x = _Features(d)
+
+    def counted(batch: pl.DataFrame) -> list[pl.DataFrame]:
+        x.add(batch["x"].to_numpy())
+        return [batch.group_by("query_id", "label").len()]
+
+    (sums,) = _summed(table, path, counted)
+    label = pl.col("label")
+    queries = sums.group_by("query_id").agg(
+        pl.col("len").sum(), missing=label.null_count(), values=label.drop_nulls().len()
+    )
+    by_label = sums.drop_nulls("label").group_by("label").agg(pl.col("len").sum()).sort("label")
+    labels = dict(by_label.iter_rows())
+    values = list(labels)
     return ItemsSummary(
-        rows=sizes.total(),
-        queries=len(sizes),
-        items_per_query=Sizes.from_counts(list(sizes.values())),
-        labels={f"{value:g}": labels[value] for value in values} if len(values) <= _MOST_LABELS else {},
+        rows=int(queries["len"].sum()),
+        queries=queries.height,
+        items_per_query=Sizes.from_counts(queries["len"].to_list()),
+        labels={f"{value:g}": count for value, count in labels.items()} if len(labels) <= _MOST_LABELS else {},
         label_range=(values[0], values[-1]) if values else None,
-        unlabelled=unlabelled.total(),
-        usable=sum(low < high and not unlabelled[query] for query, (low, high) in judged.items()),
+        unlabelled=int(sums.filter(label.is_null())["len"].sum()),
+        usable=queries.filter(pl.col("missing") == 0, pl.col("values") > 1).height,
         features=d,
         zeros=x.zeros / x.values,
         not_finite=x.not_finite,
@@ -278,7 +264,7 @@ def describe_items(table: pl.LazyFrame, d: int, path: Path | None) -> ItemsSumma
 
 
 @dataclass(frozen=True)
-class OrdersSummary:
+class OrdersSummary(TableSummary):
     """What is in an orders table.
 
     Attributes
@@ -299,6 +285,7 @@ class OrdersSummary:
         Candidates that no ballot ranks.
     """
 
+    table: str = field(default="orders", init=False)
     rows: int
     queries: int
     voters: float
@@ -310,10 +297,6 @@ class OrdersSummary:
     judges: int | None
     unranked: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"table": "orders"} | asdict(self)
-
     def lines(self) -> list[tuple[str, str]]:
         """Return name and value of each fact, for people."""
 
@@ -321,7 +304,7 @@ class OrdersSummary:
             return f"{count:,} ({count / self.rows:.1%})"
 
         return [
-            ("table", "orders"),
+            ("table", self.table),
             ("ballots", f"{self.rows:,}, of {self.voters:,g} voters"),
             ("queries", f"{self.queries:,}"),
             *([("ballots per query", str(self.rows_per_query))] if self.queries > 1 else []),
@@ -336,49 +319,47 @@ class OrdersSummary:
 def describe_orders(table: pl.LazyFrame, *, path: Path | None = None) -> OrdersSummary:
     """Summarize an orders table in one pass; see `rankbench.ranking.describe.describe`.
 
-    Memory grows with the queries, their items and the lengths of their ballots, not with the ballots.
+    Memory grows with the queries, their items, and the lengths and the weights of their ballots, not with the ballots.
     """
-    per_query: Counter[str] = Counter()
-    lengths: Counter[tuple[str, int]] = Counter()
-    ranked: dict[str, set[str]] = {}
-    candidates: dict[str, set[str]] = {}
-    judges: set[str] = set()
-    voters, ties, named = 0.0, 0, False
-    for frame in table.collect_batches(maintain_order=True, engine="streaming"):
-        if not frame.height:
-            continue
-        per_query.update(dict(frame["query_id"].value_counts().iter_rows()))
-        voters += float(frame["weight"].sum()) if "weight" in frame.columns else frame.height
-        if "judge" in frame.columns:
-            named = True
-            judges.update(frame["judge"].drop_nulls().unique().to_list())
-        if "candidates" in frame.columns:
-            for query, names in frame.unique("query_id").select("query_id", "candidates").iter_rows():
-                candidates.setdefault(query, set(names))
-        rows = frame.select("query_id", "ranking", row=pl.int_range(pl.len()))
-        items = rows.explode("ranking", empty_as_null=False).with_columns(tied=pl.col("ranking").list.len() > 1)
-        items = items.explode("ranking", empty_as_null=False)
-        ballots = items.group_by("row").agg(pl.col("query_id").first(), pl.len(), pl.col("tied").any())
-        ties += int(ballots["tied"].sum())
-        lengths.update((query, length) for query, length in ballots.select("query_id", "len").iter_rows())
-        for query, item in items.select("query_id", "ranking").unique().iter_rows():
-            ranked.setdefault(query, set()).add(item)
-    if not per_query:
-        raise InputError("the table has no rows", path=path)
-    sizes = {query: len(candidates.get(query, ranked[query])) for query in per_query}
-    repeated = np.repeat([length for _, length in lengths], list(lengths.values()))
+    names, places = table.collect_schema().names(), pl.col("ranking").list.eval(pl.element().list.len())
+    weight = pl.col("weight") if "weight" in names else pl.lit(1.0)
+    judge = pl.col("judge") if "judge" in names else pl.lit(None, pl.String)
+
+    def counted(batch: pl.DataFrame) -> list[pl.DataFrame]:
+        ballots = batch.select("query_id", length=places.list.sum(), tied=places.list.max() > 1)
+        ranked = _exploded(batch.select("query_id", item="ranking").explode("item", empty_as_null=False))
+        return [
+            ballots.group_by("query_id", "length").agg(pl.len(), pl.col("tied").sum()),
+            batch.group_by(weight.alias("weight")).len(),
+            batch.group_by(judge.alias("judge")).len(),
+            ranked,
+            _exploded(batch.unique("query_id").select("query_id", item="candidates"))
+            if "candidates" in names
+            else ranked,
+        ]
+
+    lengths, weights, judges, ranked, items = _summed(table, path, counted)
+    per_query = lengths.group_by("query_id").agg(rows=pl.col("len").sum())
+    per_query = per_query.join(items.group_by("query_id").len("items"), on="query_id")
+    whole = lengths.join(per_query, on="query_id").filter(pl.col("length") == pl.col("items"))
     return OrdersSummary(
-        rows=per_query.total(),
-        queries=len(per_query),
-        voters=voters,
-        rows_per_query=Sizes.from_counts(list(per_query.values())),
-        items_per_query=Sizes.from_counts(list(sizes.values())),
-        ranked=Sizes.from_counts(repeated.tolist()),
-        complete=sum(count for (query, length), count in lengths.items() if length == sizes[query]),
-        ties=ties,
-        judges=len(judges) if named else None,
-        unranked=sum(len(candidates[query] - ranked[query]) for query in candidates),
+        rows=int(lengths["len"].sum()),
+        queries=per_query.height,
+        # Exact, in whatever order weights come.
+        voters=math.fsum(weight * count for weight, count in weights.iter_rows()),
+        rows_per_query=Sizes.from_counts(per_query["rows"].to_list()),
+        items_per_query=Sizes.from_counts(per_query["items"].to_list()),
+        ranked=Sizes.from_counts(np.repeat(lengths["length"], lengths["len"]).tolist()),
+        complete=int(whole["len"].sum()),
+        ties=int(lengths["tied"].sum()),
+        judges=judges.drop_nulls().height if "judge" in names else None,
+        unranked=items.join(ranked, on=["query_id", "item"], how="anti").height,
     )
+
+
+def _exploded(lists: pl.DataFrame) -> pl.DataFrame:
+    """Return the different items of each query, given lists of them."""
+    return lists.explode("item", empty_as_null=False).group_by("query_id", "item").len()
 
 
 _MOST_CLICKS = 5
@@ -386,7 +367,7 @@ _MOST_POSITIONS = 20
 
 
 @dataclass(frozen=True)
-class SelectionsSummary:
+class SelectionsSummary(TableSummary):
     """What is in a selections table.
 
     Attributes
@@ -410,6 +391,7 @@ class SelectionsSummary:
         Sessions in which a click is above the one before it.
     """
 
+    table: str = field(default="selections", init=False)
     sessions: int
     queries: int
     items: int
@@ -422,10 +404,6 @@ class SelectionsSummary:
     sessions_off_list: int
     repeated: int
     upwards: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"table": "selections"} | asdict(self)
 
     def lines(self) -> list[tuple[str, str]]:
         """Return name and value of each fact, for people."""
@@ -440,7 +418,7 @@ class SelectionsSummary:
             by_number.append(f"{_MOST_CLICKS} or more: {share(more)}")
         rates = " ".join(f"{rate:.3f}" for rate in self.click_rate[:_MOST_POSITIONS])
         lines = [
-            ("table", "selections"),
+            ("table", self.table),
             ("sessions", f"{self.sessions:,}"),
             ("queries", f"{self.queries:,}"),
             *([("sessions per query", str(self.sessions_per_query))] if self.queries > 1 else []),
@@ -463,56 +441,62 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Sel
 
     Memory grows with the queries and items, not with the sessions.
     """
-    per_query: Counter[str] = Counter()
-    parts: Counter[str] = Counter()
-    clicks: Counter[int] = Counter()
-    lengths: Counter[int] = Counter()
-    hits: Counter[int] = Counter()
-    items: set[tuple[str, str]] = set()
-    off = off_sessions = repeated = upwards = 0
-    for frame in table.collect_batches(maintain_order=True, engine="streaming"):
-        if not frame.height:
-            continue
-        per_query.update(dict(frame["query_id"].value_counts().iter_rows()))
-        if "part" in frame.columns:
-            parts.update(dict(frame["part"].value_counts().iter_rows()))
-        lengths.update(dict(frame["shown"].list.len().value_counts().iter_rows()))
-        items.update(frame.select("query_id", "shown").explode("shown", empty_as_null=False).unique().iter_rows())
-        rows = frame.select(row=pl.int_range(pl.len()), size=pl.col("shown").list.len(), position="clicked")
-        events = rows.explode("position", empty_as_null=False)
-        outside = events.filter(pl.col("position") > pl.col("size"))
-        inside = events.filter(pl.col("position") <= pl.col("size"))
-        distinct = inside.unique(["row", "position"])
-        off += outside.height
-        off_sessions += outside["row"].n_unique()
-        repeated += inside.height - distinct.height
-        rises = inside.filter(pl.col("position") < pl.col("position").shift(1).over("row"))
-        upwards += rises["row"].n_unique()
-        hits.update(dict(distinct["position"].value_counts().iter_rows()))
-        per_session = distinct.group_by("row").len()["len"]
-        clicks.update(dict(per_session.value_counts().iter_rows()))
-        if frame.height > len(per_session):
-            clicks[0] += frame.height - len(per_session)
-    if not per_query:
-        raise InputError("the table has no rows", path=path)
-    longest = max(lengths)
-    reached = np.cumsum([lengths[length] for length in range(longest, 0, -1)])[::-1]
-    sizes = np.repeat(list(lengths), list(lengths.values()))
+    # Positions less the length of the list: above 0 they are off the list.
+    size = pl.col("shown").list.len().cast(pl.Int64)
+    past = pl.col("clicked").cast(pl.List(pl.Int64)) - size
+    on_list = past.list.eval(pl.element().filter(pl.element() <= 0))
+    names, off = table.collect_schema().names(), pl.col("off")
+    part = pl.col("part") if "part" in names else pl.lit(None, pl.String)
+
+    def counted(batch: pl.DataFrame) -> list[pl.DataFrame]:
+        sessions = batch.select(
+            "query_id",
+            part=part,
+            size=size,
+            distinct=on_list.list.unique(),
+            off=past.list.len() - on_list.list.len(),
+            repeated=on_list.list.len() - on_list.list.n_unique(),
+            upwards=on_list.list.diff().list.min() < 0,
+        )
+        positions = sessions.select("size", "distinct").explode("distinct", empty_as_null=False)
+        of_query = pl.col("off", "repeated", "upwards").sum()
+        return [
+            sessions.group_by("query_id").agg(pl.len(), of_query, with_off=(off > 0).sum()),
+            sessions.group_by("part").len(),
+            sessions.group_by("size").len(),
+            sessions.group_by(pl.col("distinct").list.len()).len(),
+            positions.group_by(pl.col("distinct") + pl.col("size")).len(),
+            _exploded(batch.select("query_id", item="shown")),
+        ]
+
+    per_query, parts, lengths, clicks, hits, items = _summed(table, path, counted)
+    of_length, of_position = dict(lengths.iter_rows()), dict(hits.iter_rows())
+    longest = max(of_length)
+    reached = np.cumsum([of_length.get(length, 0) for length in range(longest, 0, -1)])[::-1]
+    found = per_query.select(pl.exclude("query_id").sum()).row(0, named=True)
     return SelectionsSummary(
-        sessions=per_query.total(),
-        queries=len(per_query),
-        items=len(items),
-        sessions_per_query=Sizes.from_counts(list(per_query.values())),
-        shown=Sizes.from_counts(sizes.tolist()),
-        parts=dict(sorted(parts.items())),
-        clicks=dict(sorted(clicks.items())),
-        click_rate=[hits[position] / int(reached[position - 1]) for position in range(1, longest + 1)],
-        clicks_off_list=off,
-        sessions_off_list=off_sessions,
-        repeated=repeated,
-        upwards=upwards,
+        sessions=found["len"],
+        queries=per_query.height,
+        items=items.height,
+        sessions_per_query=Sizes.from_counts(per_query["len"].to_list()),
+        shown=Sizes.from_counts(np.repeat(lengths["size"], lengths["len"]).tolist()),
+        parts=dict(sorted(parts.drop_nulls().iter_rows())),
+        clicks=dict(sorted(clicks.iter_rows())),
+        click_rate=[of_position.get(at, 0) / int(reached[at - 1]) for at in range(1, longest + 1)],
+        clicks_off_list=found["off"],
+        sessions_off_list=found["with_off"],
+        repeated=found["repeated"],
+        upwards=found["upwards"],
     )
 
+
+_DESCRIBERS: dict[type[TableKind], Callable[..., TableSummary]] = {
+    ItemTable: describe_items,
+    ComparisonTable: describe_votes,
+    SelectionTable: describe_selections,
+    OrderTable: describe_orders,
+}
+"""What summarizes which kind of table; other kinds are summarized by their facts."""
 
 _MOST = 8
 _OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}

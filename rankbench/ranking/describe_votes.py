@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,27 @@ class Sizes:
         return f"{self.smallest:,} to {self.largest:,} (median {self.median:,.0f}, mean {self.mean:,.1f})"
 
 
+@dataclass(frozen=True)
+class TableSummary(ABC):
+    """What a table holds.
+
+    Attributes
+    ----------
+    table : str
+        Name of the kind of table.
+    """
+
+    table: str = field(init=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+    @abstractmethod
+    def lines(self) -> list[tuple[str, str]]:
+        """Return name and value of each fact, for people."""
+
+
 _ROUNDED = 1e-12
 _MOST = 4
 
@@ -113,7 +135,7 @@ _MIRRORED = 1 << 18
 
 
 @dataclass(frozen=True)
-class ComparisonsSummary:
+class ComparisonsSummary(TableSummary):
     """What is in a comparisons table.
 
     Attributes
@@ -155,6 +177,7 @@ class ComparisonsSummary:
     odd_names : list of str
     """
 
+    table: str = field(default="comparisons", init=False)
     rows: int
     queries: int
     items: int
@@ -179,10 +202,6 @@ class ComparisonsSummary:
     lookalikes: list[list[str]]
     odd_names: list[str]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"table": "comparisons"} | asdict(self)
-
     def lines(self) -> list[tuple[str, str]]:
         """Return name and value of each fact, for people."""
         from rankbench.ranking.suspicions import count_and_first
@@ -190,7 +209,7 @@ class ComparisonsSummary:
         found = self._findings()
         alike = [" = ".join(map(short_repr, group)) for group in self.lookalikes]
         return [
-            ("table", "comparisons"),
+            ("table", self.table),
             ("rows", f"{self.rows:,}"),
             ("queries", f"{self.queries:,}"),
             *([("rows per query", str(self.rows_per_query))] if self.queries > 1 else []),

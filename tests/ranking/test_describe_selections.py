@@ -43,6 +43,31 @@ def test_an_empty_table_is_refused():
         describe(validate("selections", table().lazy()).filter(pl.lit(False)))
 
 
+BALLOTS = pl.DataFrame(
+    {
+        "query_id": ["p", "q", "p", "p"],
+        "ranking": [[["a"], ["b", "c"]], [["x"]], [["b"]], [["c"], ["a"]]],
+        "candidates": [["a", "b", "c", "d"], ["x", "y"], ["a", "b", "c", "d"], ["a", "b", "c", "d"]],
+        "weight": [2.0, 1.0, 2.0, 0.5],
+        "judge": ["m", "n", "m", None],
+    }
+)
+GRADED = pl.DataFrame(
+    {
+        "query_id": ["p", "q", "p", "q", "p"],
+        "label": pl.Series([0, 1, 2, None, 0], dtype=pl.Float32),
+        "x": pl.Series([[0, 1], [2, 1], [0, 1], [5, 1], [3, 1]], dtype=pl.Array(pl.Float32, 2)),
+    }
+)
+
+
+@pytest.mark.parametrize("rows", [table(), BALLOTS, GRADED], ids=["selections", "orders", "items"])
+def test_a_table_that_comes_row_by_row_holds_the_same(rows):
+    pieces = pl.concat([rows.slice(at, 1).lazy() for at in range(rows.height)], rechunk=False)
+    assert len(list(pieces.collect_batches(maintain_order=True, engine="streaming"))) == rows.height
+    assert describe(pieces) == describe(rows.lazy())
+
+
 def test_shards_hold_the_same(tmp_path):
     table().write_ndjson(tmp_path / "log.ndjson")
     made = convert(tmp_path / "log.ndjson", tmp_path / "shards", shards=2)
