@@ -214,7 +214,8 @@ def _may_fork(environment: Mapping[str, str], imported: Imported) -> bool:
         for each in (environment, os.environ)
     )
     if imported == "numba":  # which is told of its folder by rankbench, and is forked without any variables of its own
-        wanted.pop("NUMBA_CACHE_DIR", None)
+        for variable in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
+            wanted.pop(variable, None)
         for each in (wanted, here):
             each.pop("RANKBENCH_CACHE", None)
         here = {name: value for name, value in here.items() if not _of_numba(name)}

@@ -49,8 +49,8 @@ SOURCES = (".py", ".so", ".pyd")
 SWITCHES = ("NPY_DISABLE_CPU_FEATURES", "NUMBA_CPU_FEATURES", "NUMBA_CPU_NAME", "OPENBLAS_CORETYPE")
 """Environment variables that choose other machine code on the same machine."""
 
-UNCOMPILED = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")
-"""Settings of numba that change no machine code; we set the first one ourselves."""
+UNCOMPILED = ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES", "NUMBA_NUM_THREADS")
+"""Settings of numba that change no machine code; rankbench sets the first two itself."""
 
 
 @functools.cache

@@ -10,17 +10,15 @@ from __future__ import annotations
 import atexit
 import functools
 import hashlib
-import importlib.machinery
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankbench.core.code_digest import PACKAGE, compiled_digest
 
@@ -34,51 +32,29 @@ AVX512 = frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
 
 STALE_DAYS = 14
 
-CACHING = "numba.core.caching"
+LOCATORS = (
+    *("rankbench.core.machine_code.CacheLocator", "UserProvidedCacheLocator", "InTreeCacheLocator"),
+    *("UserWideCacheLocator", "IPythonCacheLocator", "ZipCacheLocator"),
+)
+"""Classes that numba asks in turn where it may keep a function's machine code: ours, and all of its own."""
 
 INSTALLED = "machine_code"
 """Folder of the package that only an installation makes; a checkout has none."""
 
 
 def settle_runtime() -> None:
-    """Settle BLAS threads and numba's cache folder; what the user has set stays.
+    """Settle BLAS threads and where numba keeps machine code; what the user has set stays.
 
     Call it before numba is imported; calling it again changes nothing. If numba is
-    already there, its configuration is told. `NUMBA_CACHE_DIR` is inherited by worker
-    processes, so that all of a run's processes share one folder.
+    already there, it reads its variables again. Worker processes inherit them, so that
+    all of a run's processes share one folder.
     """
     settle_blas()
-    if not os.environ.get("NUMBA_CACHE_DIR"):
-        os.environ["NUMBA_CACHE_DIR"] = str(numba_cache())
-    numba = sys.modules.get("numba")
-    if CACHING in sys.modules:
-        import rankbench.core.machine_code  # noqa: F401
-    elif not any(isinstance(finder, _CacheFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _CacheFinder())
-    if numba is not None and not numba.config.CACHE_DIR:
-        numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
-
-
-class _CacheFinder:
-    """Finds numba's module of its cache, once, as Python would; `rankbench.core.machine_code` changes it then.
-
-    To import numba at once would cost commands that compute nothing a fifth of a second.
-    """
-
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        if name != CACHING:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def executed(module: ModuleType) -> None:
-                execute(module)
-                import rankbench.core.machine_code  # noqa: F401
-
-            setattr(spec.loader, "exec_module", executed)  # noqa: B010
-        return spec
+    if not os.environ.get("NUMBA_CACHE_DIR") and (folder := numba_cache()) is not None:
+        os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", ",".join(LOCATORS))
+    if "numba" in sys.modules:
+        sys.modules["numba"].config.reload_config()
 
 
 def settle_blas() -> None:
@@ -152,12 +128,12 @@ def cache_root() -> Path:
     return platformdirs.user_cache_path("rankbench", appauthor=False)
 
 
-def numba_cache() -> Path:
+def numba_cache() -> Path | None:
     """Return a writable folder of this user for compiled code, keyed by the compiled digest.
 
     It is made if needed, with what was compiled when the package was installed. Where the cache folder cannot be
-    written it is a temporary one, removed when this process ends; where there is none either it is no folder, and
-    nothing is kept. Folders of other digests that no process has used for `STALE_DAYS` days are removed.
+    written it is a temporary one, removed when this process ends; None where there is none either, and numba keeps
+    nothing. Folders of other digests that no process has used for `STALE_DAYS` days are removed.
     """
     folder = Path(os.path.abspath(cache_root())) / "numba" / compiled_digest()[:16]
     try:
@@ -189,13 +165,13 @@ def _filled(folder: Path) -> Path:
     return folder
 
 
-def _temporary() -> Path:
+def _temporary() -> Path | None:
     """Return a folder of this process, which is not at a fixed name: anybody may write to /tmp."""
     try:
         folder = tempfile.TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True)
         return _filled(Path(_until_the_end.enter_context(folder)))
     except OSError:
-        return Path(os.devnull)
+        return None
 
 
 _until_the_end = ExitStack()

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numba import config, njit, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 from numba.core.typeinfer import register_dispatcher
 from numba.extending import register_jitable
@@ -56,11 +57,23 @@ class DeclaredFunction(CPUDispatcher):
             try:
                 with register_dispatcher(self):  # a function may call itself
                     for signature in awaited:
-                        self.compile(signature)
+                        self._compile_or_load(signature)
             except BaseException:
                 self.awaited = awaited
                 raise
             self.disable_compile()
+
+    def _compile_or_load(self, signature: Any) -> None:
+        """Compile for a signature, or load; a file that is damaged, or cannot be written, changes nothing."""
+        known = len(self.overloads)
+        try:
+            self.compile(signature)
+        except NumbaError:
+            raise
+        except Exception:  # unpickling what is damaged raises anything
+            if len(self.overloads) == known:
+                self.recompile()  # which empties the index of what is kept
+                self.compile(signature)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """Return what is called with arguments for which nothing is compiled: itself, when all is loaded."""
@@ -111,7 +124,8 @@ def declared(*signatures: Any, **options: Any) -> Callable[[Function], Function]
         made = DeclaredFunction(
             function, targetoptions={"nopython": True, "nogil": True, "boundscheck": None} | options
         )
-        made.enable_caching()
+        if config.CACHE_DIR:  # type: ignore[attr-defined]
+            made.enable_caching()
         made.awaited = signatures
         _waiting.append(made)
         return made  # type: ignore[return-value]

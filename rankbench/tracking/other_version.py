@@ -121,7 +121,8 @@ class _Build:
 
     def run(self, *command: str) -> None:
         """Run a command; raise what it said last if it fails."""
-        kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+        ours = ("PYTHONPATH", "PYTHONHOME", "NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES")
+        kept = {name: value for name, value in os.environ.items() if name not in ours}
         with self.log.open("ab") as log:
             log.write(f"$ {' '.join(command)}\n".encode())
             log.flush()

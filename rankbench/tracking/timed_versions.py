@@ -77,7 +77,7 @@ class _Process:
         self.side = side
         self._said = TemporaryFile()  # noqa: SIM115
         one_thread = dict.fromkeys((*BLAS_THREADS, "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
-        kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE_")}
         try:
             self._process = subprocess.Popen(
                 [side.python, "-I", str(SCRIPT)],

@@ -11,6 +11,7 @@ import argparse
 import gc
 import importlib.metadata
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -79,7 +80,8 @@ class Worker:
 
     def __init__(self, python: Path, folder: Path) -> None:
         command = [str(python), str(HERE / "peers_worker.py"), str(folder)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE_")}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=kept)
 
     def seconds(self, job: str, log: str = "") -> float:
         assert self.process.stdin is not None

@@ -1,4 +1,4 @@
-"""What numba keeps: checked before it is loaded, and done without if it must be."""
+"""What numba keeps: where, for how long, and that functions are compiled where it can keep nothing."""
 
 from __future__ import annotations
 
@@ -9,27 +9,24 @@ import sys
 from pathlib import Path
 
 import pytest
-from damaged_code import DAMAGE, one_bit
 from forked import run_program
-from numba.core import caching
 
 import rankbench.kernels.signatures  # noqa: F401  (which has numba told)
 from rankbench.core.code_digest import compiled_digest
 
 MODULE = """
-from numba import njit
+from numba import njit, types
 import rankbench.kernels.signatures
+from rankbench.kernels.declared import declared
 
 @njit("f8(f8)", cache=True)
 def double(x):
     return 2 * x
 
-@njit("f8(f8)", cache=True)
+@declared(types.float64(types.float64))
 def thrice(x):
     return 3 * x
 """
-
-FUNCTIONS = ("double", "thrice")
 
 PROGRAM = """
 import json, os, compiled_here
@@ -111,48 +108,40 @@ def test_an_edit_of_a_plugin_compiles_the_plugin_again_and_nothing_of_ours(modul
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_damage_is_thrown_away_and_made_anew(tmp_path: Path, damage: str, suffix: str) -> None:
-    """Files as numba writes them, of two functions; whole ones are read again."""
-    files = {name: caching.IndexDataCacheFile(str(tmp_path), f"compiled_here.{name}-1", "stamp") for name in FUNCTIONS}
-    for name, file in files.items():
-        file.save("key", f"code of {name}")
-    first = next(path for path in kept(tmp_path) if path.suffix == suffix)
-    assert "double" in first.name
-    DAMAGE[damage](first)
-    assert files["double"].load("key") is None  # which is compiled, then
-    assert files["thrice"].load("key") == "code of thrice"
-    if damage != "folder":
-        files["double"].save("key", "code of double")
-        assert files["double"].load("key") == "code of double"
-
-
-def test_damage_that_would_end_the_process(module: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [0, 40])
+def test_a_declared_function_whose_files_are_cut_off_is_compiled_anew(
+    module: Path, tmp_path: Path, size: int, suffix: str
+) -> None:
     cache = tmp_path / "cache"
     called(module, cache)
-    one_bit(next(path for path in kept(cache) if path.suffix == ".nbc"))
-    found, hits, _, said = called(module, cache)
-    assert (found, sorted(hits), said) == ([3.0, 4.5], [0, 1], "")
+    (cut,) = (path for path in kept(cache) if "thrice" in path.name and path.suffix == suffix)
+    os.truncate(cut, size)
+    assert called(module, cache) == ([3.0, 4.5], [1, 0], str(cache / "numba" / compiled_digest()[:16]), "")
     assert called(module, cache)[1] == [1, 1]
 
 
-def test_without_any_folder_functions_are_compiled_all_the_same(module: Path, tmp_path: Path) -> None:
-    """The cache folder and TMPDIR are no folders, or full: nothing is kept, and nothing beside the sources."""
-    (tmp_path / "file").write_text("")
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    program = (
-        "import os, shutil, rankbench.kernels.signatures\n"
-        f"shutil.rmtree({str(gone)!r}); open({str(gone)!r}, 'w').close()\n"
-    )
+def told_of(module: Path, program: str, **more: str) -> list[float]:
+    """Return what `thrice` gives in a process that begins with a program."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
-    environment |= {"NUMBA_CACHE_DIR": str(gone), "PYTHONPATH": str(module)}
+    thrice = "import compiled_here\nprint(compiled_here.thrice(1.5))\n"
+    (module / "compiled_here.py").write_text(MODULE.replace('"f8(f8)", cache=True', '"f8(f8)"'))
     shown = subprocess.run(
-        [sys.executable, "-c", program + PROGRAM], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program + thrice],
+        env=environment | {"PYTHONPATH": str(module), **more},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert json.loads(shown.stdout)[:2] == [[3.0, 4.5], [0, 0]]
     assert not list(module.rglob("*.nb?"))
+    return [float(line) for line in shown.stdout.split()]
+
+
+def test_without_any_folder_functions_are_compiled_all_the_same(module: Path, tmp_path: Path) -> None:
+    """Neither the cache folder nor the one for temporary files is a folder: nothing is kept, nor beside the sources."""
+    (tmp_path / "file").write_text("")
+    program = f"import tempfile\ntempfile.tempdir = {str(tmp_path / 'file')!r}\n"
+    assert told_of(module, program, RANKBENCH_CACHE=str(tmp_path / "file")) == [4.5]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
@@ -166,40 +155,12 @@ def test_a_full_disk_keeps_nothing_and_breaks_nothing(module: Path, tmp_path: Pa
         "    return real(path, mode, *rest)\n"
         "caching.open = full\n"
     )
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
-    environment |= {"RANKBENCH_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(module)}
-    shown = subprocess.run(
-        [sys.executable, "-c", program + PROGRAM], env=environment, capture_output=True, text=True, check=False
-    )
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert json.loads(shown.stdout)[0] == [3.0, 4.5]
+    assert told_of(module, program, RANKBENCH_CACHE=str(tmp_path / "cache")) == [4.5]
     assert not kept(tmp_path / "cache")
 
 
-def test_every_kernel_that_was_compiled_is_loaded_without_numbas_registries() -> None:
-    """They take half a second, and only compiling needs them: so says a process that loads all kernels without."""
-    program = (
-        "import importlib\n"
-        "from rankbench.core.code_digest import PACKAGE, compiled_sources\n"
-        "import rankbench.kernels.signatures\n"
-        "import numba.core.event as event\n"
-        "compiled = event.RecordingListener()\n"
-        "event.register('numba:compile', compiled)\n"
-        "for path in compiled_sources(PACKAGE):\n"
-        "    name = '.'.join(path.relative_to(PACKAGE.parent).with_suffix('').parts)\n"
-        "    importlib.import_module(name.removesuffix('.__init__'))\n"
-        "importlib.import_module('rankbench.kernels.declared').load_declared()\n"
-    )
-    # What numba imports for its registries, and nobody else.
-    loaded = program + "import sys\nprint(len(compiled.buffer), 'numba.misc.gdb_hook' in sys.modules)\n"
-    subprocess.run([sys.executable, "-c", program], check=True)
-    done = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["0", "False"]
-
-
-def test_numba_is_built_as_we_know_it() -> None:
-    """Of another one nothing would be checked: a new release of numba is looked at here."""
-    assert caching.Cache.__init__.__globals__["IndexDataCacheFile"] is caching.IndexDataCacheFile
-    assert {"save", "load"} <= vars(caching.IndexDataCacheFile).keys()
-    assert issubclass(caching.CacheImpl._locator_classes[0], caching.UserProvidedCacheLocator)
-    assert callable(caching.Cache._load_overload)
+def test_locators_that_the_user_names_stay(module: Path, tmp_path: Path) -> None:
+    environment = variables(module, tmp_path / "cache") | {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
+    subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True)
+    assert not kept(tmp_path / "cache")
+    assert len(kept(module)) == 4

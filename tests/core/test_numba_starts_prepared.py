@@ -56,7 +56,7 @@ def prepares(path: Path) -> bool:
 COMPILED = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))
-    # `compiled` is imported by the preparation. To parse all files would take each worker half a second.
+    # numba imports `machine_code` itself, once it is prepared. To parse all files would take each worker half a second.
     if path != PACKAGE / "core" / "machine_code.py"
     and "numba" in path.read_text(encoding="utf-8")
     and any(name.partition(".")[0] == "numba" for name in imported(path))

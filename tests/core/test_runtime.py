@@ -14,7 +14,7 @@ from rankbench.core import runtime
 from rankbench.core.code_digest import compiled_digest
 from rankbench.core.runtime import available_cores
 
-SETTLED = ("NUMBA_CACHE_DIR", *runtime.BLAS_THREADS)
+SETTLED = ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES", *runtime.BLAS_THREADS)
 
 
 @pytest.fixture
@@ -40,7 +40,9 @@ def test_prepare_settles_threads_and_folder_and_is_idempotent(clean):
         runtime.settle_runtime()
         assert [os.environ[variable] for variable in runtime.BLAS_THREADS] == ["1", "1", "1"]
         assert os.environ["NUMBA_CACHE_DIR"] == str(clean / "numba" / compiled_digest()[:16])
+        assert os.environ["NUMBA_CACHE_LOCATOR_CLASSES"] == ",".join(runtime.LOCATORS)
         assert os.listdir(clean / "numba") == [compiled_digest()[:16]]
+        assert (clean / "numba" / compiled_digest()[:16]).stat().st_mode & 0o777 == 0o700
 
 
 def test_what_the_user_set_stays(clean, monkeypatch):
