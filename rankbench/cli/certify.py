@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.output import complete_names, echo, heartbeat, json_option, print_json, terminal_width
+from rankbench.cli.output import complete_names, echo, heartbeat, json_option, terminal_width
+from rankbench.cli.shown import Answer, show
 
 if TYPE_CHECKING:
     from rankbench.certify.laws import NoiseClass
@@ -96,10 +97,8 @@ def certify(
         from rankbench.certify.certify import verify as check
 
         verified = check(verify)
-        if as_json:
-            print_json({"accepted": verified.accepted, "said": list(verified.lines)})
-        else:
-            echo("\n".join(verified.lines))
+        answer = Answer({"accepted": verified.accepted, "said": list(verified.lines)}, verified.lines)
+        show(answer, "json" if as_json else "table")
         ctx.exit(0 if verified.accepted else 1)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", ctx, param_hint="--picture")
@@ -110,7 +109,7 @@ def certify(
         with heartbeat(f"answering the suite consistency into {folder}"):
             consistency(folder, answered.append if as_json else echo)
         if as_json:
-            print_json({"folder": str(folder), "answers": answered})
+            show(Answer({"folder": str(folder), "answers": answered}), "json")
         return
     from rankbench.certify.certify import certify as find
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankbench.cli.output import complete_names, echo, heartbeat, json_option, print_json
+from rankbench.cli.output import complete_names, heartbeat
 from rankbench.cli.shown import Answer, Table, answering
 
 if TYPE_CHECKING:
@@ -98,22 +99,22 @@ def get(name: str, accept_license: bool) -> Answer:
 
 @data.command()
 @click.argument("name", required=False, shell_complete=complete_names("dataset"))
-@json_option
-def verify(name: str | None, as_json: bool) -> None:
+@answering
+def verify(name: str | None) -> Answer:
     """Check the sha256 of the files of one data set, or of all that are here."""
     from rankbench.data.fetch import card_folder, locate
 
     every = _cards().values()
     here = [_card(name)] if name is not None else [card for card in every if card_folder(card) is not None]
-    for card in here:
-        with heartbeat(f"verifying {card.name}"):
-            locate(card)
-        if not as_json:
-            echo(f"{card.name}: ok")
-    if as_json:
-        print_json({"ok": [card.name for card in here]})
-    elif not here:
-        echo("no data set is here; see `rankbench data list`")
+
+    def verified() -> Iterator[str]:
+        for card in here:
+            with heartbeat(f"verifying {card.name}"):
+                locate(card)
+            yield card.name
+
+    said = (f"{each}: ok" for each in verified()) if here else ["no data set is here; see `rankbench data list`"]
+    return Answer(lambda: {"ok": list(verified())}, said)
 
 
 def _offer(controls: list[str]) -> str:

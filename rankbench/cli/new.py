@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import echo, json_option, print_json
+from rankbench.cli.output import echo, json_option
+from rankbench.cli.shown import Answer, show
 
 KINDS = (
     *("aggregator", "surrogate", "loss", "optimizer", "model", "method", "protocol", "reader", "dataset"),
@@ -33,8 +34,7 @@ def plugin(name: str, kind: str, compiled: bool, as_json: bool) -> None:
 
     write_plugin(name, kind, Path(), compiled=compiled)
     if as_json:
-        print_json({"path": name, "kind": kind})
-        return
+        return show(Answer({"path": name, "kind": kind}), "json")
     install, test = of_this_python("pip", "install", "-e", name), of_this_python("pytest", name)
     echo(
         f"{name}/ is written. Next:\n\n  {install}\n  rankbench check {name}\n  {test}\n"
@@ -51,6 +51,5 @@ def suite(name: str, as_json: bool) -> None:
 
     path = write_suite(name, Path())
     if as_json:
-        print_json({"path": str(path), "kind": "suite"})
-        return
+        return show(Answer({"path": str(path), "kind": "suite"}), "json")
     echo(f"{path} is written. Next:\n\n  rankbench plan --suite {path}\n  rankbench run --suite {path}")

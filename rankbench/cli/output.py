@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import json
 import os
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVar
 
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from rankbench.reports.headline import Notice
     from rankbench.runner.progress import Heartbeat
 
-
-JSON_SCHEMA = 1
-"""Version of what ``--json`` prints, of each verb: docs/json.md."""
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -201,11 +197,6 @@ def heartbeat(what: str) -> Heartbeat:
     from rankbench.runner.progress import Heartbeat
 
     return Heartbeat(lambda line: click.echo(visible(line), err=True), lambda: what)
-
-
-def print_json(value: Mapping[str, object]) -> None:
-    """Print plain values as JSON, in ASCII, with the version of its schema first."""
-    echo(json.dumps({"schema_version": JSON_SCHEMA, **value}, indent=2, allow_nan=False))
 
 
 Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"

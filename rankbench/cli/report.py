@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import echo, heartbeat, json_option, print_json, print_notices
+from rankbench.cli.output import heartbeat, json_option, print_notices
+from rankbench.cli.shown import Answer, show
 
 
 @click.command()
@@ -32,10 +33,8 @@ def report(directory: Path, out: Path | None, verbose: bool, as_json: bool) -> N
 
     with heartbeat(f"report of {directory}"):
         made = write(directory, out)
-    if as_json:
-        notices = [one._asdict() for one in made.notices]
-        print_json({"files": list(map(str, made.paths)), **made.headline.as_dict(), "notices": notices})
-        return
-    for path in made.paths:
-        echo(path)
-    print_notices(Console(stderr=True), made.notices, verbose=verbose)
+    files, notices = list(map(str, made.paths)), [one._asdict() for one in made.notices]
+    answer = Answer({"files": files, **made.headline.as_dict(), "notices": notices}, files)
+    show(answer, "json" if as_json else "table")
+    if not as_json:
+        print_notices(Console(stderr=True), made.notices, verbose=verbose)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from rankbench.cli.output import complete_names, json_option, print_json, print_notices, standard_output
+from rankbench.cli.output import complete_names, json_option, print_notices, standard_output
+from rankbench.cli.shown import Answer, show
 
 if TYPE_CHECKING:
     from rankbench.interfaces.dataset import Dataset
@@ -186,7 +187,7 @@ def run(
     )
     code = 1 if results.failures or (strict and results.skipped) else 0
     if as_json:
-        print_json(run_record(results) | {"exit_code": code})
+        show(Answer(run_record(results) | {"exit_code": code}), "json")
     else:
         summary = run_summary(results.directory, results.claims, results.recommendation, results.headline)
         Console(file=standard_output()).print(summary)

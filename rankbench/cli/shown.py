@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from rankbench.cli.output import JSON_SCHEMA, json_option, print_table, say, standard_output
+from rankbench.cli.output import json_option, print_table, say, standard_output
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +26,10 @@ Format: TypeAlias = Literal["table", "csv", "parquet", "json", "md", "png", "svg
 _ENDINGS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".md": "md"}
 
 _PICTURES: dict[str, Format] = {".png": "png", ".svg": "svg"}
+
+
+JSON_SCHEMA = 1
+"""Version of what ``--json`` prints, of each verb: docs/json.md."""
 
 
 @dataclass(frozen=True)
