@@ -126,8 +126,10 @@ def _markdown_grid(grid: Grid) -> str:
     return "\n".join([head, marks, *("| " + " | ".join(row) + " |" for row in grid.rows)])
 
 
-def csv_of(columns: Sequence[str], rows: Iterable[Sequence[object]], exponents: Collection[str] = ()) -> str:
-    """Return rows as CSV: six decimals, empty where there is no value.
+def csv_of(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], exponents: Collection[str] = (), form: str = "z.6f"
+) -> str:
+    """Return rows as CSV, empty where there is no value.
 
     Parameters
     ----------
@@ -136,16 +138,18 @@ def csv_of(columns: Sequence[str], rows: Iterable[Sequence[object]], exponents: 
         Texts, numbers, truth values and None, one for each column.
     exponents : collection of str
         Columns whose numbers are written with an exponent and two decimals.
+    form : str
+        How other numbers that are no integers are written.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_cell(value, name in exponents) for name, value in zip(columns, row, strict=True)])
+    forms = [".2e" if name in exponents else form for name in columns]
+    writer.writerows([_cell(*cell) for cell in zip(row, forms, strict=True)] for row in rows)
     return text.getvalue()
 
 
-def _cell(value: object, exponent: bool) -> str:
+def _cell(value: object, form: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -157,7 +161,7 @@ def _cell(value: object, exponent: bool) -> str:
     number = float(value)  # type: ignore[arg-type]
     if math.isnan(number):
         return ""
-    return f"{number:.2e}" if exponent else f"{round(number, 6) + 0.0:.6f}"
+    return f"{number:{form}}"
 
 
 GAP = 2

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import csv_cell
 from rankbench.drawing.canvas import canvas_of, picture_bytes
 from rankbench.drawing.looks import Look, safe, styled
 from rankbench.interfaces.cell import Split
@@ -29,6 +25,7 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure
 from rankbench.plugin.manager import figure_kind
 from rankbench.reports.claims import curve_steps, curve_values, in_windows
+from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.reports.standings import differences_of
 from rankbench.stats.contrast_columns import OnePair
@@ -43,37 +40,30 @@ FIGURE_COLUMNS = (
 )  # fmt: skip
 """Columns of ``figures/NAME.csv``, in order; described in docs/leaderboard.md."""
 
-DIGITS = 6
-"""Significant ones: the last bits of a number are the machine's."""
-
 
 def figure_csv(drawing: Drawing) -> str:
-    """Return what a figure shows, from the plot at the top left on, row by row."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(FIGURE_COLUMNS)
-    for r, plots in enumerate(drawing.plots):
-        for c, plot in enumerate(plots):
-            place = (str(r), str(c), *(csv_cell(words) for words in (plot.title, plot.x_label, plot.y_label)))
-            writer.writerows((*place, *row) for row in _marks(plot))
-    return text.getvalue()
+    """Return what a figure shows, from the plot at the top left on, row by row.
+
+    Numbers have six significant digits: the last bits are the machine's.
+    """
+    rows = (
+        (r, c, plot.title, plot.x_label, plot.y_label, *mark)
+        for r, plots in enumerate(drawing.plots)
+        for c, plot in enumerate(plots)
+        for mark in _marks(plot)
+    )
+    return csv_of(FIGURE_COLUMNS, rows, form="z.6g")
 
 
-def _marks(plot: Plot) -> Iterator[tuple[str, ...]]:
+def _marks(plot: Plot) -> Iterator[tuple[object, ...]]:
     for line in plot.lines:
-        for i in range(len(line.x)):
-            hollow = "" if line.hollow is None else ("true" if line.hollow[i] else "false")
-            point = (line.x[i], line.y[i], line.lower[i], line.upper[i])
-            yield "point", csv_cell(line.name), csv_cell(line.label), *map(_number, point), hollow
+        hollow = [None] * len(line.x) if line.hollow is None else line.hollow.tolist()
+        points = zip(line.x, line.y, line.lower, line.upper, hollow, strict=True)
+        yield from (("point", line.name, line.label, *point) for point in points)
     for level in plot.levels:
-        yield "level", csv_cell(level.name), "", "", *map(_number, (level.value, level.lower, level.upper)), ""
+        yield "level", level.name, "", None, level.value, level.lower, level.upper, None
     for dot in plot.dots:
-        numbers = (dot.value, dot.lower, dot.upper)
-        yield "dot", csv_cell(dot.name), csv_cell(dot.row), "", *map(_number, numbers), ""
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{float(value) + 0.0:.{DIGITS}g}"
+        yield "dot", dot.name, dot.row, None, dot.value, dot.lower, dot.upper, None
 
 
 def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: Drawing) -> str:
