@@ -15,16 +15,20 @@ __all__ = [
     "Block",
     "Certificate",
     "ClaimKind",
+    "ComparisonAggregator",
     "Comparisons",
     "Component",
+    "CountAggregator",
     "Dataset",
     "FigureKind",
     "Fit",
     "Fitted",
+    "LabelAggregator",
     "Loss",
     "Method",
     "Model",
     "Optimizer",
+    "OrderAggregator",
     "Orders",
     "PairCounts",
     "PairwiseSurrogate",
@@ -37,6 +41,7 @@ __all__ = [
     "ScoreAggregator",
     "ScoreRanking",
     "ScoreSurrogate",
+    "SelectionAggregator",
     "Selections",
     "SequentialAggregator",
     "Solver",
@@ -62,8 +67,15 @@ if TYPE_CHECKING:
     from rankbench.certify.certificate import Certificate
     from rankbench.certify.certify import certify
     from rankbench.core.component import Component
-    from rankbench.interfaces.aggregator import Aggregator
+    from rankbench.interfaces.aggregator import (
+        Aggregator,
+        ComparisonAggregator,
+        CountAggregator,
+        LabelAggregator,
+        OrderAggregator,
+    )
     from rankbench.interfaces.claim import ClaimKind
+    from rankbench.interfaces.click_aggregator import SelectionAggregator
     from rankbench.interfaces.dataset import Dataset, Reader
     from rankbench.interfaces.figure import FigureKind
     from rankbench.interfaces.method import (
@@ -101,16 +113,20 @@ _HOMES = {
     "Block": "rankbench.interfaces.method",
     "Certificate": "rankbench.certify.certificate",
     "ClaimKind": "rankbench.interfaces.claim",
+    "ComparisonAggregator": "rankbench.interfaces.aggregator",
     "Comparisons": "rankbench.interfaces.queries",
     "Component": "rankbench.core.component",
+    "CountAggregator": "rankbench.interfaces.aggregator",
     "Dataset": "rankbench.interfaces.dataset",
     "FigureKind": "rankbench.interfaces.figure",
     "Fit": "rankbench.interfaces.method",
     "Fitted": "rankbench.interfaces.method",
+    "LabelAggregator": "rankbench.interfaces.aggregator",
     "Loss": "rankbench.interfaces.surrogate",
     "Method": "rankbench.interfaces.method",
     "Model": "rankbench.interfaces.method",
     "Optimizer": "rankbench.interfaces.method",
+    "OrderAggregator": "rankbench.interfaces.aggregator",
     "Orders": "rankbench.interfaces.queries",
     "PairwiseSurrogate": "rankbench.interfaces.surrogate",
     "PairCounts": "rankbench.interfaces.pair_counts",
@@ -123,6 +139,7 @@ _HOMES = {
     "ScoreAggregator": "rankbench.interfaces.sequential_aggregator",
     "ScoreRanking": "rankbench.ranking.score_ranking",
     "ScoreSurrogate": "rankbench.interfaces.surrogate",
+    "SelectionAggregator": "rankbench.interfaces.click_aggregator",
     "Selections": "rankbench.interfaces.queries",
     "SequentialAggregator": "rankbench.interfaces.sequential_aggregator",
     "Solver": "rankbench.interfaces.method",

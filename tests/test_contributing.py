@@ -19,7 +19,7 @@ INTERFACES = [(row[0], row[1].strip("`"), " ".join(row[2:])) for row in ROWS if 
 
 
 def test_every_kind_has_a_row_with_its_base_class():
-    listed = {kind.partition(",")[0].removesuffix(" of scores").removesuffix(" of pairs") for kind, *_ in INTERFACES}
+    listed = {re.split(r",| of ", kind)[0] for kind, *_ in INTERFACES}
     assert {word.replace("data set", "dataset") for word in listed} == set(KINDS)
     for kind, name, _ in INTERFACES:
         word = re.split(r",| of ", kind)[0].replace("data set", "dataset")
@@ -41,7 +41,7 @@ def test_methods_have_the_parameters_that_the_table_shows(kind, name, text):
     assert all(method in dict(shown) for method in getattr(base, "__abstractmethods__", ()))
 
 
-def test_signatures_of_compiled_forms_exist():
+def test_signatures_of_derived_forms_exist():
     from rankbench.kernels import signatures as kernels
 
     named = set(re.findall(r"`([A-Z_]+)`", TABLE)) - {"TOML"}

@@ -29,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from rankbench.core.component import JudgmentKind, Property
+from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, OrderAggregator
+from rankbench.interfaces.aggregator_calls import scores_of_each
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components
 from rankbench.interfaces.queries import Comparisons, with_unranked
@@ -190,10 +191,6 @@ class BradleyTerry(PenalizedAggregator):
             )
         return self.from_counts(counts)
 
-    def scales(self, counts: PairCounts) -> Scales:
-        """Return the connected components; without a penalty the strongly connected ones."""
-        return super().scales(counts)
-
     def covariance(
         self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
     ) -> NDArray[np.float64]:
@@ -225,7 +222,7 @@ class BradleyTerry(PenalizedAggregator):
             return refitted(BradleyTerryFit.at(counts, scores, strength), resamples, more=more)
         # With a penalty an item that was not drawn has the score of one that nobody judged.
         penalized = strength > 0 or self.by_firth(counts)
-        return self.scores_of_each(resamples, None if penalized else self.scales(counts))
+        return scores_of_each(self, resamples, None if penalized else self.scales(counts))
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form, O(k + m) memory; None without a ridge, where a sample may have no maximum."""
@@ -289,10 +286,6 @@ class Davidson(PenalizedAggregator):
             return firth_davidson(counts)
         return fit_davidson(counts, ridge=self.strength(), start=start)
 
-    def scales(self, counts: PairCounts) -> Scales:
-        """Return the connected components; without a penalty the strongly connected ones."""
-        return super().scales(counts)
-
     def covariance(
         self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
     ) -> NDArray[np.float64]:
@@ -307,7 +300,7 @@ class Davidson(PenalizedAggregator):
         return BradleyTerry(ridge=self.ridge).kernel() if self.penalty == "ridge" else None
 
 
-class PlackettLuce(Aggregator):
+class PlackettLuce(OrderAggregator):
     r"""Plackett-Luce scores of ballots: maximum likelihood with a ridge penalty.
 
     .. math:: s = \operatorname{argmin}_{s \in R^m} \sum_b w_b \sum_{r=1}^{l_b - 1}
@@ -341,7 +334,6 @@ class PlackettLuce(Aggregator):
     name: ClassVar[str] = "plackett-luce"
     unit: ClassVar[str] = "log-odds"
     source: ClassVar[str] = "[P75]_, [L59]_; ties: [E77]_"
-    judgments: ClassVar[JudgmentKind] = "orders"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
     ridge: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2.")

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Property, StructureKind
-from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, ComparisonAggregator
 
 if TYPE_CHECKING:
     from rankbench.interfaces.queries import Comparisons
     from rankbench.kernels.signatures import Kernel
 
 
-class AverageAdjacency(Aggregator):
+class AverageAdjacency(ComparisonAggregator):
     r"""Average adjacency matrix: each preference with its weight, divided by k.
 
     .. math:: s(Y_1, \ldots, Y_k) = \frac1k \sum_{i=1}^k Y_i, \quad s_{ij} = w_{ij} / k
@@ -57,7 +57,7 @@ class AverageAdjacency(Aggregator):
         return Kernel(average_adjacency, work=table_size)
 
 
-class DifferenceGraph(Aggregator):
+class DifferenceGraph(ComparisonAggregator):
     r"""Difference graph: on each pair, by how much the preferred item's average weight leads.
 
     .. math:: s_{ij} = \frac1k [w_{ij} - w_{ji}]_+
@@ -109,7 +109,7 @@ class DifferenceGraph(Aggregator):
         return Kernel(difference_graph, work=table_size)
 
 
-class Identity(Aggregator):
+class Identity(ComparisonAggregator):
     r"""No aggregation: the adjacency matrix of the first judgment, whatever k is.
 
     .. math:: s(Y_1, \ldots, Y_k) = Y_1

@@ -32,14 +32,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.component import Property
-from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
 
 
-class PageRank(Aggregator):
+class PageRank(CountAggregator):
     r"""PageRank: each item passes its score on to those who beat it.
 
     .. math:: s_i = (1 - d) + d \Bigl( \sum_{j : L_j > 0} s_j \frac{w_{ij}}{L_j}
@@ -124,7 +124,7 @@ def on_scale(
 _LEAST = 1e-300
 
 
-class RankCentrality(Aggregator):
+class RankCentrality(CountAggregator):
     r"""Stationary distribution of the random walk that moves to i at the rate i beats you.
 
     .. math:: s_i \sum_j P_{ij} = \sum_j s_j P_{ji}, \quad
@@ -226,7 +226,7 @@ def log_odds(counts: PairCounts, smoothing: float, *, joint: bool = False) -> ND
 _POLISH = 50
 
 
-class Eigenvector(Aggregator):
+class Eigenvector(CountAggregator):
     r"""Perron vector of the reciprocal matrix of smoothed ratios.
 
     .. math:: A s = \lambda_{\max} s, \quad s > 0, \quad
@@ -292,7 +292,7 @@ class Eigenvector(Aggregator):
         return Kernel(eigenvector, np.array([self.smoothing, joint, log]), table_size)
 
 
-class GeometricMean(Aggregator):
+class GeometricMean(CountAggregator):
     r"""Row geometric means of the reciprocal matrix of smoothed ratios.
 
     .. math:: s(i) \propto \Bigl( \prod_j A_{ij} \Bigr)^{1/m}, \quad

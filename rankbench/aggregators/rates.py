@@ -22,7 +22,7 @@ from pydantic import Field
 
 from rankbench.aggregators.eigenvector import item_sums, log_odds
 from rankbench.core.component import Property
-from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator, LabelAggregator
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
 
 
-class Borda(Aggregator):
+class Borda(CountAggregator):
     r"""Borda count: the share of judgments an item wins less the share it loses.
 
     .. math:: s = A \mathbf{1}, \quad A_{jl} = \hat P(j \succ l) - \hat P(j \prec l),
@@ -67,7 +67,7 @@ class Borda(Aggregator):
         return Kernel(borda)
 
 
-class WinRate(Aggregator):
+class WinRate(CountAggregator):
     r"""Win rate: the share of an item's judgments that it wins, less one half.
 
     .. math:: s(i) = \frac{\sum_j w_{ij}}{\sum_j (w_{ij} + w_{ji})} - \frac12
@@ -105,7 +105,7 @@ class WinRate(Aggregator):
         return Kernel(win_rate, work=played_size)
 
 
-class NetWeights(Aggregator):
+class NetWeights(CountAggregator):
     r"""Net weight of an item: what leaves it less what enters it in the average graph.
 
     .. math:: s(j) = \sum_l (Y_{jl} - Y_{lj}), \quad Y = \frac1k \sum_{i=1}^k Y_i,
@@ -141,7 +141,7 @@ class NetWeights(Aggregator):
         return Kernel(net_weights)
 
 
-class Budgeted(Aggregator):
+class Budgeted(CountAggregator):
     r"""Budgeted score: the chance to win against a uniformly chosen opponent, less one half.
 
     .. math:: s(j) = \frac{1}{m-1} \sum_{l \ne j} \hat P(j \succ l) - \frac12, \quad
@@ -188,7 +188,7 @@ class Budgeted(Aggregator):
         return Kernel(budgeted, work=table_size)
 
 
-class Kemeny(Aggregator):
+class Kemeny(CountAggregator):
     r"""Kemeny's ranking: least total weight of the judgments that are contradicted.
 
     .. math:: \operatorname{argmin}_\sigma \sum_{ij} w_{ij} 1(\sigma(i) > \sigma(j)), \quad
@@ -298,7 +298,7 @@ class BordaCount(ScoreAggregator):
         return np.asarray(rankdata(values, axis=-1), dtype=np.float64) - 1.0
 
 
-class MeanLogOdds(Aggregator):
+class MeanLogOdds(CountAggregator):
     r"""Mean log-odds of being preferred to the other items, smoothed.
 
     .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i} \log \frac{w_{ij} + c}{w_{ji} + c}
@@ -344,7 +344,7 @@ class MeanLogOdds(Aggregator):
         return Kernel(mean_log_odds, parameters(self.smoothing, joint=self.frequencies == "joint"), table_size)
 
 
-class LimitScores(Aggregator):
+class LimitScores(LabelAggregator):
     r"""Full information: the limit of the mean log-odds under BTL, from the labels.
 
     .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i}
@@ -357,24 +357,7 @@ class LimitScores(Aggregator):
 
     name: ClassVar[str] = "limit-scores"
     source: ClassVar[str] = "[DMJ13]_ eq. (27)"
-    needs_truth: ClassVar[bool] = True
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "shift-invariant"})
-
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
-        """Refuse: the structure is made by `from_labels`.
-
-        Raises
-        ------
-        TypeError
-            Always.
-        """
-        raise TypeError(f"aggregator {self.name!r} works on labels, not on judgments; call from_labels")
 
     def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the limit scores of m items, shape (m,); 0 for one alone, the empty sum."""
@@ -384,7 +367,7 @@ class LimitScores(Aggregator):
         return scores
 
 
-class ThurstoneMosteller(Aggregator):
+class ThurstoneMosteller(CountAggregator):
     r"""Least-squares scores of the observed pairs' smoothed log-odds.
 
     .. math:: s = (D_\Omega - \Omega)^\dagger (\Omega \circ A) \mathbf{1}, \quad

@@ -15,6 +15,7 @@ from rankbench.certify.laws import Law, written_structure
 from rankbench.certify.populations import Setting
 from rankbench.core.gains import exact_discounts, exact_gains, exact_satisfaction
 from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.exact import ConvexPhi, ExactGraph, ExactScores, ExactSurrogate, PhiTerm
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.err import ERR
@@ -227,7 +228,7 @@ def _aggregate(aggregator: Aggregator, mean: Mapping[tuple[int, int], Fraction],
     pairs = sorted(mean)
     winners, losers = (np.array([pair[at] for pair in pairs], dtype=np.int32) for at in (0, 1))
     weights = np.array([float(mean[pair]) for pair in pairs])
-    scores = aggregator.aggregate(winners, losers, weights, m)
+    scores = sample_structure(aggregator, winners, losers, weights, m)
     if not (np.isfinite(scores).all() and np.abs(scores).max(initial=0.0) <= LARGEST_SCORE):
         raise SpecError(f"aggregator {aggregator} makes scores that cannot be certified: {scores.tolist()}")
     return tuple(Fraction(round(float(s) * 10**SCORE_DIGITS), 10**SCORE_DIGITS) for s in scores)

@@ -158,10 +158,10 @@ class Component(Typed):
     packages : tuple of str
         Distributions of others that compute it; leaderboards print their versions. A
         component that misses one raises `SpecError` when it is used, and is skipped.
-    compiled_forms : mapping of str to tuple of str
-        Set by the kind's base class: methods that offer a compiled form, with the plain
-        methods that it stands for. A subclass that overrides a plain one does not inherit
-        the compiled form, which would be another formula.
+    derived_forms : mapping of str to tuple of str
+        Set by the kind's base class: methods that compute what plain methods say, as compiled
+        forms do, with these plain methods. A class that overrides a plain method must override
+        an inherited form of it too, or has two formulas: see `defect`.
     promises : mapping of str to Promise
         Set by the kind's base class: methods that return numbers. What such a method of a
         class that is not built in returns instead is a `PluginError`, wherever it is called.
@@ -174,23 +174,14 @@ class Component(Typed):
     source: ClassVar[str]
     properties: ClassVar[frozenset[Property]] = frozenset()
     packages: ClassVar[tuple[str, ...]] = ()
-    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     promises: ClassVar[Mapping[str, Promise]] = {}
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
-        """Look at what a new class overrides: compiled forms that are another formula, numbers that it promises."""
-        cls._drop_other_formulas()
+        """Look at what a new class overrides: methods that return numbers."""
         cls._keep_promises()
         _settle_class_variables(cls)
-
-    @classmethod
-    def _drop_other_formulas(cls) -> None:
-        """Put the kind's own method, which offers nothing, where a compiled form would be another formula."""
-        for method, plain in cls.compiled_forms.items():
-            declared = _declared(cls, method)
-            if len(declared) > 1 and any(_declared(cls, name)[0] < declared[0] for name in plain):
-                setattr(cls, method, vars(cls.__mro__[declared[-1]])[method])
 
     @classmethod
     def _keep_promises(cls) -> None:
@@ -206,7 +197,20 @@ class Component(Typed):
 
     @classmethod
     def defect(cls) -> str:
-        """Return what is wrong with the declarations of the class, in words; asked while it is registered."""
+        """Return what is wrong with the declarations of the class, in words; asked while it is registered.
+
+        A class that defines a plain method anew has another formula than a form that it inherits.
+        """
+        for form, plain in cls.derived_forms.items():
+            at = _declared(cls, form)[0]
+            owner = cls.__mro__[at] if at < len(cls.__mro__) else Component
+            newer = [name for name in plain if _declared(cls, name)[0] < at]
+            # The default of a kind, which declares the form itself, offers nothing.
+            if newer and owner is not Component and form not in vars(owner).get("derived_forms", {}):
+                return (
+                    f"it defines {newer[0]} anew, and inherits {form} of {owner.__name__}, which computes another "
+                    f"formula; define {form} too"
+                )
         return ""
 
     @classmethod

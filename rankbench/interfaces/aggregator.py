@@ -1,152 +1,37 @@
-"""Comparison, count, order, label aggregators.
-
-A class that defines one of them anew has another formula: it does not inherit the other forms of the old one.
-"""
+"""Comparison, count, order, label aggregators; what some of them can do besides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component, JudgmentKind, StructureKind
-from rankbench.core.text import Promise
-from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components
-from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.queries import Comparisons, implied_comparisons
 
 if TYPE_CHECKING:
-    from rankbench.interfaces.queries import Orders, Selections
+    from rankbench.interfaces.queries import Orders
     from rankbench.interfaces.resamples import Resamples
     from rankbench.kernels.signatures import Kernel
 
 __all__ = [
-    "GUARDS",
     "LARGEST_SCORE",
     "MOST_DENSE",
     "Aggregator",
+    "ComparisonAggregator",
+    "CountAggregator",
+    "LabelAggregator",
+    "NearStart",
+    "OrderAggregator",
+    "Resampling",
+    "WithCovariance",
     "finite_scores",
-    "from_observed",
-    "made_of_counts",
-    "structure_of",
-    "taken_back",
 ]
-
-
-def taken_back(own: set[str]) -> set[str]:
-    """Return the methods that a class with methods of its own must take from the base class again."""
-    others = set()
-    if "aggregate" in own:
-        others |= {"from_comparisons", "from_counts"}
-    if "from_comparisons" in own:
-        others |= {"from_counts"}
-    if own & {"aggregate", "from_comparisons", "from_counts"}:
-        others |= {"scales", "covariance", "replicates", "from_counts_near"}
-    return others - own
-
-
-def made_of_counts(cls: Any, own: set[str]) -> dict[str, Any]:
-    """Return `aggregate` and `from_comparisons` of a class that has `from_counts`, but for those of its own.
-
-    They call those of this very class, an `Aggregator`: a class derived from it may call them by `super`.
-    """
-
-    def from_comparisons(self: Any, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
-        """Aggregate the comparisons of one query, at least one, over its m items: what `from_counts` makes of them."""
-        scores: NDArray[np.float64] = cls.from_counts(self, PairCounts.from_comparisons(comparisons, m))
-        return scores
-
-    def aggregate(
-        self: Any,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
-        """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items: what `from_counts` makes of them."""
-        offsets = np.array([0, len(winners)], dtype=np.int64)
-        scores: NDArray[np.float64] = cls.from_comparisons(self, Comparisons(offsets, winners, losers, weights), m)
-        return scores
-
-    made = {"aggregate": aggregate, "from_comparisons": from_comparisons}
-    return {name: method for name, method in made.items() if name not in own}
-
-
-AggregatorMethod = Callable[..., NDArray[np.float64]]
-
-
-def _kept(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    kept = np.flatnonzero(weights)
-    if not len(kept):
-        raise InputError("all weights are zero: the judgments say nothing; leave them out", column="weight")
-    return kept
-
-
-def _aggregate(method: AggregatorMethod) -> AggregatorMethod:
-    @wraps(method)
-    def aggregate(
-        self: Any, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
-        if np.all(weights):
-            return method(self, winners, losers, weights, m)
-        rows = _kept(weights)
-        return method(self, winners[rows], losers[rows], weights[rows], m)
-
-    return aggregate
-
-
-def _from_comparisons(method: AggregatorMethod) -> AggregatorMethod:
-    @wraps(method)
-    def from_comparisons(self: Any, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
-        if np.all(comparisons.weights):
-            return method(self, comparisons, m)
-        from rankbench.interfaces.queries import Comparisons
-
-        rows = _kept(comparisons.weights)
-        ties = None if comparisons.ties is None else comparisons.ties[rows]
-        return method(
-            self,
-            Comparisons(
-                np.array([0, len(rows)], dtype=np.int64),
-                comparisons.winners[rows],
-                comparisons.losers[rows],
-                comparisons.weights[rows],
-                ties,
-            ),
-            m,
-        )
-
-    return from_comparisons
-
-
-def _from_orders(method: AggregatorMethod) -> AggregatorMethod:
-    @wraps(method)
-    def from_orders(self: Any, orders: Orders, m: int) -> NDArray[np.float64]:
-        if np.all(orders.weights):
-            return method(self, orders, m)
-        from rankbench.interfaces.queries import Orders
-
-        rows = _kept(orders.weights)
-        lengths = np.diff(orders.starts)
-        ranked = np.repeat(orders.weights != 0, lengths)
-        kept = Orders(
-            np.array([0, len(rows)], dtype=np.int64),
-            np.concatenate([[0], np.cumsum(lengths[rows])]).astype(np.int64),
-            orders.items[ranked],
-            orders.places[ranked],
-            orders.weights[rows],
-            orders.unranked,
-        )
-        return method(self, kept, m)
-
-    return from_orders
-
-
-GUARDS = {"aggregate": _aggregate, "from_comparisons": _from_comparisons, "from_orders": _from_orders}
-"""What is put before a method of a class of aggregators, by the method's name."""
 
 
 LARGEST_SCORE = 1e100
@@ -177,19 +62,6 @@ def finite_scores(scores: NDArray[np.float64], m: int) -> NDArray[np.float64]:
     return found
 
 
-def from_observed(method: Callable[..., NDArray[np.float64]]) -> Callable[..., NDArray[np.float64]]:
-    """Return a class's `Aggregator.from_counts`, or another form of it, that is shown pairs with some weight.
-
-    Its scores are finite.
-    """
-
-    @wraps(method)
-    def from_counts(self: Any, counts: PairCounts, *near: NDArray[np.float64]) -> NDArray[np.float64]:
-        return finite_scores(method(self, counts.observed(), *near), counts.m)
-
-    return from_counts
-
-
 MOST_DENSE = 4000
 """Most items of those that fill a matrix of all pairs: 128 MB each."""
 
@@ -197,23 +69,20 @@ MOST_DENSE = 4000
 class Aggregator(Component):
     """A structure function: k judgments of one query's m items to one structure.
 
-    Judgments of weight 0 are left out before `aggregate`, `from_comparisons`, `from_counts` and `from_orders` of any
-    class are called; where all weights are 0 there is an `InputError`. Compiled forms are given positive weights alone.
+    The root of all aggregators. A class derives from the base of its judgments: `ComparisonAggregator`,
+    `CountAggregator`, `OrderAggregator`, `LabelAggregator`,
+    `rankbench.interfaces.sequential_aggregator.SequentialAggregator` and `ScoreAggregator`, or
+    `rankbench.interfaces.click_aggregator.SelectionAggregator`.
 
     Attributes
     ----------
     judgments : JudgmentKind
-        What it aggregates: ``comparisons`` (by `aggregate`, the only ones that an order-k
-        U-statistic of the runner is made of, by `from_comparisons`, which takes ties, or by `from_counts`:
-        one of the three is enough; ballots too, as the comparisons that they imply), ``selections``
-        (`from_selections`), ``orders`` (`from_orders`) or ``measurements``
-        (`rankbench.interfaces.sequential_aggregator.ScoreAggregator`).
+        What it aggregates: ``comparisons``, ``selections``, ``orders`` or ``measurements``.
     structure : StructureKind
-        ``scores``: `aggregate` returns shape (m,). ``edges``: it returns the weighted
-        adjacency matrix, shape (m, m), entry [i, j] the preference for i over j.
+        ``scores``: shape (m,). ``edges``: the weighted adjacency matrix, shape (m, m), entry
+        [i, j] the preference for i over j.
     needs_truth : bool
-        Whether the structure is made from the labels instead of the judgments
-        (`limit-scores`); then `from_labels` is called, and order k means nothing.
+        Whether the structure is made from the labels instead of the judgments; order k means nothing then.
     unit : str
         What its scores are in, as ``log-odds``; empty: bare numbers.
     most_items : int or None
@@ -221,22 +90,7 @@ class Aggregator(Component):
     """
 
     kind: ClassVar[str] = "aggregator"
-    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("aggregate", "from_counts")}
-    promises: ClassVar[Mapping[str, Promise]] = dict.fromkeys(
-        (
-            "aggregate",
-            "from_comparisons",
-            "from_counts",
-            "from_counts_near",
-            "covariance",
-            "replicates",
-            "scores_of_each",
-            "from_selections",
-            "from_orders",
-            "from_labels",
-        ),
-        "array",
-    )
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("aggregate",)}
     judgments: ClassVar[JudgmentKind] = "comparisons"
     structure: ClassVar[StructureKind] = "scores"
     needs_truth: ClassVar[bool] = False
@@ -244,25 +98,16 @@ class Aggregator(Component):
     most_items: ClassVar[int | None] = None
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
-        """Put the rules about weights of 0 and finite scores around the class's own methods, a plugin's too.
-
-        What a class defines anew is another formula: it does not inherit other forms of the old one.
-        """
-        super().__pydantic_init_subclass__(**kwargs)
-        own = set(vars(cls))
-        of_counts = dict.fromkeys(("from_counts", "from_counts_near"), from_observed)
-        for method, guard in (GUARDS | of_counts).items():
-            if method in own:
-                setattr(cls, method, guard(vars(cls)[method]))
-        for method in taken_back(own):
-            setattr(cls, method, vars(Aggregator)[method])
-        if "from_counts" in own:
-            for method, form in made_of_counts(cls, own).items():
-                setattr(cls, method, form)
+    def defect(cls) -> str:
+        """Return which base fits the methods of the class, if it has another; see `Component.defect`."""
+        bases = {"from_counts": CountAggregator, "aggregate": ComparisonAggregator, "from_labels": LabelAggregator}
+        for method, base in bases.items():
+            if hasattr(cls, method) and not issubclass(cls, base):
+                return f"it defines {method}, but does not derive from rankbench.{base.__name__}"
+        return super().defect()
 
     def check_size(self, m: int) -> None:
-        """Refuse more items than `most_items`, before anything is allocated.
+        """Reject more items than `most_items`, before anything is allocated.
 
         Raises
         ------
@@ -275,6 +120,27 @@ class Aggregator(Component):
                 "take win-rate or borda"
             )
 
+    def score_unit(self) -> str:
+        """Return what the scores are in with these parameters, `unit` unless a class says otherwise."""
+        return self.unit
+
+    def kernel(self) -> Kernel | None:
+        """Return the compiled form of `aggregate` (`AGGREGATE` or `EDGES`), or None: interpreted."""
+        return None
+
+
+class ComparisonAggregator(Aggregator):
+    """Base of aggregators of comparisons: a subclass gives `aggregate`.
+
+    rankbench shows it no judgment of weight 0. Order-k U-statistics are made of `aggregate`; ballots are aggregated
+    as the comparisons that they imply.
+    """
+
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
+        ("kernel", "from_comparisons"), ("aggregate",)
+    )
+
+    @abstractmethod
     def aggregate(
         self,
         winners: NDArray[np.int32],
@@ -282,26 +148,53 @@ class Aggregator(Component):
         weights: NDArray[np.float64],
         m: int,
     ) -> NDArray[np.float64]:
-        """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items.
-
-        Of a class that has `from_counts` alone: what that makes of their sums by pair.
-        """
-        self._check_comparisons()
-        raise TypeError(f"aggregator {self.name!r} has neither aggregate nor from_counts")
+        """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items."""
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Aggregate the comparisons of one query, at least one, over its m items.
 
-        A tie is half a win each way, unless the aggregator has a better idea (in `from_counts`, for one).
+        A tie is half a win each way, unless a class makes something else of ties.
         """
         whole = comparisons.without_ties()
         return self.aggregate(whole.winners, whole.losers, whole.weights, m)
 
-    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
-        """Make scores of a log's sums by pair, shape (m,), however long the log is; optional.
+    def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
+        """Aggregate the comparisons that the ballots of one query imply, over its m items.
 
-        A class that has it scales by itself: votes are counted, and never looked at again. One that has
-        not, as it depends on their order or counts them itself, is shown the votes of a log one by one.
+        Raises
+        ------
+        InputError
+            The ballots say nothing: none of them ranks two items.
+        """
+        return self.from_comparisons(implied_comparisons(orders, m), m)
+
+
+class CountAggregator(ComparisonAggregator):
+    """Base of aggregators of comparisons that scale to any log: a subclass gives `from_counts`.
+
+    The votes of a log are counted, and never looked at again. `aggregate` and `from_comparisons` count their
+    comparisons first; a class does not define `aggregate`.
+    """
+
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
+        ("kernel", "from_counts_near", "covariance", "replicates"), ("from_counts",)
+    )
+
+    @classmethod
+    def defect(cls) -> str:
+        """Return that the class has two formulas, or half a capability, if it has; see `Component.defect`."""
+        if hasattr(cls, "covariance") and not hasattr(cls, "prefers_covariance"):
+            return "it defines covariance; define prefers_covariance too, whether intervals by covariance are better"
+        if cls.aggregate is not CountAggregator.aggregate:
+            return (
+                "it defines aggregate, but rankbench makes aggregate of a CountAggregator from its from_counts; "
+                "define from_counts alone, or derive from rankbench.ComparisonAggregator"
+            )
+        return super().defect()
+
+    @abstractmethod
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Make scores of a log's sums by pair, shape (m,), however long the log is.
 
         Parameters
         ----------
@@ -311,36 +204,65 @@ class Aggregator(Component):
         Raises
         ------
         ContenderDiverged
-            The scores are not finite, or too far apart: see `rankbench.interfaces.aggregator.finite_scores`.
+            There are no finite scores.
         SpecError
-            There are more items than it can rank, or it makes something else than scores.
+            There are more items than it can rank.
         """
-        self._check_comparisons()
-        raise TypeError(f"aggregator {self.name!r} has no from_counts: it takes comparisons one by one")
-
-    def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Make the scores that `from_counts` makes, of counts whose scores are not far from some; optional.
-
-        A class whose method goes from a start to the scores, step by step, is faster from a near one. The start may
-        change the scores by no more than the method is exact: 1e-6 of the largest. By default it means nothing.
-
-        Parameters
-        ----------
-        counts : PairCounts
-            As `from_counts` gets them: the same items as before, and more judgments.
-        scores : ndarray of float64, shape (m,)
-            What was made of the judgments before.
-        """
-        return self.from_counts(counts)
 
     def scales(self, counts: PairCounts) -> Scales:
         """Return which items `from_counts` puts on one scale: those that a chain of comparisons connects."""
         return connected_components(counts)
 
+    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
+        """Return the scores of one query's comparisons, at least one, shape (m,), by `from_counts`."""
+        return self.from_counts(PairCounts.from_comparisons(comparisons, m))
+
+    def aggregate(
+        self,
+        winners: NDArray[np.int32],
+        losers: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        m: int,
+    ) -> NDArray[np.float64]:
+        """Return the scores of k comparisons, arrays of shape (k,), k >= 1, over m items, by `from_comparisons`."""
+        offsets = np.array([0, len(winners)], dtype=np.int64)
+        return self.from_comparisons(Comparisons(offsets, winners, losers, weights), m)
+
+
+class OrderAggregator(Aggregator):
+    """Base of aggregators of ballots: a subclass gives `from_orders`."""
+
+    judgments: ClassVar[JudgmentKind] = "orders"
+
+    @abstractmethod
+    def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
+        """Aggregate the ballots of one query, each of some weight, over its m items.
+
+        Raises
+        ------
+        InputError
+            The ballots say nothing: none of them ranks two items.
+        """
+
+
+class LabelAggregator(Aggregator):
+    """Base of references that are told the truth: a subclass gives `from_labels`."""
+
+    needs_truth: ClassVar[bool] = True
+
+    @abstractmethod
+    def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Make the structure from the relevance labels, shape (m,)."""
+
+
+@runtime_checkable
+class WithCovariance(Protocol):
+    """Aggregators with a formula for the covariance of their scores (a sandwich)."""
+
     def covariance(
         self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
     ) -> NDArray[np.float64]:
-        """Return a robust covariance of the scores by formula (a sandwich), shape (m, m); optional.
+        """Return a robust covariance of the scores, shape (m, m).
 
         Parameters
         ----------
@@ -351,131 +273,40 @@ class Aggregator(Component):
             The same judgments by what is independent; by default every judgment is. Or some of them: what clusters
             add to the covariance is a sum over them, and of a long log they come part by part.
         """
-        raise TypeError(f"aggregator {self.name!r} has no formula for the covariance of its scores")
+
+    def prefers_covariance(self) -> bool:
+        """Return whether intervals by formula cover better than those of resamples, with these parameters."""
+
+
+@runtime_checkable
+class NearStart(Protocol):
+    """Aggregators of counts that go from a start to the scores, step by step, and are faster from a near one."""
+
+    def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Make the scores that `from_counts` makes, of counts whose scores are not far from some.
+
+        The start may change the scores by no more than the method is exact: 1e-6 of the largest.
+
+        Parameters
+        ----------
+        counts : PairCounts
+            As `from_counts` gets them: the same items as before, and more judgments.
+        scores : ndarray of float64, shape (m,)
+            What was made of the judgments before.
+        """
+
+
+@runtime_checkable
+class Resampling(Protocol):
+    """Aggregators of counts that score all resamples of a log together, faster than one after the other."""
 
     def replicates(self, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
         """Return the scores of resampled logs, shape (B, m); a row of nan where there are none.
 
-        By default it takes one after the other; a class may do better with all of them, to the same scores. Of a
-        class with `scales` of its own, a resample in which one of the log's scales falls apart has none: scores of
-        its parts cannot be compared.
-
         Parameters
         ----------
         scores : ndarray of float64, shape (m,)
-            Those of the log itself, to start from.
+            Scores of the log itself, to start from.
         resamples : Resamples
             B of them.
         """
-        whole = None if type(self).scales is Aggregator.scales else self.scales(resamples.counts)
-        return self.scores_of_each(resamples, whole)
-
-    def scores_of_each(self, resamples: Resamples, whole: Scales | None = None) -> NDArray[np.float64]:
-        """Return the scores of resampled logs, one after the other, shape (B, m); a row of nan where there are none.
-
-        Parameters
-        ----------
-        resamples : Resamples
-            B of them.
-        whole : Scales, optional
-            A resample whose `scales` cut one of these has no scores.
-        """
-        found = np.full((len(resamples), resamples.counts.m), np.nan)
-        for row, counts in zip(found, resamples, strict=True):
-            if whole is not None and self.scales(counts).cuts(whole):
-                continue
-            try:
-                row[:] = self.from_counts(counts)
-            except (ContenderDiverged, InputError):
-                continue
-        return found
-
-    def score_unit(self) -> str:
-        """Return what the scores are in with these parameters, `unit` unless a class says otherwise."""
-        return self.unit
-
-    @classmethod
-    def has_covariance(cls) -> bool:
-        """Return whether the class has a formula for the covariance of its scores."""
-        return cls.covariance is not Aggregator.covariance
-
-    def prefers_covariance(self) -> bool:
-        """Return whether intervals by formula cover better than those of resamples, with these parameters."""
-        return False
-
-    @classmethod
-    def takes_ties(cls) -> bool:
-        """Return whether the class makes something of ties itself, which its compiled form is not shown."""
-        return cls.ranks_counts() or cls.from_comparisons is not Aggregator.from_comparisons
-
-    @classmethod
-    def ranks_counts(cls) -> bool:
-        """Return whether the class has `from_counts`, so that a log is counted for it."""
-        return vars(Aggregator)["from_counts"] is not cls.from_counts
-
-    def _check_comparisons(self) -> None:
-        if self.judgments != "comparisons":
-            raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on comparisons")
-
-    def from_selections(self, selections: Selections, m: int) -> NDArray[np.float64]:
-        """Aggregate the selections of one query over its m items."""
-        raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on selections")
-
-    def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
-        """Aggregate the ballots of one query, at least one, over its m items.
-
-        Aggregators of comparisons get those that the ballots imply
-        (`rankbench.interfaces.queries.implied_comparisons`).
-
-        Raises
-        ------
-        InputError
-            The ballots say nothing: none of them ranks two items.
-        TypeError
-            The aggregator works on selections.
-        """
-        if self.judgments != "comparisons":
-            raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on orders")
-        from rankbench.interfaces.queries import implied_comparisons
-
-        return self.from_comparisons(implied_comparisons(orders, m), m)
-
-    def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Make the structure from the relevance labels, shape (m,); see `needs_truth`."""
-        raise TypeError(f"aggregator {self.name!r} works on judgments, not on labels")
-
-    def kernel(self) -> Kernel | None:
-        """Return the compiled form (`AGGREGATE` or `EDGES`), or None: interpreted."""
-        return None
-
-
-def structure_of(aggregator: Aggregator, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
-    """Return what `Aggregator.from_comparisons` does: scores, shape (m,), or adjacency, shape (m, m).
-
-    Parameters
-    ----------
-    aggregator : Aggregator
-        Of comparisons.
-    comparisons : Comparisons
-        Of one query, at least one; arrays may be read-only.
-    m : int
-        Number of items.
-    """
-    own = aggregator.takes_ties()
-    tied = comparisons.ties is not None and bool(comparisons.ties.any())
-    kernel = None if own and tied else aggregator.kernel()
-    if kernel is None:
-        return aggregator.from_comparisons(comparisons, m)
-    whole = comparisons.without_ties()
-    winners, losers = np.array(whole.winners, dtype=np.int32), np.array(whole.losers, dtype=np.int32)
-    weights, params, work = np.array(whole.weights), np.array(kernel.params), np.zeros(kernel.work(m))
-    if aggregator.structure == "scores":
-        scores = np.zeros(m)
-        kernel.function(winners, losers, weights, m, params, work, scores)
-        return scores
-    k = len(winners)
-    tails, heads, edges = np.empty(k, dtype=np.int32), np.empty(k, dtype=np.int32), np.empty(k)
-    count = kernel.function(winners, losers, weights, m, params, work, tails, heads, edges)
-    adjacency = np.zeros((m, m))
-    adjacency[tails[:count], heads[:count]] = edges[:count]
-    return adjacency

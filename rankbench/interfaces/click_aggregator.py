@@ -90,7 +90,8 @@ class SelectionAggregator(Aggregator):
         See `ClickModel`.
     """
 
-    promises: ClassVar[Mapping[str, Promise]] = {**Aggregator.promises, "estimate": "arrays"}
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"selection_kernel": ("estimate",)}
+    promises: ClassVar[Mapping[str, Promise]] = {"estimate": "arrays"}
     judgments: ClassVar[JudgmentKind] = "selections"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
     stops: ClassVar[bool] = False

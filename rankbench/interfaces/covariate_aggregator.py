@@ -14,7 +14,7 @@ from pydantic import Field
 from rankbench.core.system import in_halves
 from rankbench.core.text import Promise
 from rankbench.errors import InputError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales, numbered_pairs
 
 __all__ = ["ControlledAggregator", "ControlledFit", "CovariateVotes", "Covariates"]
@@ -241,7 +241,7 @@ class ControlledFit:
         return np.asarray(lead + votes.covariates.values @ self.effects)
 
 
-class ControlledAggregator(Aggregator):
+class ControlledAggregator(CountAggregator):
     r"""Base of aggregators of comparisons that estimate effects of covariates beside the scores.
 
     The margin of a vote is :math:`s_i - s_j + x^T \beta`, with x the covariates of the first item less those of
@@ -249,7 +249,7 @@ class ControlledAggregator(Aggregator):
     covariates, ``--control``; without it is one like any other, made of counts.
     """
 
-    promises: ClassVar[Mapping[str, Promise]] = {**Aggregator.promises, "controlled_covariance": "array"}
+    promises: ClassVar[Mapping[str, Promise]] = {"controlled_covariance": "array"}
 
     control: bool = Field(default=False, description="Use the covariates of the log, those of --control.")
 

@@ -308,7 +308,7 @@ class Optimizer(Component):
 class StepOptimizer(Optimizer):
     """An optimizer that sees one stochastic gradient at a time."""
 
-    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("step",)}
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("step",)}
     promises: ClassVar[Mapping[str, Promise]] = {"step": "array"}
 
     @abstractmethod

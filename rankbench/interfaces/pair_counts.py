@@ -146,15 +146,8 @@ class PairCounts:
         InputError
             All weights are 0, or there are no comparisons, or an item is none of the m.
         """
-        first, second, weights = comparisons.winners, comparisons.losers, comparisons.weights
-        tied = comparisons.ties
-        said = np.count_nonzero(weights)
-        if not said:
-            raise InputError("all weights are zero: the judgments say nothing; leave them out", column="weight")
-        if said < len(weights):
-            rows = np.flatnonzero(weights)
-            first, second, weights = first[rows], second[rows], weights[rows]
-            tied = None if tied is None else tied[rows]
+        said = comparisons.weighed()
+        first, second, weights, tied = said.winners, said.losers, said.weights, said.ties
         won = weights if tied is None else np.where(tied, 0.0, weights)
         starts, high, forward, backward = _sums(first, second, won, m)
         if tied is None:

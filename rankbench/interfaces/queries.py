@@ -116,6 +116,21 @@ class Comparisons:
         """Number of judgments n_q of each query, shape (Q,)."""
         return np.diff(self.offsets)
 
+    def weighed(self) -> Comparisons:
+        """Return the comparisons of one query that have some weight.
+
+        Raises
+        ------
+        InputError
+            None has.
+        """
+        rows = _weighed_rows(self.weights)
+        if len(rows) == len(self):
+            return self
+        ties = None if self.ties is None else self.ties[rows]
+        offsets = np.array([0, len(rows)], dtype=np.int64)
+        return Comparisons(offsets, self.winners[rows], self.losers[rows], self.weights[rows], ties)
+
     def without_ties(self) -> Comparisons:
         """Return the comparisons with half a win each way, one after the other, for every tie."""
         if self.ties is None or not self.ties.any():
@@ -203,6 +218,35 @@ class Orders:
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    def weighed(self) -> Orders:
+        """Return the ballots of one query that have some weight.
+
+        Raises
+        ------
+        InputError
+            None has.
+        """
+        rows = _weighed_rows(self.weights)
+        if len(rows) == len(self):
+            return self
+        lengths = np.diff(self.starts)
+        ranked = np.repeat(self.weights != 0, lengths)
+        return Orders(
+            np.array([0, len(rows)], dtype=np.int64),
+            np.concatenate([[0], np.cumsum(lengths[rows])]).astype(np.int64),
+            self.items[ranked],
+            self.places[ranked],
+            self.weights[rows],
+            self.unranked,
+        )
+
+
+def _weighed_rows(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    rows = np.flatnonzero(weights)
+    if not len(rows):
+        raise InputError("all weights are zero: the judgments say nothing; leave them out", column="weight")
+    return rows
 
 
 MOST_IMPLIED = 200_000_000

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import Promise
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.interfaces.aggregator import Aggregator, finite_scores
+from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, finite_scores
 from rankbench.interfaces.queries import Comparisons
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class ScoreHistory:
     spread: Callable[[int], ScoreSpread]
 
 
-class SequentialAggregator(Aggregator):
+class SequentialAggregator(ComparisonAggregator):
     """Base of aggregators of comparisons that keep a state and learn after each time.
 
     A *time* is what the protocol takes for one: all votes of a day, for instance. They are predicted from
@@ -117,12 +117,11 @@ class SequentialAggregator(Aggregator):
     compiled form, optional, goes through all times in one call.
     """
 
-    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **Aggregator.compiled_forms,
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **ComparisonAggregator.derived_forms,
         "walk_kernel": ("start", "ratings", "margins", "learn"),
     }
     promises: ClassVar[Mapping[str, Promise]] = {
-        **Aggregator.promises,
         "start": "array",
         "ratings": "array",
         "margins": "array",
@@ -188,7 +187,7 @@ class ScoreAggregator(Aggregator):
 
     A subclass gives `cells`, where its scores are means over seeds and tasks of something that each cell of the table
     shows by itself: intervals and rank ranges then need no second look at the table. Any other gives `from_scores`,
-    which is asked for each resample. One that defines one of the two anew does not inherit the other.
+    which is asked for each resample.
 
     Attributes
     ----------
@@ -199,24 +198,16 @@ class ScoreAggregator(Aggregator):
     """
 
     judgments: ClassVar[JudgmentKind] = "measurements"
-    promises: ClassVar[Mapping[str, Promise]] = {**Aggregator.promises, "cells": "array", "from_scores": "array"}
+    promises: ClassVar[Mapping[str, Promise]] = {"cells": "array", "from_scores": "array"}
     direction: ClassVar[Literal["minimize", "maximize"]] = "maximize"
     unit: ClassVar[str] = "score"
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
-        """Take back the form of another formula."""
-        super().__pydantic_init_subclass__(**kwargs)
-        own = {"cells", "from_scores"} & set(vars(cls))
-        if len(own) == 1:
-            (other,) = {"cells", "from_scores"} - own
-            setattr(cls, other, vars(ScoreAggregator)[other])
-
-    @classmethod
     def defect(cls) -> str:
-        """Return what is missing; see `Component.defect`."""
-        if not cls.has_cells() and cls.from_scores is ScoreAggregator.from_scores:
-            return "it has neither cells nor from_scores"
+        """Return what is missing, or there twice; see `Component.defect`."""
+        own = [name for name in ("cells", "from_scores") if getattr(cls, name) is not vars(ScoreAggregator)[name]]
+        if len(own) != 1:
+            return "it has cells and from_scores, two formulas" if own else "it has neither cells nor from_scores"
         if cls.direction not in ("minimize", "maximize"):
             return f"direction is {cls.direction!r}, neither 'minimize' nor 'maximize'"
         return super().defect()
@@ -224,7 +215,7 @@ class ScoreAggregator(Aggregator):
     @classmethod
     def has_cells(cls) -> bool:
         """Return whether scores are means of `cells`."""
-        return cls.cells is not ScoreAggregator.cells
+        return cls.from_scores is ScoreAggregator.from_scores
 
     def cells(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what each cell gives each system, shape (R, T, S); its mean over seeds and tasks is the score.

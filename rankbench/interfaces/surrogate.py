@@ -46,7 +46,7 @@ class ScoreSurrogate(Surrogate):
     can work on mean targets. Solvers take any one at ``k=inf``.
     """
 
-    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "target_kernel": ("target",),
         "gradient_kernel": ("value_and_gradient",),
         "exact": ("target", "value_and_gradient"),
@@ -123,7 +123,7 @@ class PairwiseSurrogate(Surrogate):
     factor and an offset: ``sum_ij w'_ij phi(alpha_i - alpha_j - o_ij)``.
     """
 
-    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "phi_kernels": ("phi", "dphi", "ddphi"),
         "edges_kernel": ("edges",),
         "exact_phi": ("phi", "dphi"),
@@ -213,7 +213,7 @@ class Loss(Component):
     """
 
     kind: ClassVar[str] = "loss"
-    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("value",), "ranked_kernel": ("value",)}
+    derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("value",), "ranked_kernel": ("value",)}
     promises: ClassVar[Mapping[str, Promise]] = {"value": "number", "expected": "number"}
     structure: ClassVar[StructureKind] = "scores"
     direction: ClassVar[Literal["minimize", "maximize"]] = "minimize"

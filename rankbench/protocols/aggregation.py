@@ -14,7 +14,8 @@ from rankbench.core.component import Component
 from rankbench.core.runtime import JUDGMENTS
 from rankbench.data.simulators.btl import LawName, best_orders, make_populations
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.aggregator import Aggregator, structure_of
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator, structure_of
 from rankbench.interfaces.cell import CellResult, Split, failed, guarded
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
@@ -180,7 +181,7 @@ class AggregationTrial(Protocol):
         """Return a contender's metrics on one population."""
         ours = is_ours(aggregator)
         if aggregator.judgments == "orders" and isinstance(judged, Orders):
-            structure = aggregator.from_orders(judged if ours else disposable_judgments(judged), self.items)
+            structure = call_aggregator(aggregator, judged if ours else disposable_judgments(judged), self.items)
         else:
             structure = structure_of(aggregator, pairs if ours else disposable_judgments(pairs), self.items)
         shape = (self.items,) if aggregator.structure == "scores" else (self.items, self.items)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.aggregator import Aggregator, finite_scores
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.plugin.foreign_code import disposable_judgments, is_ours
@@ -194,10 +195,10 @@ def _scores(
     near: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """Return an aggregator's scores from all votes before a moment, shape (m,), starting from those of the last."""
-    if not aggregator.ranks_counts():
-        return finite_scores(aggregator.from_comparisons(steps.comparisons(0, moment), steps.m), steps.m)
+    if not isinstance(aggregator, CountAggregator):
+        return call_aggregator(aggregator, steps.comparisons(0, moment), steps.m)
     counts = steps.counts(cells, steps.votes_before(int(steps.starts[moment])), items)
-    if type(aggregator).scales is not Aggregator.scales:
+    if type(aggregator).scales is not CountAggregator.scales:
         own, whole = len(aggregator.scales(counts)), len(connected_components(counts))
         if own > whole:
             raise ContenderDiverged(
@@ -205,8 +206,7 @@ def _scores(
                 "margins between scales mean nothing; give it a ridge"
             )
     lent = counts if is_ours(aggregator) else disposable_judgments(counts)
-    made = aggregator.from_counts(lent) if near is None else aggregator.from_counts_near(lent, near.copy())
-    return finite_scores(made, steps.m)
+    return call_aggregator(aggregator, lent, steps.m, None if near is None else near.copy())
 
 
 def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[str, NDArray[np.float64]]:

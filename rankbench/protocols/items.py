@@ -13,7 +13,7 @@ from pydantic import Field
 from rankbench.core.component import Component
 from rankbench.data.tables.checks import table_kind
 from rankbench.errors import SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import RIDGE, UNPENALIZED, Fact, Metric
@@ -177,13 +177,13 @@ class Items(Protocol):
             ballots = _unpack_ballots(prepared)
             return ballots, wanted and ("judges" if ballots.by_judge else "bootstrap")
         if "crossed.judge" in prepared.arrays:
-            if not aggregator.ranks_counts():
+            if not isinstance(aggregator, CountAggregator):
                 raise SpecError(f"{aggregator.name!r} goes by single votes: it has no intervals by judge and query")
             return _unpack_crossed(prepared), "judges+queries"
         facts = LogFacts(*prepared.arrays["facts.facts"].tolist())
         chosen = chosen_intervals(facts, wanted, aggregator)
         counted = _unpack_counts(prepared)
-        if not aggregator.ranks_counts():
+        if not isinstance(aggregator, CountAggregator):
             return OrderedVotes(unpack_votes(prepared), counted.by_judge), chosen
         return counted, chosen
 

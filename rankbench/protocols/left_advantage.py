@@ -12,7 +12,8 @@ from pydantic import Field
 
 from rankbench.core.component import Component
 from rankbench.errors import InputError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.cell import RANKING, VOTES, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
@@ -65,7 +66,7 @@ class LeftAdvantage(PeriodProtocol):
         why = misfit_of(contender)
         if why or not isinstance(contender, Aggregator):
             return why
-        if contender.score_unit() != "log-odds" or not contender.ranks_counts():
+        if contender.score_unit() != "log-odds" or not isinstance(contender, CountAggregator):
             return f"{contender.name!r} makes no log-odds of counts, beside which an advantage is one"
         return ""
 
@@ -88,7 +89,7 @@ def _advantages(
         if not sided.any():
             raise InputError(f"no vote of {stretches[p]} has sides")
         counts, items = counts_of_period(winners, losers, ties, weights, names)
-        scores = aggregator.from_counts(counts)
+        scores = call_aggregator(aggregator, counts, counts.m)
         lead = scores[np.searchsorted(items, winners)] - scores[np.searchsorted(items, losers)]
         lead = np.where(lefts, lead, -lead)[sided]
         won = np.where(ties, 0.5, lefts)[sided]

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from rankbench.core.component import Component
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Fact, Metric
@@ -288,7 +288,7 @@ class PeriodLeaders(PeriodProtocol):
         why = misfit_of(contender)
         if why or not isinstance(contender, Aggregator):
             return why
-        return "" if contender.has_covariance() else f"{contender.name!r} has no formula for intervals"
+        return "" if isinstance(contender, WithCovariance) else f"{contender.name!r} has no formula for intervals"
 
     def series(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> dict[str, NDArray[np.float64]]:
         """Rank the items of each stretch, and return what the contender says of its first."""

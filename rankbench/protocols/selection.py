@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from rankbench.core.runtime import draw_entropy
 from rankbench.core.text import returned_numbers
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, LabelAggregator
+from rankbench.interfaces.aggregator_calls import label_structure
 from rankbench.interfaces.cell import CellResult, ContenderFailed, Split, failed, guarded
-from rankbench.interfaces.click_aggregator import ClickPopulation
+from rankbench.interfaces.click_aggregator import ClickPopulation, SelectionAggregator
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
@@ -73,7 +74,7 @@ class Selection(Protocol):
 
     def misfit(self, contender: Component) -> str:
         """Refuse aggregators of other judgments, but for those that are told the truth."""
-        if isinstance(contender, Aggregator) and (contender.judgments == "selections" or contender.needs_truth):
+        if isinstance(contender, SelectionAggregator | LabelAggregator):
             return ""
         return f"{contender.kind} {contender.name!r} does not aggregate selections"
 
@@ -139,23 +140,14 @@ def _scores(
     aggregator: Aggregator, log: Selections, offsets: NDArray[np.int64], labels: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return scores of all items: from all queries' selections where the aggregator takes them."""
-    from rankbench.data.tables.selections import take_selections
-    from rankbench.interfaces.click_aggregator import SelectionAggregator
-
-    log = disposable_judgments(log)
     if isinstance(aggregator, SelectionAggregator):
-        scores = returned_numbers(aggregator.fit(log, offsets.copy()).scores, "scores")
+        scores = returned_numbers(aggregator.fit(disposable_judgments(log), offsets.copy()).scores, "scores")
         if np.shape(scores) != (int(offsets[-1]),):
             raise ContenderFailed(f"scores have shape {np.shape(scores)}, not ({int(offsets[-1])},)")
         return np.array(scores, np.float64)
     parts = []
     for q, m in enumerate(np.diff(offsets).tolist()):
-        one = take_selections(log, np.arange(log.offsets[q], log.offsets[q + 1]))
-        alone = replace(one, offsets=np.array([0, len(one)], np.int64))
-        if aggregator.needs_truth:
-            scores = aggregator.from_labels(labels[offsets[q] : offsets[q + 1]].copy())
-        else:
-            scores = aggregator.from_selections(alone, m) if len(one) else np.zeros(m)
+        scores = label_structure(aggregator, labels[offsets[q] : offsets[q + 1]].copy())
         if np.shape(scores) != (m,):
             raise ContenderFailed(f"scores of a query of {m} items have shape {np.shape(scores)}")
         parts.append(np.array(scores, np.float64))

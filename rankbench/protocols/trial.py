@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.aggregator import Aggregator, finite_scores
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
 from rankbench.interfaces.pair_counts import ComparedPairs, connected_components
 from rankbench.plugin.foreign_code import disposable_judgments, is_ours
@@ -82,13 +83,12 @@ class Trial:
         SpecError
             More items than it can rank.
         """
-        if not aggregator.ranks_counts():
+        if not isinstance(aggregator, CountAggregator):
             votes, part = self._part_of_vote
-            m = len(votes.items)
-            aggregator.check_size(m)
+            aggregator.check_size(len(votes.items))
             comparisons = votes.comparisons(np.flatnonzero(np.isin(part, parts)))
             lent = comparisons if is_ours(aggregator) else disposable_judgments(comparisons)
-            return finite_scores(aggregator.from_comparisons(lent, m), m)
+            return call_aggregator(aggregator, lent, len(votes.items))
         counts = self._counts[parts] if is_ours(aggregator) else disposable_judgments(self._counts[parts])
         own, whole = len(aggregator.scales(counts)), len(connected_components(counts))
         if own > whole:
@@ -96,7 +96,7 @@ class Trial:
                 f"its scores stand on {own:,} scales of the training votes, of which {whole:,} can be told: margins "
                 "between scales mean nothing; give it a ridge"
             )
-        return finite_scores(aggregator.from_counts(counts), counts.m)
+        return call_aggregator(aggregator, counts, counts.m)
 
     @cached_property
     def _rows(self) -> tuple[CovariateVotes, NDArray[np.int8]]:

@@ -17,7 +17,7 @@ from rankbench.core.runtime import LOG_SEED
 from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.table import with_column
@@ -313,7 +313,7 @@ def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) ->
         )
     if by is not None:
         raise SpecError(f"a cluster counts the whole log, not query by query; {here}")
-    if source.table.row == "comparisons" and not aggregator.ranks_counts():
+    if source.table.row == "comparisons" and not isinstance(aggregator, CountAggregator):
         raise SpecError(f"{aggregator.name!r} takes votes one by one (it has no from_counts), not in parts; {here}")
     if source.parquet is None:
         raise SpecError(
@@ -327,7 +327,7 @@ def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterat
     frame = source.frame
     names = frame.collect_schema().names()
     votes = (~pl.col(REST)).sum() if REST in names else pl.len()
-    if source.table.row == "comparisons" and sums and aggregator.ranks_counts():
+    if source.table.row == "comparisons" and sums and isinstance(aggregator, CountAggregator):
         keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
         weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
         frame = frame.group_by(keys).agg(weight.alias("weight"), votes.alias(_ROWS)).sort(keys)

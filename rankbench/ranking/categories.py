@@ -13,6 +13,7 @@ from rankbench.core.text import short_repr
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, scales_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.expected_votes import ExpectedShares, drawn_first, expected_shares, refit_spread
@@ -224,7 +225,7 @@ class _Estimate:
         """Return the sandwich by judge; that of votes where all are one judge's."""
         if self.clusters is None or len(self.clusters) < 2:
             return self.by_vote
-        return self.aggregator.covariance(self.counts, self.scores, self.clusters)
+        return covariance_of(self.aggregator, self.counts, self.scores, self.clusters)
 
 
 class _Found:
@@ -273,8 +274,8 @@ def _estimate(
     said = log.summed(won, lost, None, rows, len(items))
     counts = said.counts if isinstance(said, ClusterCounts) else said
     clusters = said if isinstance(said, ClusterCounts) else None
-    scores = aggregator.from_counts(counts)
-    by_vote = aggregator.covariance(counts, scores, clusters)
+    scores = call_aggregator(aggregator, counts, counts.m)
+    by_vote = covariance_of(aggregator, counts, scores, clusters)
     squares = None
     if clusters is not None:
         sizes = np.diff(clusters.starts)
@@ -284,8 +285,8 @@ def _estimate(
     if log.by_judge and log.votes.judges is not None:
         by_judge = log.summed(won, lost, log.votes.judges[rows], rows, len(items))
         clusters = by_judge if isinstance(by_judge, ClusterCounts) else None
-    scales = aggregator.scales(counts).scale_of.astype(np.int64)
-    expected = aggregator.covariance(usual, aggregator.from_counts(usual), None)
+    scales = scales_of(aggregator, counts).scale_of.astype(np.int64)
+    expected = covariance_of(aggregator, usual, call_aggregator(aggregator, usual, usual.m), None)
     return _Estimate(items, scores, scales, by_vote, usual, expected, counts, clusters, aggregator, split)
 
 
@@ -307,7 +308,7 @@ def _joint(log: CategoryVotes, aggregator: Aggregator, found: _Found, m: int) ->
     scores = np.concatenate([one.scores for one in found.some])
     if not isinstance(said, ClusterCounts) or len(said) < 2:
         return None
-    return aggregator.covariance(said.counts, scores, said)
+    return covariance_of(aggregator, said.counts, scores, said)
 
 
 def _tasted(

@@ -173,6 +173,7 @@ def _looked(votes: pl.DataFrame, cuts: list[int], counts: PairCounts) -> tuple[_
     import polars as pl
 
     from rankbench.interfaces.aggregator import Aggregator
+    from rankbench.interfaces.aggregator_calls import call_aggregator
     from rankbench.plugin.manager import get
 
     n = len(votes)
@@ -191,7 +192,7 @@ def _looked(votes: pl.DataFrame, cuts: list[int], counts: PairCounts) -> tuple[_
             starts, order = np.concatenate([[0], np.cumsum(each)]), np.argsort(judges, kind="stable")
             winners, losers, quarter = winners[order], losers[order], quarter[order]
             weight, won = weight[order], won[order]
-    scores = get(Aggregator, _SCORES).from_counts(counts)
+    scores = call_aggregator(get(Aggregator, _SCORES), counts, counts.m)
     chance = 0.5 + 0.5 * np.tanh((scores[winners] - scores[losers]) / 2)
     residual, information = weight * (won - chance), weight * chance * (1 - chance)
     return _Looked(winners, losers, quarter, residual, information, weight, won, starts), by_judge

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator, scales_of
 from rankbench.interfaces.pair_counts import PairCounts
 
 
@@ -94,8 +95,8 @@ def refit_spread(
         How often votes are drawn.
     rng : Generator
     """
-    truth, total, differences = aggregator.from_counts(votes), 0.0, 0
-    scales = aggregator.scales(votes)
+    truth, total, differences = call_aggregator(aggregator, votes, votes.m), 0.0, 0
+    scales = scales_of(aggregator, votes)
     inverse = np.linalg.pinv(noise, hermitian=True)
     decisive = votes.forward + votes.backward
     share = np.divide(votes.forward, decisive, out=np.full(len(votes), 0.5), where=decisive > 0)
@@ -107,10 +108,10 @@ def refit_spread(
         won[order] = rng.binomial(many[order], likelier[order])
         forward = np.where(turned, many - won, won).astype(np.float64)
         drawn = replace(votes, forward=forward, backward=many - forward)
-        if aggregator.scales(drawn).cuts(scales):
+        if scales_of(aggregator, drawn).cuts(scales):
             continue  # without a penalty its parts are on scales of their own
         try:
-            off = aggregator.from_counts(drawn) - truth
+            off = call_aggregator(aggregator, drawn, drawn.m) - truth
         except (ContenderDiverged, InputError):
             continue
         total += float(off @ inverse @ off)
@@ -143,7 +144,7 @@ def expected_shares(counts: PairCounts, aggregator: Aggregator) -> ExpectedShare
     """Return how votes are expected to go, from all of them."""
     forward, backward = counts.wins()
     pairs = counts.low.astype(np.int64) * counts.m + counts.high
-    scores = aggregator.from_counts(counts) if aggregator.score_unit() == "log-odds" else None
+    scores = call_aggregator(aggregator, counts, counts.m) if aggregator.score_unit() == "log-odds" else None
     return ExpectedShares(scores, pairs, forward / (forward + backward), counts.m)
 
 

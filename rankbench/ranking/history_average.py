@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rankbench.core.text import listed
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import MOST_DENSE
+from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
 from rankbench.ranking.partial_counts import count_clusters
@@ -328,10 +329,10 @@ def _spreads(
     from rankbench.plugin.manager import get
 
     counts, aggregator = by_judge.counts, get(Aggregator, _METHOD)
-    scores = aggregator.from_counts(counts)
+    scores = call_aggregator(aggregator, counts, counts.m)
     # Of votes with weights sums do not say what single ones weigh.
     each = None if votes.alike else _by(votes, winners, losers, votes.numbers, counts.m)
-    return [aggregator.covariance(counts, scores, one) for one in (by_judge, each)]
+    return [covariance_of(aggregator, counts, scores, one) for one in (by_judge, each)]
 
 
 def _ratio(spread: NDArray[np.float64], single: NDArray[np.float64], known: NDArray[np.bool_]) -> float:

@@ -21,7 +21,8 @@ from rankbench.data.tables.orders import load_orders
 from rankbench.data.tables.outcomes import CONTRADICTED, MARKED, SAID
 from rankbench.data.tables.selections import load_selections, take_selections
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.interfaces.aggregator import Aggregator, finite_scores
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.queries import Orders, Selections, Unranked
@@ -41,7 +42,6 @@ class _Lists(RankedLog):
 
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,)."""
-        aggregator.check_size(len(self.items))
         return self._again(aggregator, None)
 
     def replicates(
@@ -115,10 +115,10 @@ class Ballots(_Lists):
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.orders
         if times is not None and self._voters:
-            said = _weighed(said, np.bincount(self._unit, times, len(said)).astype(np.float64))
+            said = replace(said, weights=np.bincount(self._unit, times, len(said)).astype(np.float64))
         elif times is not None:
-            said = _weighed(said, said.weights * times[self._unit])
-        return finite_scores(aggregator.from_orders(said, len(self.items)), len(self.items))
+            said = replace(said, weights=said.weights * times[self._unit])
+        return call_aggregator(aggregator, said, len(self.items))
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
@@ -160,7 +160,7 @@ class Sessions(_Lists):
         said = self.selections
         if times is not None:
             said = take_selections(said, np.repeat(np.arange(len(times)), times))
-        return finite_scores(aggregator.from_selections(said, len(self.items)), len(self.items))
+        return call_aggregator(aggregator, said, len(self.items))
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
@@ -226,23 +226,6 @@ def _judges(frame: pl.LazyFrame) -> NDArray[np.int64]:
     if column.n_unique() < 2:
         raise InputError("all ballots are of one judge: resample ballots instead (--intervals bootstrap)")
     return (column.rank("dense") - 1).to_numpy().astype(np.int64)
-
-
-def _weighed(orders: Orders, weights: NDArray[np.float64]) -> Orders:
-    """Return the ballots that have any weight left, with these weights."""
-    kept = weights > 0
-    lengths = np.diff(orders.starts)
-    rows = np.repeat(kept, lengths)
-    starts = np.concatenate([[0], np.cumsum(lengths[kept])])
-    offsets = np.array([0, int(kept.sum())], dtype=np.int64)
-    return replace(
-        orders,
-        offsets=offsets,
-        starts=starts,
-        items=orders.items[rows],
-        places=orders.places[rows],
-        weights=weights[kept],
-    )
 
 
 def _scales(orders: Orders, m: int) -> NDArray[np.int64]:

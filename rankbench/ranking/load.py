@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.table import with_column
 from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
 from rankbench.ranking.rank import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
@@ -93,7 +93,7 @@ def load_log(
     if intervals == "judges+queries":
         return _crossed(source, aggregator, address), intervals
     if source.table.row == "comparisons":
-        if not aggregator.ranks_counts():
+        if not isinstance(aggregator, CountAggregator):
             table = coded_votes(source.frame)
             votes = load_votes(table)
             if first_votes is not None:
@@ -126,7 +126,7 @@ def _crossed(source: LogSource, aggregator: Aggregator, address: str) -> Crossed
     """
     if source.table.row != "comparisons":
         raise SpecError("there are intervals by judge and query for votes only; take bootstrap")
-    if not aggregator.ranks_counts():
+    if not isinstance(aggregator, CountAggregator):
         raise SpecError(
             f"{aggregator.name!r} goes by single votes: it has no intervals by judge and query; take judges"
         )

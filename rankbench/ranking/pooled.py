@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import number
 from rankbench.errors import SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.ranking.categories import CategorySample, CategoryVotes, category_votes, estimated_categories
 from rankbench.ranking.expected_votes import CategoryTest, category_test, expected_shares
 from rankbench.ranking.rank import ItemRanking, with_covariance
@@ -97,7 +97,7 @@ def category_rankings(
     InputError
         The votes cannot be loaded.
     """
-    if not (aggregator.has_covariance() and aggregator.ranks_counts()):
+    if not (isinstance(aggregator, WithCovariance) and isinstance(aggregator, CountAggregator)):
         raise SpecError(
             f"--pool needs the covariance of scores, for which {aggregator.name!r} has no formula; take "
             "bradley-terry:penalty=firth or davidson:penalty=firth"

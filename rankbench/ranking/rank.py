@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import LOG_SEED
 from rankbench.errors import SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.ranking.ranked_log import ItemTallies, RankedLog
 from rankbench.ranking.sampling_units import FEW, MANY, Units, check_size, item_rank_ranges, score_intervals, too_thin
 
@@ -201,16 +201,16 @@ def chosen_intervals(
     """
     if intervals != "auto":
         return intervals
-    if aggregator.prefers_covariance():
+    if isinstance(aggregator, WithCovariance) and aggregator.prefers_covariance():
         return "sandwich"
     if by_judge(facts, intervals):
         return "judges"
-    return "sandwich" if facts.rows > _LONG and aggregator.has_covariance() else "bootstrap"
+    return "sandwich" if facts.rows > _LONG and isinstance(aggregator, WithCovariance) else "bootstrap"
 
 
 def by_formula(intervals: Intervals | None, aggregator: Aggregator) -> bool:
     """Return whether intervals are made by the aggregator's formula: nothing is resampled."""
-    return intervals == "sandwich" or (intervals == "judges+queries" and aggregator.has_covariance())
+    return intervals == "sandwich" or (intervals == "judges+queries" and isinstance(aggregator, WithCovariance))
 
 
 def refuse_too_many_cells(part: LogPart) -> None:
@@ -278,7 +278,7 @@ def rank(
     SpecError
         Intervals that the method cannot have, or more items than it can rank.
     """
-    if intervals == "sandwich" and not aggregator.has_covariance():
+    if intervals == "sandwich" and not isinstance(aggregator, WithCovariance):
         raise SpecError(
             f"{aggregator.name!r} has no formula for sandwich intervals, as bradley-terry has; take bootstrap or judges"
         )

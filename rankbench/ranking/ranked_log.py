@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.interfaces.aggregator import Aggregator, finite_scores
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, replicates_of, scales_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
 from rankbench.interfaces.queries import Orders, Selections
 from rankbench.interfaces.resamples import draws_of, resamples_of
@@ -168,26 +169,26 @@ class CountedVotes(RankedLog):
 
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,)."""
-        return aggregator.from_counts(self.counts)
+        return call_aggregator(aggregator, self.counts, self.counts.m)
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
-        return aggregator.scales(self.counts).scale_of.astype(np.int64)
+        return scales_of(aggregator, self.counts).scale_of.astype(np.int64)
 
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
     ) -> NDArray[np.float64]:
         """Return the scores of resamples of the units, (B, m)."""
-        return aggregator.replicates(scores, resamples_of(self.data, resamples, seed))
+        return replicates_of(aggregator, scores, resamples_of(self.data, resamples, seed))
 
     def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
         """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
         clusters = self.data if isinstance(self.data, ClusterCounts) else None
-        return aggregator.covariance(self.counts, scores, clusters), []
+        return covariance_of(aggregator, self.counts, scores, clusters), []
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
-        own, connected = len(aggregator.scales(self.counts)), len(connected_components(self.counts))
+        own, connected = len(scales_of(aggregator, self.counts)), len(connected_components(self.counts))
         remarks = [*filter(None, [without_penalty(aggregator, len(self.items))])]
         if own <= connected:
             return remarks
@@ -240,9 +241,7 @@ class OrderedVotes(RankedLog):
         return self._of_rows(aggregator, None)
 
     def _of_rows(self, aggregator: Aggregator, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        m = len(self.items)
-        aggregator.check_size(m)
-        return finite_scores(aggregator.from_comparisons(self.votes.comparisons(rows), m), m)
+        return call_aggregator(aggregator, self.votes.comparisons(rows), len(self.items))
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""

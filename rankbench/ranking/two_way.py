@@ -20,6 +20,7 @@ from rankbench.core.system import check_memory
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.resamples import crossed_resamples, resamples_of
 from rankbench.interfaces.table_check import check_weights
@@ -146,12 +147,12 @@ class CrossedVotes(CountedVotes):
         total, common = np.zeros((len(scores), len(scores))), None
         for part in parts:
             whole = len(part.cells) == len(self.cell)
-            total += aggregator.covariance(self.counts, scores, part if whole else _with_silent(part, 1))
+            total += covariance_of(aggregator, self.counts, scores, part if whole else _with_silent(part, 1))
             if common is not None:
                 total -= common
             elif not whole:
                 nothing = ClusterCounts(self.counts, [], np.zeros(1, np.int64), part.cells[:0], part.weights[:0])
-                common = aggregator.covariance(self.counts, scores, _with_silent(nothing, 2))
+                common = covariance_of(aggregator, self.counts, scores, _with_silent(nothing, 2))
         return total
 
     def replicates(
@@ -165,13 +166,13 @@ class CrossedVotes(CountedVotes):
         first two at least.
         """
         units = self.judge, self.query
-        drawn = aggregator.replicates(
-            scores, crossed_resamples(self.counts, units, self.cell, self.weight, resamples, seed)
+        drawn = replicates_of(
+            aggregator, scores, crossed_resamples(self.counts, units, self.cell, self.weight, resamples, seed)
         )
 
         def variance(unit: NDArray[np.integer]) -> NDArray[np.float64]:
             some = self.by(unit)
-            found = aggregator.replicates(scores, resamples_of(some, resamples, seed))
+            found = replicates_of(aggregator, scores, resamples_of(some, resamples, seed))
             return _spread_of(found) * len(some) / (len(some) - 1)
 
         judges, queries, both = variance(self.judge), variance(self.query), variance(self._both)

@@ -100,7 +100,7 @@ class PairwiseFormula(Pairwise):
     @classmethod
     def defect(cls) -> str:
         """Return what is wrong with the declarations of the class."""
-        return "" if hasattr(cls, "formula") else "it declares no formula, a PhiFormula"
+        return super().defect() if hasattr(cls, "formula") else "it declares no formula, a PhiFormula"
 
     def phi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the formula of each margin."""

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, LabelAggregator, OrderAggregator
+from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.method import Block, Method, Model, Penalty, Problem, Solver, StepOptimizer
 from rankbench.interfaces.protocol import sees_truth
 from rankbench.interfaces.queries import Comparisons, Queries
@@ -205,19 +206,19 @@ def _aggregates(it: Aggregator, m: int, k: int, weighted: bool) -> Iterator[Call
     shape = _structure_shape(it, m)
     if isinstance(it, ScoreAggregator):
         yield from _score_calls(it, f"{m} systems on {k} tasks", samples.score_table(m, k, 1 + weighted))
-    elif it.needs_truth:
+    elif isinstance(it, LabelAggregator):
         labels = np.random.default_rng([m, k]).integers(0, 5, m).astype(np.float64)
         yield _call(f"labels of {m} items", lambda labels: (it.from_labels(labels),), shape, labels)
-    elif it.judgments == "comparisons":
+    elif isinstance(it, ComparisonAggregator):
         winners, losers, weights, m = samples.votes(m, k, 1, weighted=weighted)
         label = f"{k} comparisons of {m} items"
         yield _call(label, lambda *a: (it.aggregate(*a),), shape, winners, losers, weights, m)
         tied = samples.tied_sample(samples.votes(m, k, 2))
         yield _call(f"{label}, a third tied", lambda *a: (it.from_comparisons(*a),), shape, tied, m)
-    if it.judgments == "selections":
+    elif isinstance(it, SelectionAggregator):
         label = f"{k} selections of {m} items"
         yield _call(label, lambda *a: (it.from_selections(*a),), shape, samples.clicks(m, k, 1), m)
-    if it.judgments == "orders":
+    elif isinstance(it, OrderAggregator):
         yield _call(f"{k} ballots on {m} items", lambda *a: (it.from_orders(*a),), shape, samples.ballots(m, k, 1), m)
 
 
@@ -235,18 +236,18 @@ def _edge_aggregates(it: Aggregator) -> Iterator[Call]:
     if isinstance(it, ScoreAggregator):
         for label, values in samples.edge_score_tables().items():
             yield from _score_calls(it, label, values)
-    elif it.needs_truth:
+    elif isinstance(it, LabelAggregator):
         for label, labels in (("two items", np.array([1.0, 0.0])), ("all tied", np.full(4, 2.0))):
             yield _call(label, lambda labels: (it.from_labels(labels),), _structure_shape(it, len(labels)), labels)
-    elif it.judgments == "comparisons":
+    elif isinstance(it, ComparisonAggregator):
         for label, sample in samples.edge_comparisons().items():
             yield _call(label, lambda *a: (it.aggregate(*a),), _structure_shape(it, sample[3]), *sample)
         ties = samples.tied_sample(samples.votes(3, 9, 2), all_of_them=True)
         yield _call("nothing but ties", lambda *a: (it.from_comparisons(*a),), _structure_shape(it, 3), ties, 3)
-    elif it.judgments == "selections":
+    elif isinstance(it, SelectionAggregator):
         for label, (selections, m) in samples.edge_clicks().items():
             yield _call(label, lambda *a: (it.from_selections(*a),), _structure_shape(it, m), selections, m)
-    else:
+    elif isinstance(it, OrderAggregator):
         for label, (orders, m) in samples.edge_ballots().items():
             yield _call(label, lambda *a: (it.from_orders(*a),), _structure_shape(it, m), orders, m)
 

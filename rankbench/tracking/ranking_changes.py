@@ -35,7 +35,8 @@ from rankbench.core.spec import parse
 from rankbench.data.tables.checks import default_of
 from rankbench.data.tables.comparisons import ComparisonTable
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator, replicates_of, scales_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.interfaces.resamples import Resamples, draws_of
 from rankbench.plugin import manager
@@ -77,7 +78,7 @@ def shuffled_scores(
         lost = rng.hypergeometric(backward, ties, early - won)
         forth, back, tied = (column.astype(np.float64) for column in (won, lost, early - won - lost))
         try:
-            row[:] = aggregator.from_counts(replace(base, forward=forth, backward=back, ties=tied).observed())
+            row[:] = call_aggregator(aggregator, replace(base, forward=forth, backward=back, ties=tied), base.m)
         except (ContenderDiverged, InputError):
             continue
     return found
@@ -176,7 +177,7 @@ def _votes(path: Path, columns: str) -> pl.DataFrame:
 def _aggregator(method: str) -> Aggregator:
     usual = default_of(ComparisonTable(), "method")
     aggregator = manager.get(Aggregator, method or usual)
-    if aggregator.structure != "scores" or aggregator.needs_truth or not aggregator.ranks_counts():
+    if aggregator.structure != "scores" or aggregator.needs_truth or not isinstance(aggregator, CountAggregator):
         raise SpecError(f"{aggregator.name!r} does not rank counted votes; take {parse(usual).name} or the like")
     if "irregular" in aggregator.properties:
         raise SpecError(f"resamples do not show how certain the scores of {aggregator.name!r} are; take another method")
@@ -243,9 +244,9 @@ class _Side:
             lengths[[place[name] for name in one.clusters]] = np.diff(one.starts)
             starts = np.concatenate([[0], np.cumsum(lengths)])
             data = ClusterCounts(one.counts, units, starts, one.cells, one.weights)
-            scores = aggregator.from_counts(data.counts)
+            scores = call_aggregator(aggregator, data.counts, data.counts.m)
             resamples = Resamples(data.counts, draws, data.starts, data.cells, data.weights)
-            sides.append(cls(data, scores, aggregator.replicates(scores, resamples)))
+            sides.append(cls(data, scores, replicates_of(aggregator, scores, resamples)))
         return sides
 
     def places(self, items: Sequence[str]) -> NDArray[np.int64]:
@@ -270,7 +271,7 @@ class _Side:
 
 def _comparable(sides: Sequence[_Side], aggregator: Aggregator) -> tuple[list[str], list[str]]:
     """Return the items on the largest scale that both logs have in common, and the other common ones."""
-    scales = [aggregator.scales(side.data.counts).scale_of for side in sides]
+    scales = [scales_of(aggregator, side.data.counts).scale_of for side in sides]
     head = dict(zip(sides[1].data.counts.items, scales[1], strict=True))
     groups: dict[tuple[int, int], list[str]] = {}
     for item, scale in zip(sides[0].data.counts.items, scales[0], strict=True):

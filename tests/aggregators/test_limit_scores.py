@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from rankbench.aggregators.rates import Borda, LimitScores
 from rankbench.data.simulators.btl import limit_scores
+from rankbench.interfaces.aggregator_calls import label_structure, sample_structure
 from rankbench.interfaces.queries import Queries
 
 labels = arrays(np.float64, st.integers(2, 9), elements=st.floats(-5, 5))
@@ -35,9 +36,9 @@ def test_truth_and_judgments_are_not_confused():
     one = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32), np.ones(1), 2
     assert LimitScores.needs_truth
     with pytest.raises(TypeError, match="works on labels"):
-        LimitScores().aggregate(*one)
-    with pytest.raises(TypeError, match="works on judgments"):
-        Borda().from_labels(np.zeros(2))
+        sample_structure(LimitScores(), *one)
+    with pytest.raises(TypeError, match="works on comparisons"):
+        label_structure(Borda(), np.zeros(2))
 
 
 def test_one_item_alone_has_score_zero():

@@ -13,6 +13,7 @@ from order_samples import ballots, build
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, PlackettLuce
 from rankbench.errors import InputError
+from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.queries import implied_comparisons
 
 
@@ -145,7 +146,7 @@ def test_one_ballot_of_one_item_says_nothing():
 
 def test_comparisons_are_refused():
     with pytest.raises(TypeError, match="orders, not on comparisons"):
-        PlackettLuce().aggregate(np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 2)
+        sample_structure(PlackettLuce(), np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 2)
 
 
 def test_read_only_arrays_will_do():

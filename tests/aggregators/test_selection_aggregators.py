@@ -10,6 +10,7 @@ from selection_samples import draw_sessions, logs, selections
 from rankbench.aggregators.clicks import COEC, Cascade, ClickThroughRate, PositionDebiased
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.click_aggregator import ClickModel
 from rankbench.plugin.manager import get
 
@@ -146,4 +147,4 @@ def test_parameters_are_validated(text):
 
 def test_other_judgments_are_refused():
     with pytest.raises(TypeError, match="works on selections"):
-        Cascade().aggregate(np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 2)
+        sample_structure(Cascade(), np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 2)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.aggregators import rankbench_register
-from rankbench.interfaces.aggregator import structure_of
+from rankbench.interfaces.aggregator_calls import structure_of
 from rankbench.interfaces.queries import Comparisons
 
 ALL = [a() for a in rankbench_register() if a.judgments == "comparisons" and not a.needs_truth]

@@ -11,13 +11,15 @@ from order_samples import ballots, build
 import rankbench
 from rankbench.aggregators import rankbench_register
 from rankbench.errors import InputError
-from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.aggregator import ComparisonAggregator, OrderAggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator, structure_of
+from rankbench.interfaces.queries import Comparisons, implied_comparisons
 
-CLASSES = [cls for cls in rankbench_register() if cls.judgments in ("comparisons", "orders") and not cls.needs_truth]
+CLASSES = [cls for cls in rankbench_register() if issubclass(cls, ComparisonAggregator | OrderAggregator)]
 OF_PAIRS = [cls() for cls in CLASSES if cls.judgments == "comparisons"]
 
 
-class FromPlugin(rankbench.Aggregator):
+class FromPlugin(rankbench.ComparisonAggregator):
     """The number of judgments that each item won: it counts rows, not weights."""
 
     name = "from-plugin"
@@ -44,21 +46,35 @@ def test_judgments_of_weight_zero_have_no_effect(aggregator, sample, data):
     at = np.arange(len(kept)) % len(winners)
     winners, losers, weights = winners[at], losers[at], np.where(kept, weights[at], 0.0)
 
+    def said(rows, tied=None):
+        return Comparisons(np.array([0, rows.sum()]), winners[rows], losers[rows], weights[rows], tied)
+
     def of(rows):
-        return aggregator.aggregate(winners[rows], losers[rows], weights[rows], m)
+        return structure_of(aggregator, said(rows), m)
 
     def with_ties(rows):
-        offsets = np.array([0, rows.sum()])
-        said = Comparisons(offsets, winners[rows], losers[rows], weights[rows], ties[rows])
-        return aggregator.from_comparisons(said, m)
+        return structure_of(aggregator, said(rows, ties[rows]), m)
+
+    def scores(rows):
+        return call_aggregator(aggregator, said(rows, ties[rows]), m)
 
     everything = np.ones(len(kept), bool)
     np.testing.assert_array_equal(of(everything), of(kept))
     np.testing.assert_array_equal(with_ties(everything), with_ties(kept))
+    calls = [of, with_ties]
+    if aggregator.structure == "scores":
+        calls.append(scores)
+        np.testing.assert_array_equal(scores(everything), scores(kept))
     weights = np.zeros(len(kept))
-    for call in (of, with_ties):
+    for call in calls:
         with pytest.raises(InputError, match="all weights are zero"):
             call(everything)
+
+
+def of_ballots(aggregator, orders, m):
+    if aggregator.structure == "scores":
+        return call_aggregator(aggregator, orders, m)
+    return structure_of(aggregator, implied_comparisons(orders, m), m)
 
 
 @pytest.mark.parametrize("aggregator", [cls() for cls in CLASSES], ids=str)
@@ -72,12 +88,12 @@ def test_ballots_of_weight_zero_have_no_effect(aggregator, sample, data):
     weight = np.where(kept, np.array(weights)[at], 0.0)
     alone = build([ballot for ballot, keep in zip(said, kept, strict=True) if keep], weight[kept])
     try:
-        expected = aggregator.from_orders(alone, m)
+        expected = of_ballots(aggregator, alone, m)
     except InputError:
         # These ballots rank one item each.
         with pytest.raises(InputError):
-            aggregator.from_orders(build(said, weight), m)
+            of_ballots(aggregator, build(said, weight), m)
     else:
-        np.testing.assert_array_equal(aggregator.from_orders(build(said, weight), m), expected)
+        np.testing.assert_array_equal(of_ballots(aggregator, build(said, weight), m), expected)
     with pytest.raises(InputError, match="say nothing"):
-        aggregator.from_orders(build(said, np.zeros(len(said))), m)
+        of_ballots(aggregator, build(said, np.zeros(len(said))), m)

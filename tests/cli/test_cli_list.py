@@ -58,9 +58,9 @@ def test_json_has_all_kinds_and_parameters(rankbench):
 
 
 def test_compiled_and_interpreted_are_marked(rankbench, monkeypatch):
-    from rankbench.interfaces.aggregator import Aggregator
+    from rankbench.interfaces.aggregator import ComparisonAggregator
 
-    class Plain(Aggregator):
+    class Plain(ComparisonAggregator):
         """In NumPy."""
 
         name = "plain"

@@ -57,7 +57,7 @@ class Loud(rankbench.Method):
         return np.zeros(len(queries.x))
 
 
-class Wins(rankbench.Aggregator):
+class Wins(rankbench.ComparisonAggregator):
     \"\"\"Numbers of wins.\"\"\"
 
     name = "loud-wins"

@@ -17,7 +17,7 @@ from small_blocks import make_block
 
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.errors import RankbenchError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.cell import BlockKey, CellResult
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.method import Block, Fit, Fitted, Method, Solver, StepOptimizer
@@ -133,7 +133,7 @@ class Clicked(SelectionAggregator):
         return RETURNED[0], np.ones(3)
 
 
-class Voted(Aggregator):
+class Voted(ComparisonAggregator):
     name: ClassVar[str] = "any-votes"
     source: ClassVar[str] = "test"
 

@@ -11,7 +11,8 @@ from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry, refitted
 from rankbench.errors import InputError
 from rankbench.interfaces import resamples
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import CountAggregator
+from rankbench.interfaces.aggregator_calls import replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, strongly_connected
 from rankbench.interfaces.resamples import draws_of, resamples_of
 from rankbench.ranking.count import count_pairs
@@ -164,7 +165,7 @@ def test_what_cannot_be_resampled() -> None:
         draws_of(3, 10, -1)
 
 
-class Likelihood(Aggregator):
+class Likelihood(CountAggregator):
     """Scores that stand on scales of their own, as those of plain maximum likelihood do."""
 
     name: ClassVar[str] = "likelihood"
@@ -177,8 +178,11 @@ class Likelihood(Aggregator):
         return strongly_connected(counts)
 
 
-class Plain(Likelihood):
+class Plain(CountAggregator):
     """The same formula, said to stand on one scale wherever comparisons connect."""
+
+    name: ClassVar[str] = "plain"
+    source: ClassVar[str] = "a test"
 
     def from_counts(self, counts: PairCounts) -> np.ndarray:
         return fit_bradley_terry(counts).scores
@@ -189,7 +193,7 @@ def test_a_resample_that_cuts_a_scale_has_no_scores() -> None:
     within = [(0, 1), (1, 0), (1, 2), (2, 1), (3, 4), (4, 3)]
     winners, losers = np.array([*3 * within, (0, 3), (2, 4)]).T
     whole = resamples_of(count_pairs(winners, losers), 200, 5)
-    found = Likelihood().replicates(np.zeros(5), whole)
+    found = replicates_of(Likelihood(), np.zeros(5), whole)
     scale = np.array([0, 0, 0, 1, 1])
     cut = []
     for counts in whole:
@@ -203,7 +207,7 @@ def test_a_resample_that_cuts_a_scale_has_no_scores() -> None:
     np.testing.assert_array_equal(np.isnan(found).all(axis=1), cut)
     assert np.isfinite(found[~np.array(cut)]).all()
     # A class whose scales are those of all methods keeps what has scores.
-    assert np.isfinite(Plain().replicates(np.zeros(5), whole)).all()
+    assert np.isfinite(replicates_of(Plain(), np.zeros(5), whole)).all()
 
 
 def test_bradley_terry_with_a_ridge_keeps_resamples_in_which_items_fall_apart(monkeypatch: pytest.MonkeyPatch) -> None:

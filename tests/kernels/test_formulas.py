@@ -63,8 +63,8 @@ def test_a_formula_alone_gives_both_forms(margins):
         it.ddphi(t)
 
 
-def test_a_phi_of_ones_own_has_no_compiled_form_of_the_inherited_formula():
-    assert Another().phi_kernels() is None
+def test_a_phi_of_ones_own_must_have_a_compiled_form_of_its_own():
+    assert "it defines phi anew, and inherits phi_kernels of" in Another.defect()
 
 
 def test_a_formula_must_be_declared():

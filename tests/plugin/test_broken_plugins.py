@@ -40,7 +40,7 @@ class Features(rankbench.Model):
         return np.array(x)
 
 
-class NetWins(rankbench.Aggregator):
+class NetWins(rankbench.ComparisonAggregator):
     """Wins of an item less its losses, by weight."""
 
     name: ClassVar[str] = "broken"
@@ -134,7 +134,7 @@ class ChangingDataset(rankbench.Dataset):
         return pl.LazyFrame(rows)
 
 
-class FarFromTheStart(rankbench.Aggregator):
+class FarFromTheStart(rankbench.CountAggregator):
     """From a near start it goes half of the way."""
 
     name: ClassVar[str] = "broken"

@@ -10,7 +10,7 @@ import pytest
 from pydantic import Field
 
 from rankbench.core.component import Order
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.method import Method, Model
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
 from rankbench.losses.ndcg import NDCG
@@ -84,7 +84,7 @@ def test_parameters_are_said_in_words():
     assert str(found["flag"]) == "flag=true"
 
 
-class Interpreted(Aggregator):
+class Interpreted(ComparisonAggregator):
     def aggregate(self, winners, losers, weights, m):
         raise NotImplementedError
 
@@ -128,6 +128,8 @@ class OtherNDCG(NDCG):
 
     def value(self, alpha, structure):
         raise NotImplementedError
+
+    kernel, ranked_kernel = Loss.kernel, Loss.ranked_kernel
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from rankbench import api
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
 from rankbench.aggregators.rates import Borda
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, OrderAggregator
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.protocol import BlockTask, Protocol
 from rankbench.interfaces.queries import Comparisons, Orders
@@ -106,14 +106,17 @@ def test_graphs_have_no_scores():
     assert np.array_equal(*values)
 
 
-class Spoiling(Aggregator):
+class Spoiling(ComparisonAggregator):
     """Overwrites what it is lent."""
 
     name = "spoiling"
     source = "test"
 
+    def aggregate(self, winners, losers, weights, m):
+        return Borda().aggregate(winners, losers, weights, m)
+
     def from_comparisons(self, comparisons, m):
-        scores = Borda().from_comparisons(comparisons, m)
+        scores = super().from_comparisons(comparisons, m)
         for array in (comparisons.winners, comparisons.losers, comparisons.weights, comparisons.offsets):
             array[:] = 0
         if comparisons.ties is not None:
@@ -121,12 +124,11 @@ class Spoiling(Aggregator):
         return scores
 
 
-class SpoilingBallots(Aggregator):
+class SpoilingBallots(OrderAggregator):
     """Overwrites the ballots that it is lent."""
 
     name = "spoiling-ballots"
     source = "test"
-    judgments = "orders"
 
     def from_orders(self, orders, m):
         scores = PlackettLuce().from_orders(orders, m)
@@ -162,7 +164,7 @@ def test_what_a_contender_does_to_its_judgments_is_its_own(protocol, spoiler, ce
     )
 
 
-class Broken(Aggregator):
+class Broken(ComparisonAggregator):
     """Goes wrong in one of several ways."""
 
     name = "broken"

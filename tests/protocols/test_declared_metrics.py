@@ -66,7 +66,7 @@ def test_a_fact_is_told_between_its_bounds(value: float, told: bool) -> None:
     assert Fact("share", "A share", below=1.0).tells(value) is told
 
 
-class Coin(rankbench.Aggregator):
+class Coin(rankbench.ComparisonAggregator):
     """All items level: what a coin decides."""
 
     name: ClassVar[str] = "coin"

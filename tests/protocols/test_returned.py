@@ -14,8 +14,8 @@ from small_blocks import make_block
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.core.text import returned_numbers, trouble_with
 from rankbench.errors import PluginError
-from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.click_aggregator import SelectionAggregator
+from rankbench.interfaces.aggregator import ComparisonAggregator, CountAggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator, sample_structure, structure_of
 from rankbench.interfaces.method import Fit, Fitted, Method, Model, Solver, StepOptimizer
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
@@ -129,7 +129,7 @@ def test_integers_that_float64_would_make_ties_are_refused(kind: type[Any]) -> N
         assert not trouble_with(-far[:1])
 
 
-class Borda(Aggregator):
+class Borda(ComparisonAggregator):
     """Wins less losses, returned as a test asks."""
 
     name: ClassVar[str] = "spoilt-borda"
@@ -151,9 +151,9 @@ def test_aggregators_in_fits_protocols_and_rankings(bad: tuple[Any, str], monkey
     one, two = np.array([0, 1], np.int32), np.array([1, 2], np.int32)
     said = Comparisons(np.array([0, 2]), one, two, np.ones(2))
     with pytest.raises(PluginError, match=words):
-        Borda().from_comparisons(said, 3)
+        structure_of(Borda(), said, 3)
 
-    class FromCounts(Aggregator):
+    class FromCounts(CountAggregator):
         name = "from-counts"
         source = "a test"
         __module__ = "foreign"
@@ -163,21 +163,21 @@ def test_aggregators_in_fits_protocols_and_rankings(bad: tuple[Any, str], monkey
 
     counts = PairCounts(["a", "b", "c"], np.array([0, 1, 2, 2]), two, np.ones(2), np.zeros(2), np.zeros(2), 2)
     with pytest.raises(PluginError, match=words):
-        FromCounts().from_counts(counts)
+        call_aggregator(FromCounts(), counts, 3)
 
 
 def test_what_a_mixin_brings_is_foreign_too(bad: tuple[Any, str]) -> None:
     spoilt, words = bad
 
     class Mixin:
-        def aggregate(self, winners: Any, losers: Any, weights: Any, m: int) -> Any:
-            return spoilt(np.ones(m))
+        def from_counts(self, counts: PairCounts) -> Any:
+            return spoilt(np.ones(counts.m))
 
     class Mixed(Mixin, BradleyTerry):
         name: ClassVar[str] = "mixed"
 
     with pytest.raises(PluginError, match=words):
-        Mixed().aggregate(np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 3)
+        sample_structure(Mixed(), np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 3)
 
 
 def test_losses(bad: tuple[Any, str]) -> None:
@@ -267,8 +267,6 @@ def test_what_numbers_are() -> None:
 
 
 KINDS: list[type[Any]] = [
-    Aggregator,
-    SelectionAggregator,
     Loss,
     ScoreSurrogate,
     PairwiseSurrogate,

@@ -11,6 +11,7 @@ from rankbench.core.runtime import draw_entropy
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import BlockKey, cell_problem
+from rankbench.interfaces.click_aggregator import SelectionAggregator, longest_list, rows_of
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.losses.err import ERR
@@ -22,26 +23,27 @@ DATASET = CascadeClicks(queries=12, items=8, shown=5)
 LOSSES = ("err", "ndcg", "pairwise-disagreement")
 
 
-class Own(Aggregator):
-    """Clicks on an item, one query at a time."""
+class Own(SelectionAggregator):
+    """Clicks on an item."""
 
     name = "own-clicks"
     source = "test"
-    judgments = "selections"
     spoil: bool = False
     bad: str = ""
 
-    def from_selections(self, selections, m):
+    def estimate(self, selections, item_offsets):
+        m, examination = int(item_offsets[-1]), np.ones(longest_list(selections))
         if self.bad == "raises":
             raise RuntimeError("broken aggregator")
         if self.bad == "nan":
-            return np.full(m, np.nan)
+            return np.full(m, np.nan), examination
         if self.bad == "short":
-            return np.zeros(m - 1)
-        clicks = np.bincount(selections.items[selections.clicked], minlength=m).astype(float)
+            return np.zeros(m - 1), examination
+        rows = rows_of(selections, item_offsets)[0]
+        clicks = np.bincount(rows[selections.clicked], minlength=m).astype(float)
         selections.items[:] = 0
         selections.clicked[:] = True
-        return clicks
+        return clicks, examination
 
 
 def test_contenders_are_judged_against_the_grades():
@@ -99,7 +101,11 @@ def test_a_contender_does_not_depend_on_its_neighbors():
 
 @pytest.mark.parametrize(
     ("bad", "status", "words"),
-    [("raises", "error", "broken aggregator"), ("nan", "diverged", "not finite"), ("short", "error", "8 items")],
+    [
+        ("raises", "error", "broken aggregator"),
+        ("nan", "diverged", "not finite"),
+        ("short", "error", "shape (95,), not (96,)"),
+    ],
 )
 def test_a_bad_contender_answers_for_itself(bad, status, words):
     protocol = Selection()

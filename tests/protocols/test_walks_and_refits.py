@@ -12,7 +12,7 @@ from scipy.special import expit
 
 import rankbench
 from rankbench.core.component import Property
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
@@ -48,7 +48,7 @@ def test_a_refitted_method_is_the_method_on_the_votes_before_each_moment() -> No
         assert margins[own] == pytest.approx(expected, abs=1e-6)
 
 
-class Remembering(Aggregator):
+class Remembering(CountAggregator):
     """The win rate, which remembers what it was given to start from."""
 
     name: ClassVar[str] = "remembering"

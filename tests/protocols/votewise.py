@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr, ndtr
 
 from rankbench.errors import SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.protocols.folds import Cut
 from rankbench.ranking.votes import Votes
 
@@ -335,6 +335,6 @@ def rows_of(cut: Cut, groups: NDArray[np.integer]) -> tuple[NDArray[np.int64], N
 
 def scores_of(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return scores from votes one by one, where the class knows them; else from their sums."""
-    if not aggregator.ranks_counts():
+    if not isinstance(aggregator, CountAggregator):
         return aggregator.from_comparisons(votes.comparisons(rows), len(votes.items))
     return aggregator.from_counts(votes.counts(rows))

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.rank import ItemRanking, rank
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
@@ -15,7 +15,7 @@ from rankbench.ranking.votes import Votes
 
 def log_of(votes: Votes, aggregator: Aggregator, by_judge: bool) -> RankedLog:
     """Return what the aggregator is shown: sums by judge or vote, or votes."""
-    if not aggregator.ranks_counts():
+    if not isinstance(aggregator, CountAggregator):
         return OrderedVotes(votes, by_judge)
     units = votes.judges if by_judge else np.arange(len(votes))
     plain = not by_judge and bool((votes.weights == 1).all())

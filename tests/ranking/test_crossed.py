@@ -21,7 +21,7 @@ from rankbench.aggregators.likelihood.firth import pseudo_votes
 from rankbench.aggregators.rates import WinRate
 from rankbench.core import system as resources
 from rankbench.errors import SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.cell import RANKING, BlockKey
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.protocols.items import Items
@@ -236,7 +236,7 @@ def covered(method: Aggregator, logs: int, by_judge: float, by_query: float, rep
 def bounds(
     loaded: CrossedVotes, method: Aggregator, replicates: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if not method.has_covariance():
+    if not isinstance(method, WithCovariance):
         ranking = rank(loaded, method, intervals="judges+queries", resamples=replicates)[0]
         return ranking.lower, ranking.upper
     scores = loaded.scores(method)

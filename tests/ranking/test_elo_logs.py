@@ -113,7 +113,7 @@ def of_order(found: rankbench.Aggregation) -> list[str]:
     return [note for note in found.notes if "the order of votes" in note]
 
 
-class Last(rankbench.Aggregator):
+class Last(rankbench.ComparisonAggregator):
     """A plugin's: the place of an item's last win among all votes."""
 
     name = "last"

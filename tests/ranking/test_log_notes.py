@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.ranked_log import CountedVotes
 
 
-class OneScale(Aggregator):
+class OneScale(CountAggregator):
     """Has a prior that puts everything on one scale, whatever was compared."""
 
     name: ClassVar[str] = "one-scale"

@@ -14,7 +14,7 @@ from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.elo import Elo
 from rankbench.aggregators.rates import Kemeny, WinRate
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.aggregator import LARGEST_SCORE, Aggregator
+from rankbench.interfaces.aggregator import LARGEST_SCORE, Aggregator, ComparisonAggregator
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.plugin.manager import component_class, names
 from rankbench.ranking.aggregate import aggregate
@@ -69,10 +69,11 @@ class Plain(WinRate):
         return (won + 1) / (won + lost + 2)
 
 
-class Own(BradleyTerry):
-    """A plugin's aggregator that is derived from a built-in one."""
+class Own(ComparisonAggregator):
+    """A plugin's aggregator with nothing but `aggregate`."""
 
     name = "own"
+    source = "test"
 
     def aggregate(self, winners, losers, weights, m):
         return np.arange(m, dtype=float)
@@ -94,7 +95,7 @@ def test_who_counts_votes_is_shown_votes_and_not_their_sums() -> None:
         np.testing.assert_allclose(shown.scores(aggregator), expected, atol=1e-7)
 
 
-def test_aggregate_runs_what_a_plugin_derives_from_a_built_in_aggregator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aggregate_runs_a_plugin_that_has_nothing_but_aggregate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankbench.ranking.aggregate._aggregator", lambda method: Own())
     frame = pl.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
     assert aggregate(frame, "own").table["score"].to_list() == [2.0, 1.0, 0.0]
@@ -103,8 +104,9 @@ def test_aggregate_runs_what_a_plugin_derives_from_a_built_in_aggregator(monkeyp
 
 
 def test_scores_of_another_shape_are_said_to_be() -> None:
-    class Longer(WinRate):
+    class Longer(ComparisonAggregator):
         name = "longer"
+        source = "test"
 
         def aggregate(self, winners, losers, weights, m):
             return np.zeros(m + 1)
@@ -183,8 +185,9 @@ def test_scores_whose_differences_are_no_numbers_are_an_error(most: float) -> No
         def from_counts(self, counts):
             return np.array([most, -most])
 
-    class FarVotes(WinRate):
+    class FarVotes(ComparisonAggregator):
         name = "far-away-votes"
+        source = "test"
 
         def aggregate(self, winners, losers, weights, m):
             return np.array([most, -most])

@@ -275,10 +275,10 @@ def test_methods_whose_cells_differ_by_a_constant_share_their_resamples() -> Non
     assert borda.scores == pytest.approx(4 - ranks.scores)
 
 
-def test_a_class_inherits_no_other_formula() -> None:
-    values = np.arange(6.0).reshape(1, 2, 3)
-    assert OtherCells().from_scores(values, np.ones((1, 2))).tolist() == [3.0, 5.0, 7.0]
+def test_a_class_of_two_formulas_is_rejected() -> None:
+    assert OtherCells.defect() == "it has cells and from_scores, two formulas"
     assert not MedianScore.has_cells()
+    assert MedianScore.defect() == ""
 
 
 def test_the_same_table_in_another_order_or_layout_ranks_alike(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ import rankbench
 
 STEP = 1.0
 
-class Wins(rankbench.Aggregator):
+class Wins(rankbench.ComparisonAggregator):
     "Wins, and what a test wants to happen meanwhile."
     name: ClassVar[str] = "{name}"
     source: ClassVar[str] = "a test"

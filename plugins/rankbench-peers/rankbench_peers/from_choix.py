@@ -25,7 +25,7 @@ from rankbench_peers.votes import listed, wins
 __all__ = ["ChoixIlsr", "ChoixLsr", "ChoixMm", "ChoixOpt", "ChoixPeer", "ChoixRankCentrality"]
 
 
-class ChoixPeer(rankbench.Aggregator):
+class ChoixPeer(rankbench.ComparisonAggregator):
     """Base of the aggregators of choix: scores are log-odds, as choix gives them.
 
     choix knows no ties: one is half a win each way. Where it takes votes one by one, they

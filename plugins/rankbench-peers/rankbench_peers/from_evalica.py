@@ -36,7 +36,7 @@ Scale = Literal["own", "log"]
 SCALE = "Scores as evalica gives them, or their logarithms, which is what score differences are made for."
 
 
-class EvalicaPeer(rankbench.Aggregator):
+class EvalicaPeer(rankbench.ComparisonAggregator):
     """Base of the aggregators of evalica: votes go in as they are, weights and ties too.
 
     Attributes

@@ -22,7 +22,7 @@ from rankbench_peers.votes import one_by_one, runs
 __all__ = ["Kickscore"]
 
 
-class Kickscore(rankbench.Aggregator):
+class Kickscore(rankbench.ComparisonAggregator):
     r"""kickscore: scores that walk at random (a Wiener process for each item), fitted to all votes at once.
 
     The model is that of rankbench's `dynamic-bradley-terry`: a score has variance v at the first vote of its item and

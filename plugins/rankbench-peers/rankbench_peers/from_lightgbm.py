@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 
 import rankbench
 from rankbench.core.component import Property
-from rankbench.errors import InputError
+from rankbench.errors import InputError, SpecError
 from rankbench_peers.packages import package
 
 __all__ = ["LightgbmRanker", "grades"]
@@ -50,7 +50,7 @@ class LightgbmRanker(rankbench.Method):
     @field_validator("aggregator")
     @classmethod
     def _of_comparisons(cls, aggregator: rankbench.Aggregator) -> rankbench.Aggregator:
-        if aggregator.needs_truth or aggregator.judgments != "comparisons" or aggregator.structure != "scores":
+        if not isinstance(aggregator, rankbench.ComparisonAggregator) or aggregator.structure != "scores":
             raise ValueError(f"{aggregator.name!r} does not make scores of comparisons")
         return aggregator
 
@@ -101,6 +101,8 @@ def grades(
     said = block.comparisons
     if not len(said):
         raise InputError("there are no comparisons to learn from")
+    if not isinstance(aggregator, rankbench.ComparisonAggregator):
+        raise SpecError(f"{aggregator.name!r} does not make scores of comparisons")
     rows, labels, sizes = [], [], []
     for q in np.flatnonzero(said.counts):
         judged = slice(int(said.offsets[q]), int(said.offsets[q + 1]))

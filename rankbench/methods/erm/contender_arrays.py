@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import label_structure, sample_structure
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.kernels.declared import functions
@@ -82,9 +83,9 @@ class Target:
     ) -> NDArray[np.float64]:
         """Return the target of one sample, in NumPy, shape (m,); see `TargetTable` for the floor."""
         if self.aggregator.needs_truth:
-            scores = self.aggregator.from_labels(labels)
+            scores = label_structure(self.aggregator, labels)
         else:
-            scores = self.aggregator.aggregate(winners, losers, weights, len(labels))
+            scores = sample_structure(self.aggregator, winners, losers, weights, len(labels))
         # Not the other way round: nan is larger than nothing, and stays.
         if (np.abs(scores) <= floor).all() and not self.aggregator.needs_truth:
             # The sample may hold none of the query's heavy judgments.
@@ -97,10 +98,10 @@ class Target:
         if self.aggregator.needs_truth:
             alone = np.zeros(m)
             alone[0] = np.abs(labels).max()
-            scores = self.aggregator.from_labels(alone)
+            scores = label_structure(self.aggregator, alone)
         else:
             zero, one = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32)
-            scores = self.aggregator.aggregate(zero, one, np.full(1, heaviest), m)
+            scores = sample_structure(self.aggregator, zero, one, np.full(1, heaviest), m)
         largest = float(np.abs(scores).max())
         return ROUNDING * largest if math.isfinite(largest) else 0.0
 

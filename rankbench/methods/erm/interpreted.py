@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.method import Block, StepOptimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
@@ -127,7 +128,7 @@ class Interpreted:
         if not isinstance(surrogate, PairwiseSurrogate):
             raise TypeError(f"surrogate {surrogate.name!r} is neither a score nor a pairwise surrogate")
         k = min(as_order(contender.k), int(self.block.comparisons.counts[q]))
-        adjacency = contender.aggregator.aggregate(*self._sample(k), len(alpha))
+        adjacency = sample_structure(contender.aggregator, *self._sample(k), len(alpha))
         i, j = np.nonzero(adjacency)
         weights, offsets = surrogate.edges(adjacency[i, j])
         margins = alpha[i] - alpha[j] - offsets

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.methods.erm.kernels.targets import Sums
@@ -68,7 +69,7 @@ def complete_graphs(
     for m, first, last in zip(queries.sizes, comparisons.offsets[:-1], comparisons.offsets[1:], strict=True):
         part = slice(first, last)
         winners, losers, said = comparisons.winners[part], comparisons.losers[part], comparisons.weights[part]
-        graph = aggregator.aggregate(winners, losers, said, int(m)) if last > first else np.zeros((0, 0))
+        graph = sample_structure(aggregator, winners, losers, said, int(m)) if last > first else np.zeros((0, 0))
         i, j = np.nonzero(graph)
         tails.append(i.astype(np.int32))
         heads.append(j.astype(np.int32))
@@ -239,5 +240,5 @@ def _single_values(
     aggregator: Aggregator, surrogate: ScoreSurrogate, weight: float, m: int
 ) -> tuple[float, float, float]:
     zero, one = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32)
-    target = surrogate.target(aggregator.aggregate(zero, one, np.full(1, weight), m))
+    target = surrogate.target(sample_structure(aggregator, zero, one, np.full(1, weight), m))
     return float(target[0]), float(target[1]), float(target[2]) if m > 2 else math.nan if m < 2 else 0.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import CountAggregator, NearStart
 from rankbench.interfaces.method import Block
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Orders, Selections
@@ -167,7 +167,7 @@ NEAR_START_TOLERANCE = 1e-6
 def near_starts_end_at_the_same_scores(subject: Subject) -> None:
     """The scores of ``from_counts_near`` are those of ``from_counts``, whatever they begin at."""
     it = subject.it
-    if not isinstance(it, Aggregator) or type(it).from_counts_near is Aggregator.from_counts_near:
+    if not (isinstance(it, NearStart) and isinstance(it, CountAggregator)):
         raise CheckSkipped("it has no from_counts_near")
     for seed, (m, k) in enumerate([(2, 6), (5, 60), (8, 300)]):
         judged = samples.tied_sample(samples.votes(m, k, seed, weighted=seed % 2 == 1))

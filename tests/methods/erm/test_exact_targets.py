@@ -14,7 +14,7 @@ from small_blocks import make_block, reweighted
 from rankbench.aggregators.elo import Elo
 from rankbench.core.component import Property
 from rankbench.errors import SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.interfaces.queries import Comparisons
 from rankbench.methods.erm import ERM
@@ -133,7 +133,7 @@ def test_an_order_of_judgments_is_not_made_up_for_the_halves_of_ties(spec: str) 
     np.testing.assert_allclose(fitted(turned, one).theta, fitted(said, one).theta, rtol=1e-9, atol=1e-12)
 
 
-class Last(Aggregator):
+class Last(ComparisonAggregator):
     """Wins of the last judgment; compiled for nobody."""
 
     name = "last"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.methods.erm import ERM
@@ -32,7 +32,7 @@ SPECS = [
 ]
 
 
-class Third(Aggregator):
+class Third(ComparisonAggregator):
     """Wins less losses in thirds, added up one after the other: a cycle leaves rounding."""
 
     name = "third"
