@@ -27,6 +27,7 @@ from rankbench.testing.check import check_component
 
 SECONDS = 3
 CALLS = itertools.count()
+SIZES = [0, 0]
 POOL = ThreadPoolExecutor(2)
 
 
@@ -357,6 +358,15 @@ class Unpicklable(Features):
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
 
+class KeepsState(NetWins):
+    """It begins with the number of items of the call before, if that was another one."""
+
+    def aggregate(self, winners, losers, weights, m):
+        if m != SIZES[-1]:
+            SIZES.append(m)
+        return super().aggregate(winners, losers, weights, m) + SIZES[-2]
+
+
 class Unseeded(Drawn):
     """It draws from a generator without a seed."""
 
@@ -400,6 +410,7 @@ BY_CHECK = [
     (FarFromTheStart, "near-starts-end-at-the-same-scores"),
     (FragileReader, "damaged-examples-are-errors-or-tables"),
     (GlobalRandom, "draws-from-no-global-generator"),
+    (KeepsState, "same-input-same-result"),
     (KernelDiffers, "compiled-aggregator-equals-numpy"),
     (KernelOutOfBounds, "compiled-aggregator-equals-numpy"),
     (LooksAtLabels, "labels-do-not-matter"),

@@ -13,28 +13,34 @@ from numpy.typing import NDArray
 from rankbench.interfaces.method import Block, StepOptimizer
 from rankbench.interfaces.protocol import sees_truth
 from rankbench.testing import samples
-from rankbench.testing.calls import CALLED, Outputs, calls, deep_copy, fitted_scores, outputs
+from rankbench.testing.calls import CALLED, Call, Outputs, calls, deep_copy, fitted_scores, outputs
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, same
 from rankbench.testing.state import State, changed_for_good, class_watched, left_behind, threads_before
 
 
 @conformance_check(*CALLED)
 def same_input_same_result(subject: Subject) -> None:
-    """The same call gives the same bytes, whatever the global random states are."""
+    """The same call gives the same bytes, whatever was called before and whatever the global random states are."""
     before = np.random.get_state()  # noqa: NPY002
     plain = random.getstate()
     try:
-        for call in calls(subject):
-            results = []
-            for seed in (1, 2):
-                np.random.seed(seed)  # noqa: NPY002
-                random.seed(seed)
-                results.append(outputs(call))
-            if not same(*results):
-                raise CheckFailed(f"{call.label}: two calls give different numbers; draw from the block's generator")
+        ordered = calls(subject)
+        first = [_seeded_outputs(call, 1) for call in ordered]
+        for call, found in reversed([*zip(ordered, first, strict=True)]):  # each after another call than before
+            if not same(found, _seeded_outputs(call, 2)):
+                raise CheckFailed(
+                    f"{call.label}: two calls give different numbers; draw from the block's generator, "
+                    "and keep nothing from one call to the next"
+                )
     finally:
         np.random.set_state(before)  # noqa: NPY002
         random.setstate(plain)
+
+
+def _seeded_outputs(call: Call, seed: int) -> Outputs:
+    np.random.seed(seed)  # noqa: NPY002
+    random.seed(seed)
+    return outputs(call)
 
 
 @conformance_check(*CALLED)
