@@ -181,7 +181,6 @@ class Component(Typed):
     def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
         """Look at what a new class overrides: methods that return numbers."""
         cls._keep_promises()
-        _settle_class_variables(cls)
 
     @classmethod
     def _keep_promises(cls) -> None:
@@ -302,18 +301,6 @@ class Component(Typed):
             reason = first["msg"].removeprefix("Value error, ")
             at = f", parameter {where!r}" if where else ""
             raise SpecError(f"{cls.kind} {cls.name!r}{at}: {reason}") from error
-
-
-def _settle_class_variables(cls: type[Component]) -> None:
-    """Say of a class variable's annotation only that it is one: pydantic reads it again for each class derived from it.
-
-    Of two hundred components a third of the time went into reading the same texts.
-    """
-    annotations = vars(cls).get("__annotations__", {})
-    annotations.update({name: ClassVar for name, text in annotations.items() if str(text).startswith("ClassVar[")})
-
-
-_settle_class_variables(Component)
 
 
 def _declared(cls: type, method: str) -> list[int]:

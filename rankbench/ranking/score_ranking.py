@@ -195,8 +195,8 @@ def rank_scores(scores: Log | RunFiles, methods: Sequence[str] = (), **options: 
 
     settle_runtime()
     for name in options:
-        if name not in RankOptions.__annotations__:
-            raise SpecError(f"there is no option {name!r} of ranks{nearest(name, RankOptions.__annotations__)}")
+        if name not in RankOptions.__optional_keys__:
+            raise SpecError(f"there is no option {name!r} of ranks{nearest(name, RankOptions.__optional_keys__)}")
     without = tuple(dict.fromkeys(options.get("without", ())))
     lower, missing = options.get("lower", ()), options.get("missing", "tasks")
     top, seed = options.get("top", 3), options.get("seed", LOG_SEED)

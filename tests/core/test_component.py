@@ -209,23 +209,3 @@ def test_derived_forms_are_those_of_every_kind_that_has_them() -> None:
         ("surrogate", "phi_kernels"),
         *(("surrogate", name) for name in ("exact", "exact_phi", "exact_edge")),
     }
-
-
-def test_annotations_of_class_variables_are_read_once() -> None:
-    """Pydantic reads a text again for each of the classes that are derived."""
-
-    class Twice(Aggregator):
-        name: ClassVar[str] = "twice"
-        factor: float = 2.0
-        spare: ClassVar[frozenset[str]] = frozenset()
-
-    texts = {
-        name: text
-        for base in Twice.__mro__
-        if issubclass(base, Component)
-        for name, text in vars(base).get("__annotations__", {}).items()
-        if isinstance(text, str) and "ClassVar" in text
-    }
-    assert texts == {}
-    assert list(Twice.model_fields) == ["factor"]
-    assert {"name", "spare", "properties"} <= Twice.__class_vars__
