@@ -13,7 +13,7 @@ from amounts import part_of, trials
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.rates import WinRate
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.ranked_log import CountedVotes
@@ -83,7 +83,7 @@ def counted(seed: int, judges: int, gap: float) -> CountedVotes:
 def spread_of(log: CountedVotes, method: Aggregator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return scores, their covariance and deviations, as `rank` takes them for ``auto``."""
     scores = log.scores(method)
-    if method.prefers_covariance():
+    if isinstance(method, WithCovariance) and method.prefers_covariance():
         covariance = log.covariance(method, scores)[0]
         return scores, covariance, normal_deviations(covariance, 1)
     drawn = log.replicates(method, scores, 1000, 1)
