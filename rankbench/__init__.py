@@ -9,153 +9,103 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "Aggregation",
-    "Aggregator",
-    "Block",
-    "Certificate",
-    "ClaimKind",
-    "ComparisonAggregator",
-    "Comparisons",
-    "Component",
-    "CountAggregator",
-    "Dataset",
-    "FigureKind",
-    "Fit",
-    "Fitted",
-    "LabelAggregator",
-    "Loss",
-    "Method",
-    "Model",
-    "Optimizer",
-    "OrderAggregator",
-    "Orders",
-    "PairCounts",
-    "PairwiseSurrogate",
-    "Penalty",
-    "Problem",
-    "Protocol",
-    "Queries",
-    "Reader",
-    "Resamples",
-    "ScoreAggregator",
-    "ScoreRanking",
-    "ScoreSurrogate",
-    "SelectionAggregator",
-    "Selections",
-    "SequentialAggregator",
-    "Solver",
-    "StepOptimizer",
-    "Surrogate",
-    "TableKind",
-    "__version__",
-    "aggregate",
-    "certify",
-    "get",
-    "hookimpl",
-    "log_file",
-    "rank",
-    "reference",
-    "report",
-    "run",
-    "scan",
-]
-
-
-if TYPE_CHECKING:
-    from rankbench.api import rank, report, run
-    from rankbench.certify.certificate import Certificate
-    from rankbench.certify.certify import certify
-    from rankbench.core.component import Component
-    from rankbench.interfaces.aggregator import (
-        Aggregator,
-        ComparisonAggregator,
-        CountAggregator,
-        LabelAggregator,
-        OrderAggregator,
-    )
-    from rankbench.interfaces.claim import ClaimKind
-    from rankbench.interfaces.click_aggregator import SelectionAggregator
-    from rankbench.interfaces.dataset import Dataset, Reader
-    from rankbench.interfaces.figure import FigureKind
-    from rankbench.interfaces.method import (
-        Block,
-        Fit,
-        Fitted,
-        Method,
-        Model,
-        Optimizer,
-        Penalty,
-        Problem,
-        Solver,
-        StepOptimizer,
-    )
-    from rankbench.interfaces.pair_counts import PairCounts
-    from rankbench.interfaces.protocol import Protocol
-    from rankbench.interfaces.queries import Comparisons, Orders, Queries, Selections
-    from rankbench.interfaces.resamples import Resamples
-    from rankbench.interfaces.sequential_aggregator import ScoreAggregator, SequentialAggregator
-    from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
-    from rankbench.interfaces.table import TableKind
-    from rankbench.plugin.manager import get, reference
-    from rankbench.plugin.registry import hookimpl
-    from rankbench.ranking.aggregate import Aggregation, aggregate
-    from rankbench.ranking.log_dataset import log_file
-    from rankbench.ranking.open import scan
-    from rankbench.ranking.score_ranking import ScoreRanking
+if TYPE_CHECKING:  # a type checker takes what is imported under its own name for public
+    from rankbench.api import rank as rank
+    from rankbench.api import report as report
+    from rankbench.api import run as run
+    from rankbench.certify.certificate import Certificate as Certificate
+    from rankbench.certify.certify import certify as certify
+    from rankbench.core.component import Component as Component
+    from rankbench.interfaces.aggregator import Aggregator as Aggregator
+    from rankbench.interfaces.aggregator import ComparisonAggregator as ComparisonAggregator
+    from rankbench.interfaces.aggregator import CountAggregator as CountAggregator
+    from rankbench.interfaces.aggregator import LabelAggregator as LabelAggregator
+    from rankbench.interfaces.aggregator import OrderAggregator as OrderAggregator
+    from rankbench.interfaces.claim import ClaimKind as ClaimKind
+    from rankbench.interfaces.click_aggregator import SelectionAggregator as SelectionAggregator
+    from rankbench.interfaces.dataset import Dataset as Dataset
+    from rankbench.interfaces.dataset import Reader as Reader
+    from rankbench.interfaces.figure import FigureKind as FigureKind
+    from rankbench.interfaces.method import Block as Block
+    from rankbench.interfaces.method import Fit as Fit
+    from rankbench.interfaces.method import Fitted as Fitted
+    from rankbench.interfaces.method import Method as Method
+    from rankbench.interfaces.method import Model as Model
+    from rankbench.interfaces.method import Optimizer as Optimizer
+    from rankbench.interfaces.method import Penalty as Penalty
+    from rankbench.interfaces.method import Problem as Problem
+    from rankbench.interfaces.method import Solver as Solver
+    from rankbench.interfaces.method import StepOptimizer as StepOptimizer
+    from rankbench.interfaces.pair_counts import PairCounts as PairCounts
+    from rankbench.interfaces.protocol import Protocol as Protocol
+    from rankbench.interfaces.queries import Comparisons as Comparisons
+    from rankbench.interfaces.queries import Orders as Orders
+    from rankbench.interfaces.queries import Queries as Queries
+    from rankbench.interfaces.queries import Selections as Selections
+    from rankbench.interfaces.resamples import Resamples as Resamples
+    from rankbench.interfaces.sequential_aggregator import ScoreAggregator as ScoreAggregator
+    from rankbench.interfaces.sequential_aggregator import SequentialAggregator as SequentialAggregator
+    from rankbench.interfaces.surrogate import Loss as Loss
+    from rankbench.interfaces.surrogate import PairwiseSurrogate as PairwiseSurrogate
+    from rankbench.interfaces.surrogate import ScoreSurrogate as ScoreSurrogate
+    from rankbench.interfaces.surrogate import Surrogate as Surrogate
+    from rankbench.interfaces.table import TableKind as TableKind
+    from rankbench.plugin.manager import get as get
+    from rankbench.plugin.manager import reference as reference
+    from rankbench.plugin.registry import hookimpl as hookimpl
+    from rankbench.ranking.aggregate import Aggregation as Aggregation
+    from rankbench.ranking.aggregate import aggregate as aggregate
+    from rankbench.ranking.log_dataset import log_file as log_file
+    from rankbench.ranking.open import scan as scan
+    from rankbench.ranking.score_ranking import ScoreRanking as ScoreRanking
 
     __version__: str
 
-
-_HOMES = {
-    "Aggregation": "rankbench.ranking.aggregate",
-    "Aggregator": "rankbench.interfaces.aggregator",
-    "Block": "rankbench.interfaces.method",
-    "Certificate": "rankbench.certify.certificate",
-    "ClaimKind": "rankbench.interfaces.claim",
-    "ComparisonAggregator": "rankbench.interfaces.aggregator",
-    "Comparisons": "rankbench.interfaces.queries",
-    "Component": "rankbench.core.component",
-    "CountAggregator": "rankbench.interfaces.aggregator",
-    "Dataset": "rankbench.interfaces.dataset",
-    "FigureKind": "rankbench.interfaces.figure",
-    "Fit": "rankbench.interfaces.method",
-    "Fitted": "rankbench.interfaces.method",
-    "LabelAggregator": "rankbench.interfaces.aggregator",
-    "Loss": "rankbench.interfaces.surrogate",
-    "Method": "rankbench.interfaces.method",
-    "Model": "rankbench.interfaces.method",
-    "Optimizer": "rankbench.interfaces.method",
-    "OrderAggregator": "rankbench.interfaces.aggregator",
-    "Orders": "rankbench.interfaces.queries",
-    "PairwiseSurrogate": "rankbench.interfaces.surrogate",
-    "PairCounts": "rankbench.interfaces.pair_counts",
-    "Penalty": "rankbench.interfaces.method",
-    "Problem": "rankbench.interfaces.method",
-    "Protocol": "rankbench.interfaces.protocol",
-    "Queries": "rankbench.interfaces.queries",
-    "Reader": "rankbench.interfaces.dataset",
-    "Resamples": "rankbench.interfaces.resamples",
-    "ScoreAggregator": "rankbench.interfaces.sequential_aggregator",
-    "ScoreRanking": "rankbench.ranking.score_ranking",
-    "ScoreSurrogate": "rankbench.interfaces.surrogate",
-    "SelectionAggregator": "rankbench.interfaces.click_aggregator",
-    "Selections": "rankbench.interfaces.queries",
-    "SequentialAggregator": "rankbench.interfaces.sequential_aggregator",
-    "Solver": "rankbench.interfaces.method",
-    "StepOptimizer": "rankbench.interfaces.method",
-    "Surrogate": "rankbench.interfaces.surrogate",
-    "TableKind": "rankbench.interfaces.table",
-    "aggregate": "rankbench.ranking.aggregate",
-    "get": "rankbench.plugin.manager",
-    "hookimpl": "rankbench.plugin.registry",
-    "log_file": "rankbench.ranking.log_dataset",
-    "rank": "rankbench.api",
-    "reference": "rankbench.plugin.manager",
-    "report": "rankbench.api",
-    "run": "rankbench.api",
-    "scan": "rankbench.ranking.open",
+_NAMES = {
+    "rankbench.api": ("rank", "report", "run"),
+    "rankbench.certify.certificate": ("Certificate",),
+    "rankbench.core.component": ("Component",),
+    "rankbench.interfaces.aggregator": (
+        "Aggregator",
+        "ComparisonAggregator",
+        "CountAggregator",
+        "LabelAggregator",
+        "OrderAggregator",
+    ),
+    "rankbench.interfaces.claim": ("ClaimKind",),
+    "rankbench.interfaces.click_aggregator": ("SelectionAggregator",),
+    "rankbench.interfaces.dataset": ("Dataset", "Reader"),
+    "rankbench.interfaces.figure": ("FigureKind",),
+    "rankbench.interfaces.method": (
+        "Block",
+        "Fit",
+        "Fitted",
+        "Method",
+        "Model",
+        "Optimizer",
+        "Penalty",
+        "Problem",
+        "Solver",
+        "StepOptimizer",
+    ),
+    "rankbench.interfaces.pair_counts": ("PairCounts",),
+    "rankbench.interfaces.protocol": ("Protocol",),
+    "rankbench.interfaces.queries": ("Comparisons", "Orders", "Queries", "Selections"),
+    "rankbench.interfaces.resamples": ("Resamples",),
+    "rankbench.interfaces.sequential_aggregator": ("ScoreAggregator", "SequentialAggregator"),
+    "rankbench.interfaces.surrogate": ("Loss", "PairwiseSurrogate", "ScoreSurrogate", "Surrogate"),
+    "rankbench.interfaces.table": ("TableKind",),
+    "rankbench.plugin.manager": ("get", "reference"),
+    "rankbench.plugin.registry": ("hookimpl",),
+    "rankbench.ranking.aggregate": ("Aggregation", "aggregate"),
+    "rankbench.ranking.log_dataset": ("log_file",),
+    "rankbench.ranking.open": ("scan",),
+    "rankbench.ranking.score_ranking": ("ScoreRanking",),
 }
+
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted([*_HOMES, "__version__", "certify"])
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 import tomllib
@@ -16,6 +17,14 @@ import rankbench
 def test_every_public_name_is_there(name):
     assert getattr(rankbench, name) is not None
     assert name in dir(rankbench)
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse(Path(rankbench.__file__).read_text(encoding="utf-8"))
+    seen = {
+        node.names[0].asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.names[0].asname
+    }
+    assert seen | {"__version__"} == set(rankbench.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():
