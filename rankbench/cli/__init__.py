@@ -1,4 +1,4 @@
-"""The group: verbs, errors to exit codes, start.
+"""The command group `rankbench` holds subcommands, and turns errors into exit codes.
 
 ``rankbench --help`` imports no verb and no plugin. `rankbench.cli` has the exit codes.
 """

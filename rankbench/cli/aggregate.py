@@ -1,4 +1,4 @@
-"""``rankbench aggregate``: a ranking out of a log."""
+"""`rankbench aggregate` ranks the items of a log."""
 
 from __future__ import annotations
 

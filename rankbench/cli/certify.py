@@ -1,4 +1,4 @@
-"""``rankbench certify``: whether a surrogate is consistent, with a proof."""
+"""`rankbench certify` decides whether a surrogate is consistent, with a proof."""
 
 from __future__ import annotations
 

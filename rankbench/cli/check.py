@@ -1,4 +1,4 @@
-"""``rankbench check``: whether components do what they declare."""
+"""`rankbench check` tells whether components do what they declare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankbench compare BASE HEAD``: exit 1 where something is really worse."""
+"""`rankbench compare BASE HEAD` exits 1 where something got worse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankbench data``: data sets, and files of one's own."""
+"""`rankbench data` lists, gets, verifies, describes and converts data."""
 
 from __future__ import annotations
 

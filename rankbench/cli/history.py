@@ -1,4 +1,4 @@
-"""``rankbench history add|show``: what past runs gave, and when it changed."""
+"""`rankbench history add|show` keeps results of runs and shows when they changed."""
 
 from __future__ import annotations
 

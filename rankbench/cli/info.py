@@ -1,4 +1,4 @@
-"""List, info, plugins, env."""
+"""`rankbench list` and `rankbench info` describe components and suites."""
 
 from __future__ import annotations
 

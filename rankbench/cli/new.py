@@ -1,4 +1,4 @@
-"""``rankbench new``: a plugin or a suite to start from."""
+"""`rankbench new` writes a plugin or a suite to start from."""
 
 from __future__ import annotations
 

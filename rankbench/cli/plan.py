@@ -1,4 +1,4 @@
-"""``rankbench plan``."""
+"""`rankbench plan` shows what a run would do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankbench plugins``: what was loaded, and what is wrong with what was not."""
+"""`rankbench plugins` tells what was loaded, and what is wrong with a plugin that was not."""
 
 from __future__ import annotations
 

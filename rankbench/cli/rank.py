@@ -1,4 +1,4 @@
-"""``rankbench rank``: the systems of a score table, by several methods side by side."""
+"""`rankbench rank` ranks the systems of a score table by several methods side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankbench report DIR``: leaderboards and figures again, from stored rows alone."""
+"""`rankbench report DIR` makes leaderboards and figures again from stored rows."""
 
 from __future__ import annotations
 

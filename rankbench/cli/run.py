@@ -1,4 +1,4 @@
-"""Run, plan, report."""
+"""`rankbench run` computes a suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`show` prints an answer as a table, or writes it as CSV, Markdown, JSON, Parquet or a picture."""
+"""An answer is written as a table, CSV, Markdown, JSON, Parquet or a picture."""
 
 from __future__ import annotations
 

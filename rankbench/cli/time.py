@@ -1,4 +1,4 @@
-"""``rankbench time``: contenders, or two versions of rankbench, in turns."""
+"""`rankbench time` times contenders, or two versions of rankbench, in turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankbench verify DIR``: whether a published result is what its rows give, and its rows what comes out."""
+"""`rankbench verify DIR` tells whether a published folder follows from its rows, and rows from a new run."""
 
 from __future__ import annotations
 

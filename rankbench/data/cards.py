@@ -1,4 +1,4 @@
-"""Data cards: what a data set is and how to know its files.
+"""Data cards describe data sets, and how to recognize their files.
 
 A card is a TOML file in ``datasets/`` (in the wheel: ``rankbench/data/cards``). It is
 data, not code; unknown keys are errors. `CardDataset` makes a data set of one.

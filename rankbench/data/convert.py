@@ -1,4 +1,4 @@
-"""Streams a file of any size to a folder of Parquet shards, all of it or nothing.
+"""The converter streams a file of any size to a folder of Parquet shards, whole or not at all.
 
 Queries go to shards by a stable hash, so a query is never split and the same queries land
 together whatever else the file has. Batches are spooled to small files while the source

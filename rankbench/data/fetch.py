@@ -1,4 +1,4 @@
-"""Find, verify, download files; cards as data sets.
+"""Functions find, download and verify files of data cards, and make data sets of them.
 
 Files are looked for beside the cards (those that are shipped), in the folder that
 ``RANKBENCH_DATA`` names, below the card's name, and then in the user's cache. Nothing is used

@@ -1,4 +1,4 @@
-"""One log, one method, one ranking: what ``rankbench aggregate`` does."""
+"""`rankbench aggregate` ranks one log by one method."""
 
 from __future__ import annotations
 

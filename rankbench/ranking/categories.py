@@ -1,4 +1,4 @@
-"""Votes by category, and what a method makes of each category with the covariance of all of it."""
+"""Categories of votes are ranked together, with the covariance of all their scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pair counts of judgments that are in memory, and what counting threads share.
+"""Two threads count judgments in memory by pair.
 
 A log is cut into chunks of 2^19 judgments; even and odd ones are counted by two threads
 into tables of their own, each in turn, and the two are summed up. So sums of weights do not

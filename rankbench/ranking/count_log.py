@@ -1,4 +1,4 @@
-"""Counts of logs of any length, here or on a cluster.
+"""Logs of any length are counted by pair, here or on a cluster.
 
 Importing this package imports neither numba nor Polars.
 

@@ -1,4 +1,4 @@
-"""A log ranked with what votes were cast under taken out of the scores: items, and effects of covariates."""
+"""Rankings with covariates give scores of items, and effects of covariates."""
 
 from __future__ import annotations
 

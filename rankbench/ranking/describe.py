@@ -1,4 +1,4 @@
-"""What is in a table, any kind."""
+"""`rankbench data describe` tells what a table of any kind holds."""
 
 from __future__ import annotations
 

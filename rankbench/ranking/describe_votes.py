@@ -1,4 +1,4 @@
-"""Sizes, connections, cycles of a log of votes."""
+"""The description of votes tells sizes, connected items and cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Items whose strength changes with time: each against the items that it was compared with, before and after.
+r"""Drift tests compare each item before and after, against the items that it met.
 
 With r the residual of a vote (what happened less the chance that Bradley-Terry scores of the whole log give it, from
 the item's side), w = p (1 - p) its weight in the information, and a whether it was cast after some moment, an item's

@@ -1,4 +1,4 @@
-"""Votes expected if categories do not matter, and a test whether they do.
+"""A score test tells whether categories matter, by the votes expected if they do not.
 
 Its statistic is that of the score test for a variance between categories ([LZ86t]_): the sum over categories of the
 squares of what their items won beyond what the common scores let expect. Under the null categories are labels: a

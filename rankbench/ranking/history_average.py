@@ -1,4 +1,4 @@
-"""Histories of several models; design effect of judges.
+"""Histories of several models are averaged; judges give a design effect.
 
 A model that takes votes for independent is as sure as their number says. The variance of Bradley-Terry scores by judge,
 over that by vote (both sandwiches), is the number of votes that are worth one: Kish's design effect [Kish65]_. Votes

@@ -1,4 +1,4 @@
-"""Names to consecutive numbers, batch by batch, while a log streams by."""
+"""Names become consecutive numbers, batch by batch, while a log streams by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Judges who favor a side, vote twice.
+r"""Judges are described: side preferences, repeated votes.
 
 Honest judges differ in how often they say left, if only because they saw other pairs. So a judge's share is
 compared with what the *others* say of it: their share, and how much shares of judges vary. The share of votes for

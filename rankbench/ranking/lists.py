@@ -1,4 +1,4 @@
-"""Ballots, clicks and Parquet as logs."""
+"""Ballots, clicks and Parquet files are opened as logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an opened log to what can be ranked, with the units that its intervals need."""
+"""An opened log is loaded into counts, with the units that its intervals need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log as a data set: `run --log`."""
+"""`run --log` makes a data set of a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a log comes from: a file, a folder of shards, a data set by name, or a frame."""
+"""A log is opened from a file, a folder of shards, an address, a data set's name or a frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores over time: one log, one model of walking scores, and what it says of then and now."""
+"""Scores over time follow one model of random walks, or an average of several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of every judge apart; counts in parts, summed in a tree.
+"""Counts are kept apart for every judge, or in parts that a tree sums.
 
 Part k holds the judgments ``k 2^24 .. (k + 1) 2^24 - 1`` of the log, however it is cut into
 files, batches and machines. Sums of weights depend on the order of additions: a part has its

@@ -1,4 +1,4 @@
-"""Rankings and scores over time as pictures."""
+"""Pictures show rankings, and scores over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank categories by scores that borrow from one another."""
+"""Categories borrow strength from one another by partial pooling."""
 
 from __future__ import annotations
 

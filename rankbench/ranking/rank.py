@@ -1,4 +1,4 @@
-"""The engine: scores, intervals, rank ranges."""
+"""The engine computes scores, intervals and rank ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be ranked, behind one face; totals of items."""
+"""A ranked log has one interface for votes, ballots and clicks, with totals of items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Categories side by side; shares of wins; Elo points."""
+"""Rankings of categories stand side by side, with shares of wins or Elo points."""
 
 from __future__ import annotations
 

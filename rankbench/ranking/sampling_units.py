@@ -1,4 +1,4 @@
-"""What is independent, how much of it there is, what is certain about scores.
+"""Sampling units tell what is independent, how many units there are, and how certain scores are.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Score tables: several methods side by side."""
+"""`rankbench rank` ranks a score table by several methods side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One method on a score table; missing cells, seeds, directions."""
+"""One method ranks a score table with its missing cells, seeds and directions."""
 
 from __future__ import annotations
 

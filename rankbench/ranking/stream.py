@@ -1,4 +1,4 @@
-"""Comparison logs as a stream of coded chunks."""
+"""A log streams as chunks of coded votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lookalike names, odd votes, in words.
+"""Suspicions name lookalike items and odd votes, in words.
 
 References
 ----------

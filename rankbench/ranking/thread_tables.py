@@ -1,4 +1,4 @@
-"""Private tables that a thread counts into; sorted runs of pairs."""
+"""Threads count into private tables or sorted runs of pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Votes that are alike in two ways, by judge and by query: intervals that allow for both.
+"""Two-way intervals allow for votes that are alike by judge and by query.
 
 References
 ----------

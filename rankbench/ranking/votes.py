@@ -1,4 +1,4 @@
-"""Votes as columns, with covariates."""
+"""Votes are held as columns, with covariates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that a leaderboard says, worked out from the results."""
+"""The analysis computes everything that a leaderboard says from the results."""
 
 from __future__ import annotations
 

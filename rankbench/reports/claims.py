@@ -1,4 +1,4 @@
-"""Verdicts on claims.
+"""Claims get verdicts from intervals.
 
 A claim needs all of its contrasts, so its test is an intersection-union test [Berger82]_:
 if each contrast is tested at 5%, the claim is called true wrongly in at most 5%, without

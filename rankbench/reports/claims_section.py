@@ -1,4 +1,4 @@
-"""The claims on a leaderboard: verdicts first, then the intervals that they rest on."""
+"""The section on claims gives verdicts first, then the intervals that they rest on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks, Markdown, CSV, terminal.
+"""Documents are blocks, written as Markdown, CSV or terminal text.
 
 Texts are lines of Markdown, in which foreign words are escaped already (`rankbench.core.text`): bold, italic and code
 are all that they hold, and in a list of contents links. Blocks know nothing of where they are written to.

@@ -1,4 +1,4 @@
-"""From the journal to arrays: which cells are compared with which, and their means.
+"""Experiment data turn journal rows into arrays of matched cells and their means.
 
 An *arm* is a contender at one n. Comparisons are matched: all arms of a comparison use
 the same repetitions, those that every arm which is still in the race has finished. An

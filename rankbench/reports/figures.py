@@ -1,4 +1,4 @@
-"""Figures of experiments, drawn and as CSV."""
+"""Figures of experiments are drawn, and written as CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table has to admit; the data."""
+"""Footnotes tell what a table leaves out, and describe the data."""
 
 from __future__ import annotations
 

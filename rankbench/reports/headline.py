@@ -1,4 +1,4 @@
-"""What a terminal says first; a partial table; notices."""
+"""The headline is what a terminal says first, with a partial table and notices."""
 
 from __future__ import annotations
 

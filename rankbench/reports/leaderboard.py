@@ -1,4 +1,4 @@
-"""Leaderboard.md.
+"""The leaderboard is one Markdown page of a suite's results.
 
 What was asked and of which data (what is simulated, first), who is best and whether that is real, how the claims fared,
 a figure, and who is best in each experiment. Then a list of contents, and the rest: the recommendation, the claims,

@@ -1,4 +1,4 @@
-"""Who is best, what was asked, on which data."""
+"""The introduction tells who is best, what was asked, and on which data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which method to use, and on what grounds.
+"""The recommendation tells which method to use, and on what grounds.
 
 The answer names the intervals of differences; here they are *the same intervals*.
 

@@ -1,4 +1,4 @@
-"""Who is shown to be better than whom.
+"""Recommendation facts tell who is shown to be better than whom.
 
 Everything that a page says of the differences between methods, and of their means and a coin, goes by one set of
 intervals: of all pairs of methods, and of all means where it is known what a coin gets, in all metrics that it goes by

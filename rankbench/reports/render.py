@@ -1,4 +1,4 @@
-"""A report: text, numbers, pictures; written, published."""
+"""A report writes and publishes text, numbers and pictures."""
 
 from __future__ import annotations
 

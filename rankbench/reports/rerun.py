@@ -1,4 +1,4 @@
-"""Whether published rows are true: blocks of them computed again, and compared cell by cell."""
+"""A rerun computes blocks of published rows again and compares them cell by cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run left behind: for Python, JSON, terminal."""
+"""Results give what a run left: to Python, as JSON, and on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether cells that were computed twice are the same: to the byte, or to the tolerance of each number."""
+"""Two computations of a cell are compared to the byte, or to the tolerance of each number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row a contender; all differences."""
+"""Standings have one row for each contender; differences have one for each pair."""
 
 from __future__ import annotations
 

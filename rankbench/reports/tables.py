@@ -1,4 +1,4 @@
-"""The tables of a leaderboard: standings with intervals, exact numbers, or rankings of items."""
+"""Tables of a leaderboard show standings with intervals, exact numbers, or rankings of items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a published folder is what its rows give: every file made again and compared to the byte.
+"""`rankbench verify` makes every published file again and compares bytes.
 
 This shows that a folder is consistent, not that it is honest: whoever made up rows could publish what they give. That
 the rows are true is shown by computing blocks again, see `rankbench.reports.rerun`.

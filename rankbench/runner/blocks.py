@@ -1,4 +1,4 @@
-"""A protocol computes one block, timed; what fails is the block's own failure. Blocks that run are known."""
+"""A block is computed, timed, and turned into cells or their reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks run here, in the worker pool, or on a Dask cluster.
+"""Executors run blocks in this process, in the pool, or on a Dask cluster.
 
 Results arrive in any order; nothing that is kept depends on it.
 

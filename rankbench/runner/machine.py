@@ -1,4 +1,4 @@
-"""Room on this machine, how long a run takes; versions, CPU, folders."""
+"""The machine's memory bounds workers; versions, CPU and folders are recorded."""
 
 from __future__ import annotations
 

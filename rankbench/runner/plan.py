@@ -1,4 +1,4 @@
-"""From a suite to cells; what --with adds."""
+"""A plan lists the cells of a suite, with contenders that `--with` adds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data prepared once, mapped into memory."""
+"""Data are prepared once and mapped into memory."""
 
 from __future__ import annotations
 

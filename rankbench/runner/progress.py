@@ -1,4 +1,4 @@
-"""What a person sees while something long goes on: a bar on a terminal, a line every half minute in a pipe."""
+"""Progress is a bar on a terminal, and a line every half minute in a pipe."""
 
 from __future__ import annotations
 

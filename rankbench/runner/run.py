@@ -1,4 +1,4 @@
-"""The loop of a run; its folder, its record."""
+"""A run computes the planned blocks and keeps its folder and record."""
 
 from __future__ import annotations
 

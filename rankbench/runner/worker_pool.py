@@ -1,4 +1,4 @@
-"""Worker processes call functions; one worker runs blocks of one group of code.
+"""The pool holds worker processes, each for one group of code.
 
 A group is rankbench's own code, or the code of one plugin: what a plugin changes in its process reaches
 the plugin's own contenders alone.

@@ -1,4 +1,4 @@
-"""Rows for other programs: ``results.parquet`` and frames."""
+"""Exports write rows for other programs: ``results.parquet`` and frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite file of a run, read.
+"""The journal is the SQLite file of a run; here it is read.
 
 A run only ever adds blocks, each in one transaction. The latest row of a cell counts: the next run computes a failed
 cell again, and no run replaces an answer (`rankbench.store.store` sees to it). A rollback journal (not WAL) keeps a

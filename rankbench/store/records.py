@@ -1,4 +1,4 @@
-"""What a run writes down before its results: its plan, and what its experiments are made from."""
+"""Records hold a run's plan and what its experiments are made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one writer of a run's journal.
+"""The store is the one writer of a run's journal.
 
 Losses are kept as float64: two hundred blocks of fifty cells on a thousand queries are
 80 MB, noise does not compress, and a float32 would put its rounding between a report and

@@ -1,4 +1,4 @@
-"""Change points of a series: where its level changed, how surely, and between which two runs.
+"""Change points tell where a series' level changed, how surely, and between which two runs.
 
 The largest standardized difference of means before and after a point is looked for in intervals of all lengths (seeded
 binary segmentation, [KBLM23]_), so that a step which was undone later is found too. Of what passes the threshold the

@@ -1,4 +1,4 @@
-"""Two results compared, by what they hold."""
+"""Two results are compared by what they hold."""
 
 from __future__ import annotations
 

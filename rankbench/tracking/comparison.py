@@ -1,4 +1,4 @@
-"""Changes, their verdicts over a family; Markdown, JSON, annotations."""
+"""A comparison judges changes over a family, and writes Markdown, JSON and annotations."""
 
 from __future__ import annotations
 

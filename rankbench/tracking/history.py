@@ -1,4 +1,4 @@
-"""Past runs and what changed; drawn."""
+"""The history keeps past runs, tells what changed, and draws it."""
 
 from __future__ import annotations
 

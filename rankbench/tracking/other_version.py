@@ -1,4 +1,4 @@
-"""Another version of rankbench to time: a Python that has one, a released version, or a commit of this checkout.
+"""Another version of rankbench comes from a Python that has one, a release, or a commit of this checkout.
 
 Environments are built in the cache folder, once: a released version by pip, a commit from its own hash-checked pins.
 """

@@ -1,4 +1,4 @@
-"""Quality, paired by block and unit.
+"""Changes of quality are paired by block and unit.
 
 - Same block keys (protocol, data, n, repetition, seed): both saw the same judgments, and every loss has its partner.
 - Another seed: draws are independent, and units are paired only where they are those of the same data.

@@ -1,4 +1,4 @@
-"""Two rankings of one arena.
+"""Two rankings of one arena are compared.
 
 If an item is as strong later as before, the early votes on a pair are any of its votes, drawn without replacement. So
 the early log is drawn again, pair by pair and of its own length, from the whole log, and ranked. What the scores then

@@ -1,4 +1,4 @@
-"""Pytest-benchmark files, timings.
+"""Changes of speed come from pytest-benchmark files and timings.
 
 Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
 one of another job: each is divided by the reference's of its own job first. Jobs differ in such ratios too, by

@@ -1,4 +1,4 @@
-"""A suite timed: into a folder's table, and what came of it."""
+"""`rankbench time` times a suite into a table and a page."""
 
 from __future__ import annotations
 

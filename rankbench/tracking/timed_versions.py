@@ -1,4 +1,4 @@
-"""The processes of a launch: one for each version that is timed, which compute one at a time."""
+"""A launch has one process for each timed version; they compute one at a time."""
 
 from __future__ import annotations
 

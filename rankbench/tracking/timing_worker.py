@@ -1,4 +1,4 @@
-"""What is timed, in a process of its own: run as a script by the Python of whichever version is timed.
+"""The timing script runs under the Python of whichever version is timed.
 
 It is no module of the rankbench that it times, which may be an older or a newer one, and imports of it only what has
 long been there. Requests and answers are lines of JSON, on files that whatever is called does not know.

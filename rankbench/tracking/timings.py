@@ -1,4 +1,4 @@
-"""The table ``timings`` of a run's folder: every call that was timed, and what was agreed on before.
+"""The table `timings` holds every call that was timed.
 
 ``timings/timings.parquet`` has a row for each call, ``timings/timings.json`` the job, its machine and the sha256 of the
 table. docs/time.md describes the columns.

@@ -1,4 +1,4 @@
-"""Launches and rounds, when it is enough; log ratios.
+"""Turns alternate versions by launches and rounds until the log ratios are known well enough.
 
 How often one looks is declared beforehand, and look k gets a share t_k^3 - t_{k-1}^3 of the level, where t_k is the
 part of all units that are there by then: the power family of spending functions ([LD83]_, [KD87]_). A difference

@@ -1,4 +1,4 @@
-"""Features and pairs of Table 1.
+"""Features and pairs of Table 1 come from MovieLens ratings.
 
 Section 4 of the paper lists "the age of the movie, its genre(s), the average rating of the
 user for other movies in the same genre(s), the average rating of the movie, and ratings

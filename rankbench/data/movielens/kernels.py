@@ -1,4 +1,4 @@
-"""Features and pairs of Table 1, compiled."""
+"""Kernels compute features and pairs of Table 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers: one file format each, from a path to a checked lazy frame."""
+"""Readers turn one file format each into a lazy frame; the hook registers the built-in ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ballots in the format of BLT, which STV elections are published in."""
+"""The BLT reader reads ballots of STV elections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reader, by ending, content or folder of parts."""
+"""The choice of a reader follows a file's ending, its content, or a folder's parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV, workbooks, and what spreadsheets make of them."""
+"""The CSV reader reads CSV files and workbooks, and mends what spreadsheets make of them."""
 
 from __future__ import annotations
 

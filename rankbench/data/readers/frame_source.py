@@ -1,4 +1,4 @@
-"""Generators of frames, and tables in memory, as Polars sources."""
+"""Frame sources give generators of frames, and tables in memory, to Polars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON and JSON lines."""
+"""The JSON reader reads JSON arrays and JSON lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LETOR scanner, compiled.
+"""Kernels scan LETOR lines.
 
 Decimals become float32. A literal of at most 18 digits whose value is exact in float64
 arithmetic (mantissa below 2^53, power of ten at most 22) needs one rounding; any other

@@ -1,4 +1,4 @@
-"""LETOR / SVMlight."""
+"""The LETOR reader reads LETOR and SVMlight files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MovieLens-100K: ``user, movie, rating, time`` in ``u.data``, movies in ``u.item`` beside it."""
+"""The MovieLens reader reads ratings in ``u.data``, with movies in ``u.item`` beside it."""
 
 from __future__ import annotations
 

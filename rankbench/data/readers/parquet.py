@@ -1,4 +1,4 @@
-"""Parquet files; folders of shards with their manifest.
+"""The Parquet reader reads files, and folders of shards with their manifest.
 
 The hash is blake2b, so that it is the same on every machine, in every version of every
 library and whatever other queries there are. Shards and splits are independent of one another.

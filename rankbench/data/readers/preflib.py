@@ -1,4 +1,4 @@
-"""PrefLib."""
+"""The PrefLib reader reads orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Object storage, pipes."""
+"""Remote files are read from object storage or a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text as whole lines, with places; encodings, gzip."""
+"""Text is read as whole lines with their places, in any encoding, compressed or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TREC runs and qrels."""
+"""The TREC reader reads runs and qrels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Click sessions as the samples of Yandex' Relevance Prediction Challenge hold them."""
+"""The Yandex reader reads click sessions of the Relevance Prediction Challenge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hook: data sets (cards, simulators)."""
+"""Simulators draw data sets; the hook registers them and data cards."""
 
 from __future__ import annotations
 

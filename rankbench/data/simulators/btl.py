@@ -1,4 +1,4 @@
-"""Bradley-Terry-Luce comparisons; populations for aggregators.
+"""Simulators draw Bradley-Terry-Luce comparisons, and populations for aggregators.
 
 The experiments of [DMJ13]_ section 6.2 know the law that their judgments come from: a
 query is drawn uniformly, then an unordered pair of its items uniformly, and item i is

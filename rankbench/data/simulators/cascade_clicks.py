@@ -1,4 +1,4 @@
-"""A simulator of click sessions under the cascade model, and under one that skips positions."""
+"""The simulator draws click sessions under the cascade model, and under one that skips positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shaped as MovieLens-100K and MSLR-WEB10K."""
+"""Simulators draw data shaped as MovieLens-100K and MSLR-WEB10K."""
 
 from __future__ import annotations
 

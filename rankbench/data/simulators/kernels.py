@@ -1,4 +1,4 @@
-"""Draws of all simulators, compiled."""
+"""Kernels draw for all simulators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of tables, a folder each: what columns they have (`kind`), how rows are checked, how they are loaded."""
+"""Kinds of tables define columns and check rows; the hook registers the built-in ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kind of table; rows into the schema, batch by batch.
+"""Checks tell which kind of table a frame is, and bring rows into its schema batch by batch.
 
 Rows are checked where they pass by, so a table of any length needs no second look and no
 memory beyond the names of its queries.

@@ -1,4 +1,4 @@
-"""Which columns of votes mean what.
+"""Column roles tell which columns of votes mean what.
 
 Two shapes are known: a column of winners and one of losers; or two columns of items and
 what says which of the two won: one column (`rankbench.data.tables.outcomes`), a column for each of the two

@@ -1,4 +1,4 @@
-"""Votes: rows checked."""
+"""The kind `comparisons` checks rows of votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What votes were cast under, as a user writes it: ``side:unless=neutral, log(length), bold``.
+"""Covariates of votes are written as ``side:unless=neutral, log(length), bold``.
 
 A bare word is a column. Where the file has one for each of the two items (``length_a, length_b``), they are
 differenced, left minus right; ``side`` is 1 for the left, and 0 where what is said by ``unless`` holds. Transforms are

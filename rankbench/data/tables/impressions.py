@@ -1,4 +1,4 @@
-"""A row an impression; several clicks.
+"""Impressions become sessions: a row an impression, or several clicks of a session.
 
 A selection of the papers is one position, or nothing ([DMJ13]_ section 5.2); real sessions
 have several clicks, and clicks on items that were not in the list. What is done about them

@@ -1,4 +1,4 @@
-"""Items with features and labels; feature transforms.
+"""The kind `items` holds items with features and labels; transforms scale features.
 
 ``signed-log1p``         x -> sign(x) log(1 + abs(x)): tames heavy tails, keeps signs and zeros
 ``zscore-within-query``  each feature to mean 0 and standard deviation 1 (divisor m_q) among

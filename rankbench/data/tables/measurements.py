@@ -1,4 +1,4 @@
-"""Score tables."""
+"""The kind `measurements` holds score tables."""
 
 from __future__ import annotations
 

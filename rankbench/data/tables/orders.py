@@ -1,4 +1,4 @@
-"""Ballots."""
+"""The kind `orders` holds ballots."""
 
 from __future__ import annotations
 

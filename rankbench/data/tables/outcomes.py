@@ -1,4 +1,4 @@
-"""What says which of two items won.
+"""Outcome columns tell which of two items won.
 
 The columns' own names come first: with ``--columns left=model_b,right=model_a`` the word
 ``model_a`` is the right one, though it means the left one elsewhere. A short word goes with the

@@ -1,4 +1,4 @@
-"""Ballots with a column for each rank, as ranked-choice elections have them, or a row for each place, as races have."""
+"""Ballots may have a column for each rank, as in ranked-choice elections, or a row for each place, as in races."""
 
 from __future__ import annotations
 

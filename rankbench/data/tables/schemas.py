@@ -1,4 +1,4 @@
-"""Columns of the five built-in tables.
+"""Schemas define the columns of the five built-in kinds of tables.
 
 ================  ===================  ====================================================
 ``query_id``      String

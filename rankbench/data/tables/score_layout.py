@@ -1,4 +1,4 @@
-"""How a score table is laid out: a row a cell, a row a system, or a row a task; guessed from names, or given."""
+"""The layout of a score table is a row a cell, a row a system or a row a task; names tell it, or the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clicks on shown lists."""
+"""The kind `selections` holds clicks on shown lists."""
 
 from __future__ import annotations
 

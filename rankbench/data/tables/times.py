@@ -1,4 +1,4 @@
-"""When votes were cast; calendar units.
+"""Times of votes are read, and cut by calendar units.
 
 Texts sort otherwise than what they say ("10" before "9"), so a column of texts is read as what all
 of it is; a value that is something else is an error with its row. A reading is decided before

@@ -1,4 +1,4 @@
-"""Ids that some program took for floats: ``1.0``, where the item is called 1."""
+"""Ids that a program wrote as floats get their whole name: 1 for ``1.0``."""
 
 from __future__ import annotations
 

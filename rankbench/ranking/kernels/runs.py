@@ -1,4 +1,4 @@
-"""Judgments counted in sorted runs of observed pairs, for many items.
+"""Kernels count judgments in sorted runs of observed pairs, for many items.
 
 A run is a sparse upper triangle: the pairs {i, high[e]}, i < high[e], are ``e = starts[i] ..
 starts[i + 1] - 1``, sorted, each once, with a row of cells: what i won, what high[e] won,

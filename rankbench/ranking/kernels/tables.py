@@ -1,4 +1,4 @@
-"""Tables of all pairs; sums over votes for drift, compiled.
+"""Kernels count judgments in tables of all pairs, and sum votes for drift.
 
 A table of m items is flat, of length m^2 or, with ties, 2 m^2: entry ``i m + j`` is what i won over j,
 entry ``m^2 + i m + j`` what was tied, i named first. What counts stops at the first row that it cannot count
