@@ -44,7 +44,7 @@ FIRST = (
     "rankbench.kernels.signatures.",
     "rankbench.methods.erm.",
     "rankbench.data.simulators.kernels",
-    "rankbench.losses.kernels.families",
+    "rankbench.losses.kernels.rankings",
     "rankbench.aggregators.kernels.likelihood",
 )
 """Modules that the small runs need, which would compile what is missing themselves."""

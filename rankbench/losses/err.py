@@ -183,8 +183,8 @@ class ERR(ERRFamily):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.kernels.signatures import Kernel
-        from rankbench.losses.kernels.families import err, err_params
-        from rankbench.losses.kernels.families import err_work as work
+        from rankbench.losses.kernels.rankings import err, err_params
+        from rankbench.losses.kernels.rankings import err_work as work
 
         return Kernel(err, err_params(self.gain, self.top, self.discount, self.cutoff), work)
 
@@ -192,7 +192,7 @@ class ERR(ERRFamily):
         """Return the compiled form for a cutoff of 16 or less."""
         from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.evaluate import MOST
-        from rankbench.losses.kernels.families import err_params, ranked_err, ranked_work
+        from rankbench.losses.kernels.rankings import err_params, ranked_err, ranked_work
 
         if self.cutoff > MOST:
             return None

@@ -122,8 +122,8 @@ class NDCG(NDCGFamily):
         """Return the compiled form."""
         from rankbench.kernels.gains import gain_params
         from rankbench.kernels.signatures import Kernel
-        from rankbench.losses.kernels.families import ndcg
-        from rankbench.losses.kernels.families import ndcg_work as work
+        from rankbench.losses.kernels.rankings import ndcg
+        from rankbench.losses.kernels.rankings import ndcg_work as work
 
         return Kernel(ndcg, gain_params(self.gain, self.discount, self.cutoff), work)
 
@@ -132,7 +132,7 @@ class NDCG(NDCGFamily):
         from rankbench.kernels.gains import gain_params
         from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.evaluate import MOST
-        from rankbench.losses.kernels.families import ranked_ndcg
+        from rankbench.losses.kernels.rankings import ranked_ndcg
 
         if self.cutoff > MOST:
             return None
@@ -165,8 +165,8 @@ class Precision(NDCGFamily):
         """Return the compiled form."""
         from rankbench.kernels.gains import gain_params
         from rankbench.kernels.signatures import Kernel
-        from rankbench.losses.kernels.families import ndcg
-        from rankbench.losses.kernels.families import ndcg_work as work
+        from rankbench.losses.kernels.rankings import ndcg
+        from rankbench.losses.kernels.rankings import ndcg_work as work
 
         return Kernel(ndcg, gain_params("identity", None, self.k), work)
 
@@ -175,6 +175,6 @@ class Precision(NDCGFamily):
         from rankbench.kernels.gains import gain_params
         from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.evaluate import MOST
-        from rankbench.losses.kernels.families import ranked_ndcg
+        from rankbench.losses.kernels.rankings import ranked_ndcg
 
         return (Kernel(ranked_ndcg, gain_params("identity", None, self.k)), self.k) if self.k <= MOST else None

@@ -94,7 +94,7 @@ class PairwiseDisagreement(Loss):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.kernels.signatures import Kernel
-        from rankbench.losses.kernels.families import disagreement
-        from rankbench.losses.kernels.families import disagreement_work as work
+        from rankbench.losses.kernels.rankings import disagreement
+        from rankbench.losses.kernels.rankings import disagreement_work as work
 
         return Kernel(disagreement, np.array([float(self.normalize)]), work)

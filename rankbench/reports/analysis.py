@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rankbench.core.runtime import one_blas_thread
 from rankbench.interfaces.figure import Cast
-from rankbench.reports.claims import JudgedClaim, answers
+from rankbench.reports.claim_verdicts import JudgedClaim, answers
 from rankbench.reports.experiment_data import Sampler
 from rankbench.reports.figures import casts_of
 from rankbench.reports.standings import Standing, standings

@@ -10,7 +10,7 @@ from rankbench.interfaces.cell import Split
 from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.claims import Finding, JudgedClaim
+from rankbench.reports.claim_verdicts import Finding, JudgedClaim
 from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph
 from rankbench.reports.leaderboard_intro import split_words
 from rankbench.store.records import SourceRecord

@@ -12,7 +12,7 @@ from rankbench.core.text import code, grouped_digits, markdown, number, sentence
 from rankbench.interfaces.cell import RANKING, SPLITS, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.claims import Verdict
+from rankbench.reports.claim_verdicts import Verdict
 from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, Quote
 from rankbench.reports.experiment_data import Arm, Race
 from rankbench.reports.footnotes import Group

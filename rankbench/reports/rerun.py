@@ -18,7 +18,7 @@ from rankbench.reports.same_cells import EarlierCell, SameCells, places_of
 from rankbench.reports.verify import Difference, Verification
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare_sources
-from rankbench.runner.run import suite_record
+from rankbench.runner.run_record import suite_record
 from rankbench.store.journal import StoredResults
 from rankbench.store.published import ROWS, open_results
 from rankbench.store.records import Member, SuiteRecord

@@ -16,10 +16,10 @@ __all__ = ["rankbench_register"]
 @hookimpl
 def rankbench_register() -> list[type[Component] | Path]:
     """Return the built-in suites, and the kinds of claims and figures that come with them."""
-    from rankbench.suites.claims import Coincide, Equivalent, Less, Wider
-    from rankbench.suites.curves import Curves, Growth
-    from rankbench.suites.dots import Dots
-    from rankbench.suites.risk import Risk
+    from rankbench.suites.claim_kinds import Coincide, Equivalent, Less, Wider
+    from rankbench.suites.figure_curves import Curves, Growth
+    from rankbench.suites.figure_dots import Dots
+    from rankbench.suites.figure_risk import Risk
 
     kinds: list[type[Component]] = [Less, Wider, Equivalent, Coincide, Risk, Curves, Growth, Dots]
     return [*sorted(Path(__file__).parent.glob("*.toml")), *kinds]

@@ -75,7 +75,7 @@ def test_what_comes_after_computing_does_not_change_it(taken):
     append(taken.copy / "certify" / "search.py")
     append(taken.copy / "tracking" / "history.py")
     append(taken.copy / "store" / "store.py")
-    append(taken.copy / "suites" / "claims.py")
+    append(taken.copy / "suites" / "claim_kinds.py")
     (taken.copy / "cli" / "new.py").write_text("")
     assert taken() == before
 

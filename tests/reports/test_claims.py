@@ -11,7 +11,7 @@ import pytest
 import synthetic
 from synthetic import Contender, Plan
 
-from rankbench.reports.claims import JudgedClaim, answers
+from rankbench.reports.claim_verdicts import JudgedClaim, answers
 from rankbench.reports.experiment_data import Sampler
 from rankbench.store.journal import Journal
 

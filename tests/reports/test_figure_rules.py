@@ -19,7 +19,7 @@ from rankbench.interfaces.figure import Cast
 from rankbench.plugin import manager
 from rankbench.plugin.manager import figure_kind
 from rankbench.reports.analysis import Analysis, analyze
-from rankbench.reports.claims import in_windows
+from rankbench.reports.claim_verdicts import in_windows
 from rankbench.reports.figures import SampledResults
 from rankbench.reports.recommendation_facts import ALPHA, case_of, together_level
 from rankbench.store.journal import Journal

@@ -26,9 +26,9 @@ from rankbench.plugin.manager import check_tables, figure_kind
 from rankbench.reports.experiment_data import Sampler
 from rankbench.reports.figures import SampledResults, casts_of, draw_figures, drawings_of, subtitle
 from rankbench.store.journal import Journal
-from rankbench.suites import curves
-from rankbench.suites.curves import Curves
-from rankbench.suites.risk import line_names, parameter_lines, parameter_value
+from rankbench.suites import figure_curves as curves
+from rankbench.suites.figure_curves import Curves
+from rankbench.suites.figure_risk import line_names, parameter_lines, parameter_value
 from rankbench.suites.suite_files import read_suite
 
 

@@ -193,9 +193,9 @@ def test_results_of_other_code_are_said_to_be_computed_again(
     told = Warned()
     rankbench.run(suite, dataset=votes, out="out", progress=told)
     assert told.lines == []
-    for module in ("api", "runner.run"):
+    for module in ("api", "runner.run_record"):
         monkeypatch.setattr(f"rankbench.{module}.code_digest", lambda: "0" * 32)
-    monkeypatch.setattr("rankbench.runner.run.version", lambda name: "99.0")
+    monkeypatch.setattr("rankbench.runner.run_record.version", lambda name: "99.0")
     rankbench.run(suite, dataset=votes, out="out", progress=told)
     assert len(told.lines) == 1
     assert "out holds 8 results of other code" in told.lines[0]

@@ -11,7 +11,7 @@ from rankbench import api
 from rankbench.errors import SpecError
 from rankbench.interfaces.suite import ContenderEntry
 from rankbench.plugin.manager import contenders
-from rankbench.runner.run import suite_record
+from rankbench.runner.run_record import suite_record
 from rankbench.store.records import SuiteRecord
 
 ORACLES = """

@@ -15,7 +15,7 @@ from rankbench.core import system as files
 from rankbench.core.system import replace_file, write_facts
 from rankbench.errors import StoreError
 from rankbench.runner.plan import Planned
-from rankbench.runner.run import run_facts
+from rankbench.runner.run_record import run_facts
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def of_other_code(journal: Journal, record: Mapping[str, Any]) -> str:
     journal : Journal
         As it was before this run's plan.
     record : mapping
-        This run's `rankbench.runner.run.suite_record`.
+        This run's `rankbench.runner.run_record.suite_record`.
     """
     if not journal.planned() or not journal.progress()[0]:
         return ""
