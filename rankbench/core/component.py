@@ -8,6 +8,7 @@ mathematics. Third-party classes derive from the same bases as the built-in ones
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import json
@@ -24,7 +25,7 @@ from pydantic.fields import FieldInfo
 from rankbench.core.code_digest import distribution_of
 from rankbench.core.spec import Spec, Value, expand, parse
 from rankbench.core.text import Promise, checked_method
-from rankbench.errors import SpecError, nearest
+from rankbench.errors import PluginError, SpecError, nearest
 
 __all__ = ["Component", "JudgmentKind", "Order", "Property", "StructureKind", "Typed", "build"]
 
@@ -194,6 +195,16 @@ class Component(Typed):
             if foreign and not hasattr(function, "keeps"):
                 setattr(cls, method, checked_method(function, promise))
 
+    def model_post_init(self, context: object) -> None:
+        """Reject an instance of a class with a `defect`: nobody registers the classes of a script.
+
+        Raises
+        ------
+        PluginError
+        """
+        if words := _defect_of(type(self)):
+            raise PluginError(f"{type(self).__module__}.{type(self).__qualname__}: {words}")
+
     @classmethod
     def defect(cls) -> str:
         """Return what is wrong with the declarations of the class, in words; asked while it is registered.
@@ -301,6 +312,11 @@ class Component(Typed):
             reason = first["msg"].removeprefix("Value error, ")
             at = f", parameter {where!r}" if where else ""
             raise SpecError(f"{cls.kind} {cls.name!r}{at}: {reason}") from error
+
+
+@functools.cache
+def _defect_of(cls: type[Component]) -> str:
+    return cls.defect()
 
 
 def _declared(cls: type, method: str) -> list[int]:

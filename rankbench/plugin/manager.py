@@ -328,8 +328,6 @@ def reference(base: type[Component]) -> BeforeValidator:
     def resolve(value: object) -> object:
         if isinstance(value, (str, Spec)):
             return get(base, value)
-        if isinstance(value, Component) and (defect := type(value).defect()):
-            raise SpecError(f"{type(value).__name__}: {defect}")
         return value
 
     return BeforeValidator(resolve)

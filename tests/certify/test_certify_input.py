@@ -86,7 +86,8 @@ def test_numerical_and_rigorous_gaps_agree():
 
 def test_who_overrides_phi_does_not_inherit_its_exact_form():
     other = type("Other", (Softplus,), {"__module__": __name__, "phi": lambda self, t: np.exp(-t)})
-    assert other().exact_phi() is None
+    with pytest.raises(PluginError, match="defines phi anew, and inherits exact_phi of Softplus"):
+        other()
 
 
 def broken(**methods):

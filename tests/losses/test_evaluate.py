@@ -8,7 +8,7 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.errors import InputError
+from rankbench.errors import InputError, PluginError
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.err import ERR
 from rankbench.losses.evaluate import evaluate, evaluate_all
@@ -114,21 +114,37 @@ class Both(NDCG):
     def kernel(self):
         return ERR().kernel()
 
+    def ranked_kernel(self):
+        return None
 
-@pytest.mark.parametrize("loss", [Answer(), Answer(cutoff=3), Mixed(cutoff=3), FromAnswer()], ids=repr)
-def test_an_overridden_formula_is_not_computed_by_the_inherited_kernel(loss, drawn):
+
+class Interpreted(Answer):
+    """It says that it has no compiled form."""
+
+    name = "interpreted"
+
+    def kernel(self):
+        return None
+
+    def ranked_kernel(self):
+        return None
+
+
+@pytest.mark.parametrize("loss", [Answer, Mixed, FromAnswer])
+def test_a_loss_with_a_new_formula_and_an_inherited_kernel_is_rejected(loss):
+    with pytest.raises(PluginError, match=r"defines value anew, and inherits (ranked_)?kernel of NDCG"):
+        loss()
+
+
+def test_a_loss_that_says_that_it_has_no_kernel_is_interpreted(drawn):
     alpha, s = drawn
-    assert loss.kernel() is None
-    assert loss.ranked_kernel() is None
-    assert (evaluate(loss, alpha, s, OFFSETS) == 42).all()
-    assert (evaluate_all([loss, NDCG(cutoff=3)], alpha, s, OFFSETS)[0] == 42).all()
-    assert NDCG(cutoff=3).ranked_kernel() is not None
+    assert (evaluate(Interpreted(), alpha, s, OFFSETS) == 42).all()
+    assert (evaluate_all([Interpreted(), NDCG(cutoff=3)], alpha, s, OFFSETS)[0] == 42).all()
 
 
 def test_an_overridden_formula_with_its_own_kernel_is_compiled(drawn):
     alpha, s = drawn
     np.testing.assert_array_equal(evaluate(Both(), alpha, s, OFFSETS), evaluate(ERR(), alpha, s, OFFSETS))
-    assert Both(cutoff=3).ranked_kernel() is None
 
 
 class Overwriting(NDCG):
@@ -136,6 +152,12 @@ class Overwriting(NDCG):
 
     name = "overwriting"
     which: int = 0
+
+    def kernel(self):
+        return None
+
+    def ranked_kernel(self):
+        return None
 
     def value(self, alpha, structure):
         (alpha, structure)[self.which][:] = 9
@@ -153,6 +175,9 @@ def test_interpreted_losses_cannot_write_to_scores_or_truth(which, drawn):
 
 class OverwritingMatrix(PairwiseDisagreement):
     name = "overwriting-matrix"
+
+    def kernel(self):
+        return None
 
     def value(self, alpha, structure):
         structure[:] = 9
