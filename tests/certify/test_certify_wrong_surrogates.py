@@ -32,7 +32,8 @@ class Fit(rankbench.ScoreSurrogate):
 
 
 def other(base, **methods):
-    return type("Other", (base,), {"__module__": __name__} | methods)()
+    inexact = {"exact_phi": lambda self: None} if methods.keys() & {"phi", "dphi"} else {}
+    return type("Other", (base,), {"__module__": __name__} | inexact | methods)()
 
 
 def bent(margin):

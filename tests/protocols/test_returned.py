@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from small_blocks import make_block
 
-from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.rates import WinRate
 from rankbench.core.text import returned_numbers, trouble_with
 from rankbench.errors import PluginError
 from rankbench.interfaces.aggregator import ComparisonAggregator, CountAggregator
@@ -170,10 +170,13 @@ def test_what_a_mixin_brings_is_foreign_too(bad: tuple[Any, str]) -> None:
     spoilt, words = bad
 
     class Mixin:
+        def kernel(self) -> None:
+            return None
+
         def from_counts(self, counts: PairCounts) -> Any:
             return spoilt(np.ones(counts.m))
 
-    class Mixed(Mixin, BradleyTerry):
+    class Mixed(Mixin, WinRate):
         name: ClassVar[str] = "mixed"
 
     with pytest.raises(PluginError, match=words):

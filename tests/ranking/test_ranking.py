@@ -59,10 +59,11 @@ def test_sums_by_pair_say_the_same(m: int, n: int, seed: int) -> None:
         np.testing.assert_allclose(aggregator.from_comparisons(summed.comparisons(), m), whole, atol=1e-7)
 
 
-class Plain(WinRate):
+class Plain(ComparisonAggregator):
     """Wins, smoothed, of judgments that it counts itself."""
 
     name = "plain"
+    source = "test"
 
     def aggregate(self, winners, losers, weights, m):
         won, lost = np.bincount(winners, minlength=m), np.bincount(losers, minlength=m)
@@ -170,6 +171,9 @@ def test_scores_that_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch
     class Nothing(WinRate):
         name = "nothing"
 
+        def kernel(self):
+            return None
+
         def from_counts(self, counts):
             return np.full(counts.m, np.nan)
 
@@ -181,6 +185,9 @@ def test_scores_that_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch
 def test_scores_whose_differences_are_no_numbers_are_an_error(most: float) -> None:
     class Far(WinRate):
         name = "far-away"
+
+        def kernel(self):
+            return None
 
         def from_counts(self, counts):
             return np.array([most, -most])
@@ -203,6 +210,9 @@ def test_resamples_whose_scores_are_no_numbers_are_left_out() -> None:
     class Fragile(WinRate):
         name = "fragile"
 
+        def kernel(self):
+            return None
+
         def from_counts(self, counts):
             return super().from_counts(counts) * (1e200 if counts.forward[0] > 20 else 1)
 
@@ -216,6 +226,9 @@ def test_resamples_whose_scores_are_no_numbers_are_left_out() -> None:
 def test_intervals_of_the_largest_scores_are_numbers() -> None:
     class Far(WinRate):
         name = "far"
+
+        def kernel(self):
+            return None
 
         def from_counts(self, counts):
             return LARGEST_SCORE * super().from_counts(counts)
