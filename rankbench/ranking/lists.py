@@ -18,8 +18,8 @@ from rankbench.data.readers.parquet import MANIFEST, Manifest
 from rankbench.data.tables.column_roles import as_comparisons
 from rankbench.data.tables.impressions import count_clicks
 from rankbench.data.tables.orders import load_orders
-from rankbench.data.tables.outcomes import CONTRADICTED, MARKED, SAID
 from rankbench.data.tables.selections import load_selections, take_selections
+from rankbench.data.tables.sides import CONTRADICTED, MARKED, SAID
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
@@ -304,7 +304,7 @@ class ParquetLog:
     files : tuple of ParquetFile
         Without empty ones.
     roles : mapping of str to str, or None
-        Columns by role, as `rankbench.data.tables.outcomes.decided` returns them; None: they have the
+        Columns by role, as `rankbench.data.tables.sides.decided` returns them; None: they have the
         schema's names.
     """
 

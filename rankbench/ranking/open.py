@@ -306,7 +306,7 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     """Return comparisons in Parquet without checks; None if types have to be converted."""
     from rankbench.data.readers.choose import partition_keys, scan_parts
     from rankbench.data.tables.column_roles import OPTIONS, guess, parse_columns, whole_ids
-    from rankbench.data.tables.outcomes import decided
+    from rankbench.data.tables.sides import decided
     from rankbench.interfaces.table_check import WEIGHTLESS, with_counts
     from rankbench.ranking.lists import is_parquet, parquet_log
 

@@ -9,7 +9,7 @@ import pytest
 
 from rankbench.data.readers.csv import CsvReader
 from rankbench.data.tables.column_roles import as_comparisons, guess, parse_columns
-from rankbench.data.tables.outcomes import decided
+from rankbench.data.tables.sides import decided
 from rankbench.errors import InputError
 
 

@@ -16,17 +16,9 @@ import polars as pl
 
 from rankbench.core.text import listed, plain_name, short_repr
 from rankbench.data.tables.covariates import control_expressions
-from rankbench.data.tables.outcomes import (
-    LEFT_OUT,
-    MOST_WORDS,
-    WORD_ROLES,
-    dropped,
-    of_two_sides,
-    side_words,
-    tie_words,
-    word_readings,
-)
+from rankbench.data.tables.outcomes import MOST_WORDS, side_words, tie_words, word_readings
 from rankbench.data.tables.rank_columns import rank_columns
+from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, dropped, of_two_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, said_columns
@@ -102,7 +94,7 @@ READINGS = {
     "margin": "by how much the left won",
     "preference": "from 1, the left won, to 2, the right did",
 }
-"""What a winner's column may hold: given as a role, or found by `rankbench.data.tables.outcomes.decided`."""
+"""What a winner's column may hold: given as a role, or found by `rankbench.data.tables.sides.decided`."""
 
 OUTCOMES = (("winner",), ("left_won", "right_won"), ("left_wins", "right_wins"), ("left_score", "right_score"))
 """What may say which of two items won, the first of them that is there."""
@@ -248,13 +240,13 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
 
     A log without queries is one query, called ``all``. Where the log has sides there are, beside
     the schema's columns, ``first``, whether the winner stood on the left, and what
-    `rankbench.data.tables.outcomes` wants refused, left out or divided.
+    `rankbench.data.tables.sides` wants refused, left out or divided.
 
     Parameters
     ----------
     raw : LazyFrame
     columns : mapping of str to str
-        Columns by role, as `rankbench.data.tables.outcomes.decided` returns them.
+        Columns by role, as `rankbench.data.tables.sides.decided` returns them.
     """
     query = pl.col(columns["query"]) if "query" in columns else pl.lit("all")
     chosen = [query.alias("query_id")]

@@ -13,7 +13,7 @@ import polars as pl
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
 from rankbench.data.tables.covariates import TRANSFORMS, ControlTerm, parse_control
-from rankbench.data.tables.outcomes import CONTRADICTED, LEFT_OUT, MARKED, MOST_GAMES, SAID, WORD_ROLES, as_number
+from rankbench.data.tables.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.schemas import (
     COMPARISON_COLUMNS,
     COMPARISON_OPTIONAL,
@@ -22,6 +22,7 @@ from rankbench.data.tables.schemas import (
     SHARE,
     comparisons_schema,
 )
+from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES
 from rankbench.data.tables.times import TimeReading
 from rankbench.errors import InputError
 from rankbench.interfaces.table import TableKind, columns_text
@@ -74,7 +75,7 @@ class ComparisonTable(TableKind):
             whole_ids,
         )
         from rankbench.data.tables.covariates import control_roles, parse_control
-        from rankbench.data.tables.outcomes import decided, halved
+        from rankbench.data.tables.sides import decided, halved
         from rankbench.interfaces.dataset import remark
         from rankbench.interfaces.table_check import WEIGHTLESS, with_counts
 

@@ -1,0 +1,461 @@
+"""Sides tell who won each vote, by the outcome columns of the whole log.
+
+A word such as ``a`` may be both a side and a name. Were it read row by row, one word would mean different things in
+one column; so all of the column is looked at, and rankbench rejects what stays ambiguous. Beside one column there may
+be one for each of the two: whether it won, its score, or how many games it won.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from rankbench.core.text import listed, short_repr
+from rankbench.data.tables.outcomes import (
+    BOTH_BAD,
+    MOST_WORDS,
+    SCORELINE,
+    TIED,
+    flag,
+    named_number,
+    numbers_meaning,
+    pair_meaning,
+    plain_word,
+    points_of_left,
+    scored,
+    series,
+    side_words,
+    tie_words,
+    word_readings,
+)
+from rankbench.data.tables.schemas import GAMES, SHARE
+from rankbench.errors import InputError, nearest
+from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.table import ROWS_SHOWN, proposed
+from rankbench.interfaces.table_check import WEIGHTLESS, weightless
+
+SAID = "said"
+"""Column of what was said of who won, where that cannot be read."""
+
+CONTRADICTED = "contradicted"
+"""Column of what the winner's column said, where the column of ties says otherwise."""
+
+MARKED = "marked"
+"""The column of ties as it is, where there is one."""
+
+LEFT_OUT = "left_out"
+"""Column of whether nothing was said, as of a match that was not played."""
+
+
+WORD_ROLES = ("left_word", "right_word", "tie_word")
+"""Roles of words of the winner's column, not of columns."""
+
+OUTCOME_ROLES = ("winner", "loser", "left_won", "right_won", "left_wins", "right_wins", "left_score", "right_score")
+"""Roles of columns that say who won."""
+
+
+def plain_words(word: str) -> list[str]:
+    """Return the word that a user said as `plain_word` has it; none where nothing was said."""
+    return pl.select(plain_word(pl.lit(word))).to_series().to_list() if word else []
+
+
+def dropped(columns: Mapping[str, str]) -> pl.Expr:
+    """Return which rows are to be left out.
+
+    They say one of the words of ``drop=NA|no result`` of who won, or nothing in the column that there are rankings by,
+    or weigh nothing; or, with ``self=drop``, compare an item with itself.
+    """
+    gone = []
+    if "self" in columns:
+        pair = ("winner", "loser") if "loser" in columns else ("left", "right")
+        one, other = (pl.col(columns[role]).cast(pl.String) for role in pair)
+        gone.append((one == other).fill_null(False))
+    if "drop" in columns:
+        words = pl.select(plain_word(pl.lit(pl.Series(columns["drop"].split("|"))))).to_series()
+        names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
+        gone += [plain_word(pl.col(name)).fill_null("").is_in(words.implode()) for name in names]
+    if "by" in columns:
+        gone.append(pl.col(columns["by"]).cast(pl.String).fill_null("").str.strip_chars() == "")
+    if WEIGHTLESS in columns:
+        gone.append(weightless(columns[WEIGHTLESS]))
+    return pl.any_horizontal(gone)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Expressions of what a row's winner is by each reading: ``left``, ``right`` or null."""
+
+    left: pl.Expr
+    right: pl.Expr
+    said: pl.Expr
+    side: pl.Expr
+    item: pl.Expr
+    tied: pl.Expr
+    word: pl.Expr
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, str]) -> _Words:
+        left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
+        word = plain_word(said)
+        on_left, on_right = pl.lit("left"), pl.lit("right")
+        of_left, of_right = _sides_meant(columns)
+        side = pl.when(word.is_in(of_left)).then(on_left).when(word.is_in(of_right)).then(on_right)
+        item = pl.when(said == left).then(on_left).when(said == right).then(on_right)
+        ties = tie_words(columns["left"], columns["right"])
+        if "tie_word" in columns:
+            ties = [*ties, *plain_words(columns["tie_word"])]
+        return cls(left, right, said, side, item, word.is_in(ties).fill_null(False), word)
+
+
+def _sides_meant(columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Return the words of the left and those of the right: said ones beside the usual ones, unless these say else."""
+    usual = side_words(columns["left"], columns["right"])
+    said = [plain_words(columns.get(role, "")) for role in ("left_word", "right_word")]
+    if set(said[0]) & set(usual[1]) or set(said[1]) & set(usual[0]):
+        return said[0], said[1]
+    return said[0] + usual[0], said[1] + usual[1]
+
+
+def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str] = ()) -> dict[str, str]:
+    """Return the columns of a log by role, with ``side``, ``item``, ``points`` or ``margin`` for its winner's column.
+
+    One pass over three columns, unless the log has no sides or it was given which of them it is. The reading
+    is the one that fits every row; where sides and names both do, they must agree in every row. Beside ``points``
+    stands ``graded`` where some are neither 0 nor 1 nor a half.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    columns : mapping of str to str
+        As `rankbench.data.tables.column_roles.guess` returns them.
+    given : collection of str
+        Roles that the user said.
+
+    Raises
+    ------
+    InputError
+        With its row, from 1: a word that is a side, or a tie, and an item's name; or both sides and names.
+        Without one: a column that is called like a tie, and numbers that may be read in two ways.
+    """
+    roles = dict(columns)
+    words_said = [role for role in WORD_ROLES if role in roles]
+    if words_said and ("winner" not in roles or {"loser", "item", "points", "margin", "preference"} & roles.keys()):
+        raise InputError(
+            f"{listed(words_said)}: the log has no winner's column, beside two items, that is read as words"
+        )
+    if roles.get("mirrored", "halve") != "halve" or ("mirrored" in roles and "loser" in roles):
+        raise InputError(
+            "columns may say mirrored=halve, of a log of two items and who won: of two rows of one game, one from each "
+            "side, one is left out"
+        )
+    if roles.get("self", "drop") != "drop":
+        raise InputError("columns may say self=drop: rows that compare an item with itself are left out")
+    if "self" in roles:
+        _left_out(
+            raw,
+            dropped({role: name for role, name in roles.items() if role not in ("drop", "by", WEIGHTLESS)}),
+            "rows that compare an item with itself",
+        )
+    if "by" in roles:
+        where = dropped({"by": roles["by"]})
+        _left_out(raw, where, f"rows with nothing in {short_repr(roles['by'])}")
+    if "drop" in roles:
+        gone = dropped({role: name for role, name in roles.items() if role != "self"})
+        said = listed(["nothing" if not word.strip() else word for word in roles["drop"].split("|")])
+        _left_out(raw, gone, f"rows that say {said} of who won")
+        # Of a winner's column errors have rows, which stay where they are.
+        nothing = pl.when(~gone).then(pl.col(roles.get("winner", ""))).name.keep()
+        raw = raw.with_columns(nothing) if "winner" in roles else raw.filter(~gone)
+    if "loser" in roles:
+        return roles
+    for name in (roles["left"], roles["right"]):
+        if name.strip().lower() in TIED:
+            raise InputError("the column's name also means a tie: rename the column", column=name)
+    if ("left_wins" in roles and "left_wins" not in given) or ("left_score" in roles and "left_score" not in given):
+        roles = pair_meaning(raw, roles)
+    if "left_score" in roles:
+        _left_out(raw, scored(roles)[1], "rows without both scores")
+    if "left_wins" in roles:
+        games, none = series(roles)
+        total = raw.select(pl.sum_horizontal(*games).sum()).collect(engine="streaming").item()
+        names = " and ".join(short_repr(name) for name in dict.fromkeys([roles["left_wins"], roles["right_wins"]]))
+        remark(f"a row is a series: {names} are games won, {total:,} games with ties are as many votes")
+        _left_out(raw, none, "rows without a game")
+    if words_said:
+        roles |= _words_meant(raw, roles)
+    if "side" in roles or "item" in roles or "margin" in roles or "winner" not in roles:
+        return roles
+    column = columns["winner"]
+    if "points" in roles or "preference" in roles:
+        return roles | numbers_meaning(raw, columns)
+    words, row = _Words.from_columns(columns), pl.col("row")
+    side, item, tied = words.side.is_not_null(), words.item.is_not_null(), words.tied
+    cases = {
+        "side": side & ~item,
+        "item": item & ~side & ~tied,
+        # An item against itself is another trouble.
+        "both": item & ((side & (words.side != words.item)) | tied) & (words.left != words.right),
+        "tied": item & tied,
+        "alike": item & side,
+        "other": ~(side | item | tied) & (words.word != ""),
+    }
+    marked = raw.select(
+        words.said.alias("said"),
+        words.word.is_in(list(BOTH_BAD)).fill_null(False).alias("bad"),
+        *[case.fill_null(False).alias(name) for name, case in cases.items()],
+    ).with_row_index("row")
+    facts = marked.select(
+        *[row.filter(pl.col(name)).min().alias(name) for name in cases],
+        *[pl.col("said").filter(pl.col(name)).first().alias(f"said_{name}") for name in cases],
+        pl.col("bad").sum(),
+    )
+    found = facts.collect(engine="streaming").row(0, named=True)
+    if found["bad"]:
+        remark(f"{found['bad']:,} ties are votes that both items were bad: they count as ties")
+    if found["other"] is not None and found["item"] is None:
+        # Neither sides nor names are all there is.
+        numbers = numbers_meaning(raw, columns)
+        if numbers:
+            return roles | numbers
+        if _are_scorelines(raw, columns):
+            remark(f"{short_repr(column)} is read as the scores of {columns['left']!r} and {columns['right']!r}")
+            scores = {role: name for role, name in columns.items() if role != "winner"}
+            return decided(raw, scores | {"left_score": column, "right_score": column}, given)
+        if found["side"] is None and found["alike"] is None:
+            _ask_words(raw, columns, words)
+    how = f"--columns side={column} reads it as sides, --columns item={column} as names of items"
+    if found["side"] is not None and found["item"] is not None:
+        other, last = sorted(("side", "item"), key=found.__getitem__)
+        what = {"side": "a side", "item": "the name of an item"}
+        raise InputError(
+            f"{short_repr(found[f'said_{last}'])} is {what[last]}, but the column says {what[other]} in other rows "
+            f"(first {short_repr(found[f'said_{other}'])}): write sides or names of items throughout",
+            row=found[last] + 1,
+            column=column,
+        )
+    if found["side"] is not None:
+        return roles | {"side": column}
+    case = "both" if found["item"] is None else "tied"
+    if found[case] is not None:
+        word = short_repr(found[f"said_{case}"])
+        raise InputError(
+            f"{word} may be meant as a side or a tie, or as the item of this name: {how}",
+            row=found[case] + 1,
+            column=column,
+        )
+    return roles | {"item": column}
+
+
+def _are_scorelines(raw: pl.LazyFrame, columns: Mapping[str, str]) -> bool:
+    """Return whether a winner's column has two scores in every row where something stands; never those of chess."""
+    if {"white", "black"} & {columns[side].strip().lower() for side in ("left", "right")}:
+        return False
+    text = pl.col(columns["winner"]).cast(pl.String).str.strip_chars()
+    fits = (
+        raw.select(text.alias("text")).filter(pl.col("text") != "").select(pl.col("text").str.contains(SCORELINE).min())
+    )
+    return fits.collect(engine="streaming").item() is True
+
+
+def _words_said(raw: pl.LazyFrame, words: pl.Expr) -> list[str]:
+    """Return the words of a column, the commonest first: `MOST_WORDS` and one more at most."""
+    said = raw.select(said=words.cast(pl.String).str.strip_chars()).filter(pl.col("said") != "")
+    counted = said.group_by("said").len().sort("len", "said", descending=[True, False]).head(MOST_WORDS + 1)
+    return list(counted.collect(engine="streaming")["said"])
+
+
+def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: _Words) -> None:
+    """Refuse a winner's column whose words nobody knows, with what they may mean; not if there are many, or one."""
+    known = tie_words(columns["left"], columns["right"])
+    said = [word for word in _words_said(raw, words.said) if word.lower() not in known]
+    if not 1 < len(said) <= MOST_WORDS or any(char.isdigit() for word in said for char in word):
+        return
+    roles = {role: columns[role] for role in ("left", "right", "winner")}
+    texts = [pl.col(name).cast(pl.String).fill_null("").alias(role) for role, name in roles.items()]
+    readings = word_readings(roles, raw.head(ROWS_SHOWN).select(texts).collect().rows(), said)
+    raise InputError(
+        f"the column says {listed(said)}, which are neither sides nor names of the two items: {proposed(readings)}",
+        column=columns["winner"],
+    )
+
+
+def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the words of the two sides where one was said: the other one is the only other word of the column."""
+    roles = {role: columns[role] for role in WORD_ROLES if columns.get(role)}
+    words = _Words.from_columns(columns)
+    said = _words_said(raw, words.said)
+    known = {word.lower() for word in said}
+    for role, word in roles.items():
+        if len(said) <= MOST_WORDS and word.strip().lower() not in known:
+            raise InputError(f"no row says {word!r}, the {role}{nearest(word, said)}", column=columns["winner"])
+    ties = tie_words(columns["left"], columns["right"])
+    free = {
+        word.lower(): word for word in said if word.lower() not in {*ties, *(w.strip().lower() for w in roles.values())}
+    }
+    missing = [role for role in ("left_word", "right_word") if role not in roles]
+    if len(missing) == 2:
+        return {}
+    usual = dict(zip(("left_word", "right_word"), _sides_meant(columns), strict=True))
+    own = [word for role in roles.keys() & usual.keys() for word in usual[role]]
+    if missing and len(free) == 1 and free.keys().isdisjoint(own):
+        return {"side": columns["winner"], missing[0]: next(iter(free.values()))}
+    if len(free) > 1:
+        free = {word: text for word, text in free.items() if all(word not in words for words in usual.values())}
+    if missing and free:
+        raise InputError(
+            f"{listed(list(free.values()))} are other words of the column: say which one is the {missing[0]} "
+            f"(--columns {missing[0]}=WORD), and which one a tie (tie_word=WORD)",
+            column=columns["winner"],
+        )
+    return {"side": columns["winner"]}
+
+
+def _left_out(raw: pl.LazyFrame, rows: pl.Expr, what: str) -> None:
+    count = raw.select(rows.sum()).collect(engine="streaming").item()
+    if count:
+        remark(f"{count:,} {what} are left out")
+
+
+def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
+    """Return votes of which those are left out that say again what another one says from the other side.
+
+    They are about the same items, with the same result, time, query and judge; of two the later one is left out.
+
+    Parameters
+    ----------
+    votes : LazyFrame
+        As `rankbench.data.tables.column_roles.as_comparisons` returns them.
+    sides : bool
+        Whether the left one is kept; of games seen from both sides neither is first.
+
+    Raises
+    ------
+    InputError
+        There are none.
+    """
+    names = votes.collect_schema().names()
+    low, high = pl.min_horizontal("winner", "loser"), pl.max_horizontal("winner", "loser")
+    turned = pl.when("first").then("winner").otherwise("loser") != low
+    even = [pl.col("tie")]
+    of_sides = [pl.when(pl.col("winner") == low).then(1).otherwise(2)]
+    if GAMES[0] in names:
+        of_sides = [pl.when(turned).then(GAMES[k]).otherwise(GAMES[1 - k]) for k in (0, 1)]
+        even = [pl.col(GAMES[2])]
+    elif SHARE in names:
+        share = pl.col(SHARE)
+        of_sides = [
+            pl.when(share.is_null()).then(of_sides[0]),
+            pl.when(turned).then(1 - share).otherwise(share).round(9),
+        ]
+    of_sides = [pl.when(~pl.col("tie")).then(one) for one in of_sides]
+    out = pl.col(LEFT_OUT) if LEFT_OUT in names else pl.lit(value=False)
+    beside = [pl.col(name) for name in ("query_id", "judge", "time", "weight", SAID) if name in names]
+    keys = [out, low, high, *of_sides, *even, *beside]
+    # The k-th row from one side is that of the k-th from the other.
+    kth = pl.int_range(pl.len()).over(*keys, turned)
+    both = pl.min_horizontal(turned.sum().over(*keys), (~turned).sum().over(*keys))
+    again = ~out & (kth < both) & ~kth.is_first_distinct().over(*keys, kth)
+    count = votes.select(again.sum()).collect().item()
+    if not count:
+        raise InputError("mirrored=halve: no row says again what another one says from the other side; leave it out")
+    remark(f"{count:,} rows are left out: each says again what another one says from the other side")
+    found = votes.with_columns((out | again).alias(LEFT_OUT))
+    return found if sides else found.drop("first")
+
+
+def of_two_sides(raw: pl.LazyFrame, columns: Mapping[str, str]) -> list[pl.Expr]:
+    """Return winner, loser, tie, first, and what is to be refused, left out or divided.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    columns : mapping of str to str
+        As `decided` returns them.
+    """
+    left, right = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right"))
+    more: list[pl.Expr] = []
+    if "winner" in columns:
+        outcome, said, more = _one_column(raw, columns)
+    else:
+        outcome, said, more = _two_columns(columns)
+    winner = pl.when(outcome.is_in(["left", "tie"])).then(left).when(outcome == "right").then(right)
+    loser = pl.when(outcome.is_in(["left", "tie"])).then(right).when(outcome == "right").then(left)
+    return [
+        winner.alias("winner"),
+        loser.alias("loser"),
+        (outcome == "tie").fill_null(False).alias("tie"),
+        (outcome != "right").fill_null(False).alias("first"),
+        pl.when(outcome.is_null()).then(said.fill_null("")).alias(SAID),
+        *more,
+    ]
+
+
+_Outcome = tuple[pl.Expr, pl.Expr, list[pl.Expr]]
+
+
+def _two_columns(columns: Mapping[str, str]) -> _Outcome:
+    """Return who won of a column for each of the two, what was said, and which rows say nothing."""
+    on_left, on_right, tie = (pl.lit(word) for word in ("left", "right", "tie"))
+    if "left_score" in columns:
+        difference, empty = scored(columns)
+        outcome: pl.Expr = pl.when(difference > 0).then(on_left).when(difference < 0).then(on_right)
+        names = list(dict.fromkeys(columns[role] for role in ("left_score", "right_score")))
+        texts = [pl.col(name).cast(pl.String).fill_null("") for name in names]
+        # What is left out has winner and loser as any vote, until it is.
+        outcome = pl.when((difference == 0) | empty).then(tie).otherwise(outcome)
+        return outcome, pl.concat_str(texts, separator=" : "), [empty.alias(LEFT_OUT)]
+    if "left_wins" in columns:
+        games, empty = series(columns)
+        read = empty | pl.all_horizontal(count.is_not_null() for count in games)
+        names = [columns[role] for role in ("left_wins", "right_wins", "tie") if role in columns]
+        more = [count.alias(name) for count, name in zip(games, GAMES, strict=True)]
+        return pl.when(read).then(on_left), _texts(names), [*more, empty.alias(LEFT_OUT)]
+    names = [columns[role] for role in ("left_won", "right_won", "tie") if role in columns]
+    won, lost = (flag(pl.col(columns[role])) for role in ("left_won", "right_won"))
+    drawn = flag(pl.col(columns["tie"])) if "tie" in columns else ~won & ~lost
+    outcome = (
+        pl.when(won & ~lost & ~drawn)
+        .then(on_left)
+        .when(~won & lost & ~drawn)
+        .then(on_right)
+        .when(~won & ~lost & drawn)
+        .then(tie)
+    )
+    return outcome, _texts(names), []
+
+
+def _texts(names: list[str]) -> pl.Expr:
+    texts = [pl.concat_str(pl.lit(f"{name}="), pl.col(name).cast(pl.String).fill_null("")) for name in names]
+    return pl.concat_str(texts, separator=", ")
+
+
+def _one_column(raw: pl.LazyFrame, columns: Mapping[str, str]) -> _Outcome:
+    """Return who won by the winner's column, what it said, and what is to be refused or divided."""
+    words = _Words.from_columns(columns)
+    on_left, on_right, tie = (pl.lit(word) for word in ("left", "right", "tie"))
+    more: list[pl.Expr] = []
+    if {"points", "margin", "preference"} & columns.keys():
+        value = named_number(columns)
+        side: pl.Expr = pl.when(value > 0).then(on_left).when(value < 0).then(on_right)
+        tied = (value == 0).fill_null(False)
+        if "graded" in columns:
+            share = points_of_left(columns)
+            more = [pl.when((share > 0) & (share < 1) & (share != 0.5)).then(share).alias(SHARE)]
+            side = pl.when(more[0].is_not_null()).then(on_left).otherwise(side)
+    else:
+        side = words.side if "side" in columns else words.item
+        tied = words.tied if "side" in columns else words.tied & words.item.is_null()
+    if "tie" in columns:
+        marked = flag(pl.col(columns["tie"]))
+        blank = words.said.fill_null("").str.strip_chars() == ""
+        against = (marked & side.is_not_null() & ~tied) | (~marked & tied)
+        tied |= marked.fill_null(False) & blank
+        side = pl.when(~against.fill_null(False)).then(side)
+        tied &= ~against.fill_null(False)
+        more += [
+            pl.when(against).then(words.said).alias(CONTRADICTED),
+            pl.col(columns["tie"]).alias(MARKED),
+        ]
+    return pl.when(tied).then(tie).otherwise(side), words.said, more
