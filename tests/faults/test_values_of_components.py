@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,143 +39,53 @@ RETURNED: list[Any] = [None]
 """What the components below return: numbers of three items, three features or three systems, or anything else."""
 
 
-class Scored(Method):
-    name: ClassVar[str] = "scored"
-    source: ClassVar[str] = "test"
-
-    def fit(self, block: Any) -> Fitted:
-        return Fitted(lambda queries: RETURNED[0])
+def returning(*_: Any) -> Any:
+    return RETURNED[0]
 
 
-class Linear(Scored):
-    name: ClassVar[str] = "linear-scores"
-
-    def fit(self, block: Any) -> Fitted:
-        return Fitted(lambda queries: queries.x[:, 0], ERM().model, RETURNED[0])
+def made(base: type[Any], name: str, **more: Any) -> Any:
+    """Return a component of a class that is made here."""
+    return type(base.__name__, (base,), {"name": name, "source": "test", "__module__": __name__, **more})()
 
 
-class Target(ScoreSurrogate):
-    name: ClassVar[str] = "any-target"
-    source: ClassVar[str] = "test"
-    properties: ClassVar[frozenset[Any]] = frozenset({"quadratic"})
-
-    def target(self, scores: Any) -> Any:
-        return RETURNED[0]
-
-    def value_and_gradient(self, alpha: Any, target: Any) -> Any:
-        return float((alpha - target) @ (alpha - target)) / 6, (alpha - target) / 3
+def half_square(self: Any, alpha: Any, target: Any) -> Any:
+    return float((alpha - target) @ (alpha - target)) / 6, (alpha - target) / 3
 
 
-class Gradient(ScoreSurrogate):
-    name: ClassVar[str] = "any-gradient"
-    source: ClassVar[str] = "test"
-    properties: ClassVar[frozenset[Any]] = frozenset({"convex"})
-
-    def target(self, scores: Any) -> Any:
-        return scores
-
-    def value_and_gradient(self, alpha: Any, target: Any) -> Any:
-        return 1.0, RETURNED[0]
+def result_of(self: Any, prepared: Prepared, task: BlockTask) -> Any:
+    return [CellResult("c", "done", losses={("m", "design"): RETURNED[0]})]
 
 
-class Value(Gradient):
-    name: ClassVar[str] = "any-value"
-
-    def value_and_gradient(self, alpha: Any, target: Any) -> Any:
-        return RETURNED[0], alpha - target
-
-
-class Pair(Gradient):
-    name: ClassVar[str] = "any-pair"
-
-    def value_and_gradient(self, alpha: Any, target: Any) -> Any:
-        return RETURNED[0]
+def surrogate(value_and_gradient: Any) -> Any:
+    scores, convex = lambda self, scores: scores, frozenset({"convex"})
+    more = {"target": scores, "value_and_gradient": value_and_gradient, "properties": convex}
+    return made(ScoreSurrogate, "any-surrogate", **more)
 
 
-class Steps(StepOptimizer):
-    name: ClassVar[str] = "any-steps"
-    source: ClassVar[str] = "test"
-
-    def step(self, theta: Any, gradient: Any, t: int, penalty: Any, state: Any) -> Any:
-        return RETURNED[0]
+def protocol(execute: Any) -> Any:
+    more = {"table": None, "metrics": (Metric("m"),), "splits": {"design": "One"}, "execute": execute}
+    prepare = lambda self, dataset, seed: Prepared(self, None, "", {"design": ("a", "b", "c")})  # noqa: E731
+    return made(Protocol, "any-protocol", prepare=prepare, **more)
 
 
-class Little(StepOptimizer):
-    name: ClassVar[str] = "little-steps"
-    source: ClassVar[str] = "test"
-
-    def step(self, theta: Any, gradient: Any, t: int, penalty: Any, state: Any) -> Any:
-        return theta - 0.01 * gradient
-
-
-class Solves(Solver):
-    name: ClassVar[str] = "any-point"
-    source: ClassVar[str] = "test"
-
-    def solve(self, problem: Any) -> Fit:
-        return Fit(RETURNED[0], 0.0, 1, True)
-
-
-class Judged(Loss):
-    name: ClassVar[str] = "any-loss"
-    source: ClassVar[str] = "test"
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-
-    def value(self, alpha: Any, structure: Any) -> Any:
-        return RETURNED[0]
-
-
-class Clicked(SelectionAggregator):
-    name: ClassVar[str] = "any-clicks"
-    source: ClassVar[str] = "test"
-
-    def estimate(self, selections: Any, item_offsets: Any) -> Any:
-        return RETURNED[0], np.ones(3)
-
-
-class Voted(ComparisonAggregator):
-    name: ClassVar[str] = "any-votes"
-    source: ClassVar[str] = "test"
-
-    def aggregate(self, winners: Any, losers: Any, weights: Any, m: int) -> Any:
-        return RETURNED[0]
-
-
-class Systems(ScoreAggregator):
-    name: ClassVar[str] = "any-systems"
-    source: ClassVar[str] = "test"
-
-    def from_scores(self, values: Any, weights: Any) -> Any:
-        return RETURNED[0]
-
-
-class Cells(ScoreAggregator):
-    name: ClassVar[str] = "any-cells"
-    source: ClassVar[str] = "test"
-
-    def cells(self, values: Any) -> Any:
-        return RETURNED[0]
-
-
-class Drawn(Protocol):
-    name: ClassVar[str] = "any-results"
-    source: ClassVar[str] = "test"
-    table: ClassVar[str | None] = None
-    metrics: ClassVar[tuple[Metric, ...]] = (Metric("m"),)
-    splits: ClassVar[dict[Any, str]] = {"design": "One"}
-
-    def prepare(self, dataset: Any, seed: int) -> Prepared:
-        return Prepared(self, None, "", {"design": ("a", "b", "c")})
-
-    def execute(self, prepared: Prepared, task: BlockTask) -> Any:
-        return [CellResult("c", "done", losses={("m", "design"): RETURNED[0]})]
-
-
-class Whole(Drawn):
-    name: ClassVar[str] = "any-answer"
-
-    def execute(self, prepared: Prepared, task: BlockTask) -> Any:
-        return RETURNED[0]
+SCORED = made(Method, "scored", fit=lambda self, block: Fitted(returning))
+LINEAR = made(
+    Method, "linear", fit=lambda self, block: Fitted(lambda queries: queries.x[:, 0], ERM().model, RETURNED[0])
+)
+TARGET = made(
+    ScoreSurrogate, "any-target", target=returning, value_and_gradient=half_square, properties=frozenset({"quadratic"})
+)
+GRADIENT = surrogate(lambda self, alpha, target: (1.0, RETURNED[0]))
+VALUE = surrogate(lambda self, alpha, target: (RETURNED[0], alpha - target))
+PAIR = surrogate(returning)
+STEPS = made(StepOptimizer, "any-steps", step=returning)
+LITTLE = made(StepOptimizer, "little-steps", step=lambda self, theta, gradient, *_: theta - 0.01 * gradient)
+SOLVES = made(Solver, "any-point", solve=lambda self, problem: Fit(RETURNED[0], 0.0, 1, True))
+JUDGED = made(Loss, "any-loss", range=(0.0, 1.0), value=returning)
+CLICKED = made(SelectionAggregator, "any-clicks", estimate=lambda self, *_: (RETURNED[0], np.ones(3)))
+VOTED = made(ComparisonAggregator, "any-votes", aggregate=returning)
+SYSTEMS = made(ScoreAggregator, "any-systems", from_scores=returning)
+CELLS = made(ScoreAggregator, "any-cells", cells=returning)
 
 
 @cache
@@ -195,7 +105,7 @@ def fitted(method: Method) -> Any:
 
 
 def loss() -> Any:
-    return losses_of([Judged()], np.zeros((1, 3)), lambda kind: np.arange(3.0), np.array([0, 3]))["any-loss"]
+    return losses_of([JUDGED], np.zeros((1, 3)), lambda kind: np.arange(3.0), np.array([0, 3]))["any-loss"]
 
 
 def block_of(protocol: Protocol, dataset: Any, contender: Any, loss: tuple[Loss, ...] = ()) -> Any:
@@ -217,14 +127,14 @@ def systems(aggregator: ScoreAggregator) -> Any:
 @cache
 def log() -> Any:
     votes = pl.DataFrame({"query_id": ["q"] * 3, "winner": ["a", "a", "b"], "loser": ["b", "c", "c"]})
-    return load_log(open_source(votes).judged(), Voted(), None, pooled=True)
+    return load_log(open_source(votes).judged(), VOTED, None, pooled=True)
 
 
 def ranked() -> Any:
     """Return the scores of a log, which are what was returned."""
     loaded, chosen = log()
     try:
-        scores = rank(loaded, Voted(), intervals=chosen, resamples=2, seed=0)[0].scores
+        scores = rank(loaded, VOTED, intervals=chosen, resamples=2, seed=0)[0].scores
     except RankbenchError as error:
         return error
     assert np.isfinite(scores).all()
@@ -233,23 +143,23 @@ def ranked() -> Any:
 
 
 WAYS: dict[str, Callable[[], Any]] = {
-    "a method's scores": lambda: fitted(Scored()),
-    "a method's theta": lambda: fitted(Linear()),
-    "a surrogate's target": lambda: fitted(ERM(surrogate=Target(), draws=5)),
-    "a surrogate's gradient": lambda: fitted(ERM(surrogate=Gradient(), draws=5, optimizer=Little())),
-    "a surrogate's value": lambda: fitted(ERM(surrogate=Value(), draws=5, optimizer=Little())),
-    "a surrogate's value and gradient": lambda: fitted(ERM(surrogate=Pair(), draws=5, optimizer=Little())),
-    "an optimizer's step": lambda: fitted(ERM(draws=5, optimizer=Steps())),
-    "an optimizer's point": lambda: fitted(ERM(draws=5, optimizer=Solves())),
+    "a method's scores": lambda: fitted(SCORED),
+    "a method's theta": lambda: fitted(LINEAR),
+    "a surrogate's target": lambda: fitted(ERM(surrogate=TARGET, draws=5)),
+    "a surrogate's gradient": lambda: fitted(ERM(surrogate=GRADIENT, draws=5, optimizer=LITTLE)),
+    "a surrogate's value": lambda: fitted(ERM(surrogate=VALUE, draws=5, optimizer=LITTLE)),
+    "a surrogate's value and gradient": lambda: fitted(ERM(surrogate=PAIR, draws=5, optimizer=LITTLE)),
+    "an optimizer's step": lambda: fitted(ERM(draws=5, optimizer=STEPS)),
+    "an optimizer's point": lambda: fitted(ERM(draws=5, optimizer=SOLVES)),
     "a loss's value": loss,
     "an aggregator of comparisons' scores": ranked,
     "an aggregator of selections' scores": lambda: block_of(
-        Selection(), CascadeClicks(queries=1, items=3, shown=3), Clicked(), (NDCG(),)
+        Selection(), CascadeClicks(queries=1, items=3, shown=3), CLICKED, (NDCG(),)
     ),
-    "an aggregator of score tables' scores": lambda: systems(Systems()),
-    "an aggregator of score tables' cells": lambda: systems(Cells()),
-    "a protocol's losses": lambda: block_of(Drawn(), None, ERM()),
-    "a protocol's answer": lambda: block_of(Whole(), None, ERM()),
+    "an aggregator of score tables' scores": lambda: systems(SYSTEMS),
+    "an aggregator of score tables' cells": lambda: systems(CELLS),
+    "a protocol's losses": lambda: block_of(protocol(result_of), None, ERM()),
+    "a protocol's answer": lambda: block_of(protocol(returning), None, ERM()),
 }
 
 
@@ -310,15 +220,9 @@ def campaign(what: str, examples: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("what", WAYS)
-def test_what_components_return(what: str) -> None:
-    came = campaign(what, 12)
-    assert came["refused"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("what", WAYS)
-def test_what_components_return_many_times(what: str) -> None:
-    came = campaign(what, 2000)
+@pytest.mark.parametrize("examples", [12, pytest.param(2000, marks=pytest.mark.long)])
+def test_what_components_return(what: str, examples: int) -> None:
+    came = campaign(what, examples)
     print({"what": what} | came)
-    assert came["refused"] > 200
-    assert came["taken"] > 20 or what == "a protocol's answer"
+    assert came["refused"] > examples // 10
+    assert came["taken"] > 20 or examples == 12 or what == "a protocol's answer"
