@@ -10,78 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
-from rankbench.interfaces.cell import RANKING, Curve, Split
+from rankbench.core.text import natural
+from rankbench.interfaces.cell import RANKING, Split
 from rankbench.interfaces.protocol import STRETCHES
-from rankbench.reports.experiment_data import Arm, Race, Sampler
+from rankbench.reports.experiment_data import Arm, Sampler
 from rankbench.reports.same_cells import beyond
 from rankbench.stats.bootstrap import order_widening, widening
-from rankbench.store.contents import StoredCell
 from rankbench.store.journal import StoredResults
-from rankbench.store.records import Member, SourceRecord, SuiteRecord
+from rankbench.store.records import SourceRecord, SuiteRecord
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
-
-BASE, HEAD = "base ", "head "
-"""What stands before the labels and cells of either."""
-
-
-class JoinedResults:
-    """Results whose contenders are those of two results, each with its own.
-
-    Parameters
-    ----------
-    base, head : StoredResults
-        The record is that of `head`, whose experiments `base` has too.
-    experiments : set of str
-        Those that are joined.
-    """
-
-    def __init__(self, base: StoredResults, head: StoredResults, experiments: set[str]) -> None:
-        self._parts = {BASE: base, HEAD: head}
-        self._experiments = experiments
-        self.path: Path = head.path
-
-    def suite_text(self) -> str:
-        """Return the JSON of the record of `head`."""
-        return self._parts[HEAD].suite_text()
-
-    def record(self) -> SuiteRecord:
-        """Return the record of `head`."""
-        return self._parts[HEAD].record()
-
-    def members(self) -> list[Member]:
-        """Return the cells of both, those of `base` first."""
-        return [
-            replace(member, label=side + member.label, cell=side + member.cell)
-            for side, part in self._parts.items()
-            for member in part.members()
-            if member.experiment in self._experiments
-        ]
-
-    def cells(self) -> dict[str, StoredCell]:
-        """Return what became of every cell of both."""
-        return {side + name: cell for side, part in self._parts.items() for name, cell in part.cells().items()}
-
-    def losses(self, cell: str, metric: str, split: Split) -> NDArray[np.float64] | None:
-        """Return a cell's loss of every unit."""
-        side = cell[: len(BASE)]
-        return self._parts[side].losses(cell.removeprefix(side), metric, split)
-
-    def curves(self, cell: str) -> dict[str, Curve]:
-        """Return a cell's curves by metric."""
-        side = cell[: len(BASE)]
-        return self._parts[side].curves(cell.removeprefix(side))
-
-    def progress(self) -> tuple[int, int]:
-        """Return how many cells of both plans were computed, and how many there are."""
-        known, planned = zip(*(part.progress() for part in self._parts.values()), strict=True)
-        return sum(known), sum(planned)
-
 
 _ROUNDING = 1e-12
 
@@ -91,17 +33,24 @@ _PLACES = RANKING[3:]
 
 @dataclass(frozen=True)
 class _Pair:
-    """A contender at one n, in both."""
+    """A contender at one n, in base and in head."""
 
-    sampler: Sampler
-    race: Race
-    base: Arm
-    head: Arm
+    samplers: tuple[Sampler, Sampler]
+    arms: tuple[Arm, Arm]
     matched: bool
 
     @property
+    def sampler(self) -> Sampler:
+        """The experiment as `head` has it."""
+        return self.samplers[1]
+
+    @property
+    def n(self) -> int:
+        return self.arms[0].member.n
+
+    @property
     def label(self) -> str:
-        return self.head.label.removeprefix(HEAD)
+        return self.arms[0].label
 
 
 def quality_changes(base: StoredResults, head: StoredResults, family: Family) -> tuple[list[Change], list[str]]:
@@ -131,18 +80,21 @@ def quality_changes(base: StoredResults, head: StoredResults, family: Family) ->
             comparable.append(name)
         elif any(family.has_cell(name, label) for label in labels):
             found.append(ChangeEstimate(untested(f"{name}: {why}", "all contenders")))
-    joined = JoinedResults(base, head, set(comparable))
-    members, cells = joined.members(), joined.cells()
-    matched = before.seed == after.seed
+    stored = [(results, results.members(), results.cells()) for results in (base, head)]
     with one_blas_thread():
         for experiment in after.experiments:
             if experiment.name not in comparable:
                 continue
-            sampler = Sampler(joined, after, experiment, members, cells)
-            pairs, apart, others = _pairs(sampler, matched, family)
+            old = next(e for e in before.experiments if e.name == experiment.name)
+            sampler_of_base, sampler = (
+                Sampler(results, record, one, members, cells)
+                for (results, members, cells), record, one in zip(
+                    stored, (before, after), (old, experiment), strict=True
+                )
+            )
+            pairs, apart, others = _pairs((sampler_of_base, sampler), before.seed == after.seed, family)
             found += apart
             notes += others
-            old = next(e for e in before.experiments if e.name == experiment.name)
             metrics = [metric for metric in sampler.metrics if metric in old.losses]
             gone = [metric for metric in old.losses if metric not in metrics]
             found += [
@@ -192,30 +144,37 @@ def misfit(before: SourceRecord, after: SourceRecord) -> str:
     return ""
 
 
-def _pairs(sampler: Sampler, matched: bool, family: Family) -> tuple[list[_Pair], list[ChangeEstimate], list[str]]:
+def _pairs(
+    samplers: tuple[Sampler, Sampler], matched: bool, family: Family
+) -> tuple[list[_Pair], list[ChangeEstimate], list[str]]:
     """Return who is to be tested and finished in both; who finished in base alone; and a sentence on everybody else."""
     pairs, apart, notes = [], [], []
-    for race in sampler.races:
-        arms = {arm.label: arm for arm in race.arms}
-        labels = list(dict.fromkeys(label[len(BASE) :] for label in arms))
-        for label in (label for label in labels if family.has_cell(sampler.experiment.name, label)):
-            place = f"{sampler.experiment.name}, n = {race.n:,}"
-            base, head = arms.get(BASE + label), arms.get(HEAD + label)
-            if base is None:
-                notes.append(f"new: {place}, {label}")
-            elif head is None:
-                apart.append(ChangeEstimate(untested(f"{place}: it is gone", label)))
-            elif base.racing and head.racing:
-                pairs.append(_Pair(sampler, race, base, head, matched))
-            elif base.racing and head.status == "pending":
-                apart.append(ChangeEstimate(untested(f"{place}: it was not computed yet", label)))
-            elif base.racing:
-                why = f"{place}: {head.status} (was {base.status}): {head.reason}"
-                lost = Change(why, label, math.nan, math.nan, math.nan, "worse", head.status)
-                apart.append(ChangeEstimate(lost))
-            else:
-                became = head.status if head.status == base.status else f"{head.status} (was {base.status})"
-                notes.append(f"{became}: {place}, {label}")
+    arms = [{arm.key: arm for race in one.races for arm in race.arms} for one in samplers]
+    ordered = sorted(
+        (n, arm.member.order, side, natural(label), label)
+        for side, own in enumerate(arms)
+        for (n, label), arm in own.items()
+    )
+    for n, label in dict.fromkeys((n, label) for n, *_, label in ordered):
+        if not family.has_cell(samplers[1].experiment.name, label):
+            continue
+        place = f"{samplers[1].experiment.name}, n = {n:,}"
+        base, head = (own.get((n, label)) for own in arms)
+        if base is None:
+            notes.append(f"new: {place}, {label}")
+        elif head is None:
+            apart.append(ChangeEstimate(untested(f"{place}: it is gone", label)))
+        elif base.racing and head.racing:
+            pairs.append(_Pair(samplers, (base, head), matched))
+        elif base.racing and head.status == "pending":
+            apart.append(ChangeEstimate(untested(f"{place}: it was not computed yet", label)))
+        elif base.racing:
+            why = f"{place}: {head.status} (was {base.status}): {head.reason}"
+            lost = Change(why, label, math.nan, math.nan, math.nan, "worse", head.status)
+            apart.append(ChangeEstimate(lost))
+        else:
+            became = head.status if head.status == base.status else f"{head.status} (was {base.status})"
+            notes.append(f"{became}: {place}, {label}")
     return pairs, apart, notes
 
 
@@ -223,10 +182,10 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     """Yield the change of a pair in a metric, if both have it."""
     sampler = pair.sampler
     sign = 1.0 if sampler.source.direction(metric) == "minimize" else -1.0
-    where = f"{sampler.experiment.name}, n = {pair.race.n:,}, {metric}, {split}"
-    done = [sorted(arm.done) for arm in (pair.base, pair.head)]
+    where = f"{sampler.experiment.name}, n = {pair.n:,}, {metric}, {split}"
+    done = [sorted(arm.done) for arm in pair.arms]
     base, head = (
-        sampler.losses(arm, metric, split, own) for arm, own in zip((pair.base, pair.head), done, strict=True)
+        one.losses(arm, metric, split, own) for one, arm, own in zip(pair.samplers, pair.arms, done, strict=True)
     )
 
     def change(rests: str, one: NDArray[np.float64] = base, other: NDArray[np.float64] = head) -> Change:
@@ -246,7 +205,7 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     if sampler.source.fixed(split):
         yield ChangeEstimate(change("one unit, which stays the same"))
         return
-    both = sorted(pair.base.done & pair.head.done)
+    both = sorted(pair.arms[0].done & pair.arms[1].done)
     if pair.matched and both:
         one, other = (side[np.isin(own, both)] for side, own in zip((base, head), done, strict=True))
         told = change(f"{len(both)} draws and {one.shape[1]} units, paired", one, other)
@@ -330,7 +289,7 @@ def _rounding(change: Change) -> float:
 
 def _widening(pair: _Pair, draws: int) -> float:
     source = pair.sampler.source
-    return widening(draws, source.shared(pair.race.n))
+    return widening(draws, source.shared(pair.n))
 
 
 def _order_widening(pair: _Pair, base: NDArray[np.float64], head: NDArray[np.float64]) -> float:
