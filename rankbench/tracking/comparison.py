@@ -376,7 +376,6 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         for values in (asdict(one) | {"detectable_percent": one.detectable_percent} for one in shown_first(comparison))
     ]
     return {
-        "schema_version": 1,
         "base": comparison.base,
         "head": comparison.head,
         "sentence": comparison.sentence(),

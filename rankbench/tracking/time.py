@@ -1,4 +1,4 @@
-"""`rankbench time` times a suite into a table and a page."""
+"""`rankbench time` times a suite."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rankbench.core.code_digest import cpu_class
-from rankbench.core.text import markdown, significant
+from rankbench.core.text import significant
 from rankbench.errors import SpecError
-from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
 from rankbench.stats.contrasts import mean_intervals
 from rankbench.tracking.compare import ALPHA, SLOWER_IN_TURNS, compare_results
 from rankbench.tracking.comparison import Comparison, Margin
@@ -22,8 +21,9 @@ from rankbench.tracking.other_version import other_version
 from rankbench.tracking.timed_versions import Launcher, here
 from rankbench.tracking.timings import TimingFacts, Timings, has_timings, write_timings
 from rankbench.tracking.turns import (
+    LAUNCHES,
     ROUNDS,
-    Limits,
+    Launch,
     TurnsTaken,
     launch_log_ratios,
     launch_medians,
@@ -73,14 +73,20 @@ class TimedRow(NamedTuple):
             self.where,
             self.contender,
             _seconds(self.seconds),
-            "" if math.isnan(self.lower) else f"{_seconds(self.lower)} to {_seconds(self.upper)}",
+            _interval(self.lower, self.upper, _seconds),
             significant(self.ratio),
-            ""
-            if math.isnan(self.ratio_lower)
-            else f"{significant(self.ratio_lower)} to {significant(self.ratio_upper)}",
+            _interval(self.ratio_lower, self.ratio_upper, significant),
             _seconds(self.first),
             "" if math.isnan(self.memory) else f"{self.memory / 1e6:,.1f} MB",
         )
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
+
+
+def _interval(lower: float, upper: float, said: Callable[[float], str]) -> str:
+    return "" if math.isnan(lower) else f"{said(lower)} to {said(upper)}"
 
 
 @dataclass(frozen=True)
@@ -179,15 +185,40 @@ def time_suite(
         if has_timings(other):
             raise SpecError(f"{other} has the timings of another job; give this one a folder of its own with --out")
 
+    def tables(taken: TurnsTaken) -> list[Timings]:
+        failed = {str(cell): why for cell, why in launcher.failed.items()}
+        return [
+            _timings(
+                launcher,
+                taken.launches,
+                at,
+                TimingFacts(
+                    job=job,
+                    side=name,
+                    suite=Path(suite).stem,
+                    version=launcher.sides[at].name,
+                    machine=cpu_class(),
+                    reference=str(launcher.facts[at]["reference"]),
+                    versions=dict(launcher.facts[at]["versions"]),
+                    declared=taken.declared,
+                    last=taken.last,
+                    precision=precision,
+                    seed=drawn,
+                    failed=failed,
+                ),
+            )
+            for at, name in enumerate(names)
+        ]
+
     def keep(taken: TurnsTaken) -> None:
-        for at, name in enumerate(names):
-            write_timings(folders[at], _timings(launcher, taken, at, name, job, suite, precision))
+        for where, table in zip(folders, tables(taken), strict=True):
+            write_timings(where, table)
 
     if against:
         say(f"timing {suite}")  # what was said last is what goes on, and that was the other version's environment
     limit = BUDGET if budget is None and rounds is None else math.inf if budget is None else budget
-    limits = Limits(precision, limit) if rounds is None else Limits(precision, limit, max(1, -(-rounds // ROUNDS)))
-    taken = take_turns(launcher.launch, limits, looked=keep)
+    launches = LAUNCHES if rounds is None else max(1, -(-rounds // ROUNDS))
+    taken = take_turns(launcher.launch, precision, budget=limit, launches=launches, looked=keep)
     if not launcher.cells and not launcher.failed:
         raise SpecError(f"suite {suite!r} has nothing of what was to be timed{' in both versions' if against else ''}")
     notes = [f"not timed: {cell}: {why}" for cell, why in sorted(launcher.failed.items())]
@@ -196,47 +227,23 @@ def time_suite(
     ]
     if not taken.launches or not launcher.cells:
         notes.append("nothing was timed: the budget is too small for a round, or every contender failed")
-        nothing = replace(_nothing(folders, margin, alpha), notes=tuple(notes)) if against else None
+        nothing = None
+        if against:
+            limits = str(margin or Margin(SLOWER_IN_TURNS, relative=True))
+            nothing = Comparison(str(folders[0]), str(folders[1]), (), limits, alpha, tuple(notes))
         return TimedSuite(folder, [], nothing, notes, 0, ROUNDS)
-    both = [_timings(launcher, taken, at, name, job, suite, precision) for at, name in enumerate(names)]
+    timed = tables(taken)
     comparison = compare_results(*folders, margin=margin, alpha=alpha) if against else None
     if comparison is not None:
         comparison = replace(comparison, notes=tuple(dict.fromkeys([*comparison.notes, *notes])))
-    rows = [row for one in both for row in _rows(one)]
-    return TimedSuite(folder, rows, comparison, notes, both[0].launches, both[0].rounds)
+    rows = [row for one in timed for row in _rows(one)]
+    return TimedSuite(folder, rows, comparison, notes, timed[0].launches, timed[0].rounds)
 
 
-def _nothing(folders: Sequence[Path], margin: Margin | None, alpha: float) -> Comparison:
-    base, head = map(str, folders)
-    return Comparison(base, head, (), str(margin or Margin(SLOWER_IN_TURNS, relative=True)), alpha)
-
-
-def _timings(
-    launcher: Launcher,
-    taken: TurnsTaken,
-    at: int,
-    name: Literal["base", "head", ""],
-    job: str,
-    suite: str,
-    precision: float,
-) -> Timings:
-    launches, known = taken.launches, launcher.facts[at]
+def _timings(launcher: Launcher, launches: Sequence[Launch], at: int, facts: TimingFacts) -> Timings:
+    """Return the table of one side: what was timed in each launch and did not fail."""
     seconds = np.stack([one.seconds[at] for one in launches], axis=1)  # (C + 1, L, R, 4)
     kept = [(place, cell) for place, cell in enumerate(launcher.cells) if cell not in launcher.failed]
-    facts = TimingFacts(
-        job=job,
-        side=name,
-        suite=Path(suite).stem,
-        version=launcher.sides[at].name,
-        machine=cpu_class(),
-        reference=str(known["reference"]),
-        versions=dict(known["versions"]),
-        declared=taken.declared,
-        last=taken.last,
-        precision=precision,
-        seed=launcher.seed,
-        failed={str(cell): why for cell, why in launcher.failed.items()},
-    )
     return Timings(
         facts,
         {cell: seconds[place] for place, cell in kept},
@@ -271,16 +278,6 @@ def _rows(timings: Timings) -> list[TimedRow]:
     return found
 
 
-def timed_markdown(timed: TimedSuite) -> str:
-    """Return a page of one version's times."""
-    page: list[Node] = [Heading(1, f"Times of {markdown(timed.directory.name)}"), Paragraph(markdown(timed.sentence()))]
-    cells = [[markdown(cell) for cell in row.cells()] for row in timed.rows]
-    page.append(Grid.from_rows([Column(name) for name in TIME_COLUMNS], cells))
-    if timed.notes:
-        page.append(Bullets(tuple(markdown(note) for note in timed.notes)))
-    return markdown_of(page) + "\n"
-
-
 def timed_json(timed: TimedSuite) -> dict[str, Any]:
     """Return everything, as JSON has it: what is not known is null."""
     rows = [
@@ -288,7 +285,6 @@ def timed_json(timed: TimedSuite) -> dict[str, Any]:
         for row in timed.rows
     ]
     return {
-        "schema_version": 1,
         "directory": str(timed.directory),
         "launches": timed.launches,
         "rounds": timed.rounds,
@@ -296,7 +292,3 @@ def timed_json(timed: TimedSuite) -> dict[str, Any]:
         "notes": timed.notes,
         "exit_code": timed.exit_code,
     }
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"

@@ -183,9 +183,7 @@ def read_timings(directory: Path) -> Timings:
         if sha256(data) != digest:
             raise StoreError(f"{folder / TIMINGS}.parquet: it is not what was written: its sha256 is another one")
         frame = pl.read_parquet(data)
-        if launches * rounds > len(frame):
-            raise ValueError(f"{len(frame):,} rows are not those of {launches} launches of {rounds} rounds")
-        return _timings(facts, frame, int(launches), int(rounds))
+        return _timings(facts, frame, (launches, rounds, TURNS))
     except OSError as error:
         raise StoreError(f"{folder}: the timings cannot be read ({error.strerror or error})") from error
     except (ValidationError, ValueError, LookupError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
@@ -214,21 +212,21 @@ def _frame(timings: Timings) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _timings(facts: TimingFacts, frame: pl.DataFrame, launches: int, rounds: int) -> Timings:
+def _timings(facts: TimingFacts, frame: pl.DataFrame, shape: tuple[int, int, int]) -> Timings:
+    import polars as pl
+
     seconds: dict[TimedCell, NDArray[np.float64]] = {}
     first: dict[TimedCell, NDArray[np.float64]] = {}
     memory: dict[TimedCell, NDArray[np.float64]] = {}
-    for experiment, contender, n, launch, number, turn, value, taken in frame.iter_rows():
-        cell = TimedCell(experiment, contender, n)
-        if not value > 0:
-            raise ValueError(f"a call of {cell} took {value} s")
-        if number == 0:
-            first.setdefault(cell, np.full(launches, np.nan))[launch - 1] = value
-            memory.setdefault(cell, np.full(launches, np.nan))[launch - 1] = np.nan if taken is None else taken
-        else:
-            times = seconds.setdefault(cell, np.full((launches, rounds, TURNS), np.nan))
-            times[launch - 1, number - 1, turn - 1] = value
-    reference = seconds.pop(TimedCell("", REFERENCE, 0))
-    if any(np.isnan(times).any() for times in (reference, *seconds.values())):
-        raise ValueError("a round is not whole")
-    return Timings(facts, seconds, reference, first, memory)
+    ordered = frame.sort("launch", "round", "turn", maintain_order=True)
+    for (experiment, contender, n), calls in ordered.group_by("experiment", "contender", "n", maintain_order=True):
+        cell = TimedCell(str(experiment), str(contender), int(n))
+        if not (calls["seconds"].to_numpy() > 0).all():
+            raise ValueError(f"a call of {cell} took no time")
+        timed, warmed = calls.filter(pl.col("round") > 0), calls.filter(round=0)
+        seconds[cell] = timed["seconds"].to_numpy().reshape(shape)
+        first[cell] = warmed["seconds"].to_numpy()
+        memory[cell] = warmed["memory"].fill_null(np.nan).to_numpy()
+    reference = TimedCell("", REFERENCE, 0)
+    del first[reference], memory[reference]
+    return Timings(facts, seconds, seconds.pop(reference), first, memory)

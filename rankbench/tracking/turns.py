@@ -24,7 +24,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,23 +144,6 @@ LAUNCHES = 500
 """Launches at most, where nothing else says when to end."""
 
 
-class Limits(NamedTuple):
-    """When to end.
-
-    Attributes
-    ----------
-    precision : float
-        Every 95% interval of a ratio is to be at most so much above and below it, as .02.
-    budget : float
-        Seconds.
-    launches : int
-    """
-
-    precision: float
-    budget: float = math.inf
-    launches: int = LAUNCHES
-
-
 @dataclass(frozen=True)
 class Launch:
     """What one launch gave.
@@ -227,10 +209,12 @@ def half_widths(launches: Sequence[Launch], share: float) -> NDArray[np.float64]
 
 def take_turns(
     launch: Callable[[int, float], Launch | None],
-    limits: Limits,
+    precision: float,
     *,
+    budget: float = math.inf,
+    launches: int = LAUNCHES,
     clock: Callable[[], float] = time.monotonic,
-    looked: Callable[[TurnsTaken], None] | None = None,
+    looked: Callable[[TurnsTaken], None] = lambda taken: None,
 ) -> TurnsTaken:
     """Launch until all intervals are narrow enough, or the time is up.
 
@@ -239,9 +223,14 @@ def take_turns(
     launch : callable
         Given its number, from 0, and the clock's time at which the budget is spent; None where it was spent before a
         launch was whole.
-    limits : Limits
+    precision : float
+        Every 95% interval of a ratio is to be at most so much above and below it, as .02.
+    budget : float
+        Seconds.
+    launches : int
+        So many at most.
     clock : callable
-    looked : callable, optional
+    looked : callable
         Told of what there is at each look, and at the end.
 
     Returns
@@ -249,11 +238,9 @@ def take_turns(
     TurnsTaken
         Without launches where the budget is too small for one.
     """
-    start = clock()
-    until = start + limits.budget
+    until = clock() + budget
     found: list[Launch] = []
-    declared, second = limits.launches, math.nan
-    looks: tuple[int, ...] = ()
+    declared, looks = launches, tuple[int, ...]()
     while True:
         before = clock()
         if found and before >= until:
@@ -262,24 +249,21 @@ def take_turns(
         if one is None:
             break
         found.append(one)
-        if len(found) == 1 and limits.launches > 1:
+        if len(found) == 1 and launches > 1:
             continue  # the first one compiles: it does not show how long the others take
         if not looks:
             second = clock() - before
-            fitting = len(found) + int(max(0.0, until - clock()) / second) if math.isfinite(limits.budget) else declared
-            declared = max(len(found), min(declared, fitting))
+            if math.isfinite(budget):
+                declared = min(declared, len(found) + int(max(0.0, until - clock()) / second))
             looks = declared_looks(declared)
         if len(found) >= declared:
             break
         if len(found) in looks:
-            widths = half_widths(found, share_of_look(declared, len(found), last=False))
-            if (widths <= math.log1p(limits.precision)).all():
-                return _told(TurnsTaken(found, declared, last=False), looked)
-            _told(TurnsTaken(found[:], declared, last=False), looked)
-    return _told(TurnsTaken(found, max(declared if looks else len(found), len(found), 1), last=True), looked)
-
-
-def _told(taken: TurnsTaken, looked: Callable[[TurnsTaken], None] | None) -> TurnsTaken:
-    if looked is not None and taken.launches:
+            taken = TurnsTaken(found[:], declared, last=False)
+            looked(taken)
+            if (half_widths(found, share_of_look(declared, len(found), last=False)) <= math.log1p(precision)).all():
+                return taken
+    taken = TurnsTaken(found, max(declared if looks else len(found), 1), last=True)
+    if found:
         looked(taken)
     return taken

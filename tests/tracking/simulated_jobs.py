@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankbench.tracking.comparison import Change, Family, Margin
 from rankbench.tracking.speed_changes import timing_changes
 from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings
-from rankbench.tracking.turns import ROUNDS, Launch, Limits, TurnsTaken, order_of_round, take_turns
+from rankbench.tracking.turns import ROUNDS, Launch, TurnsTaken, order_of_round, take_turns
 
 CONTENDERS = 12
 
@@ -70,8 +70,8 @@ class Machine:
             return None
         return Launch(found, np.ones((2, self.contenders)), np.full((2, self.contenders), np.nan))
 
-    def run(self, limits: Limits) -> TurnsTaken:
-        return take_turns(self.launch, limits, clock=lambda: self.now)
+    def run(self, precision: float, **limits: float) -> TurnsTaken:
+        return take_turns(self.launch, precision, clock=lambda: self.now, **limits)
 
 
 def sides(taken: TurnsTaken, job: tuple[str, str] = ("j", "j")) -> tuple[Timings, Timings]:
@@ -104,10 +104,12 @@ def changes(taken: TurnsTaken, alpha: float, share: float = 0.01) -> list[Change
     return timing_changes(*sides(taken), slower_by(share, alpha=alpha))[0]
 
 
-def alarms(times: int, machine: Callable[[np.random.Generator], Machine], limits: Callable[[int], Limits]) -> int:
+def alarms(
+    times: int, machine: Callable[[np.random.Generator], Machine], limits: Callable[[int], dict[str, float]]
+) -> int:
     """Return in how many of so many comparisons anything at all was called worse, though nothing changed."""
     found = 0
     for number in range(times):
-        taken = machine(np.random.default_rng([20130501, number])).run(limits(number))
+        taken = machine(np.random.default_rng([20130501, number])).run(**limits(number))
         found += any(change.verdict == "worse" for change in changes(taken, 0.01))
     return found

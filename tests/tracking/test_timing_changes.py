@@ -16,7 +16,7 @@ from simulated_jobs import Machine, alarms, changes, sides, slower_by, timings
 
 from rankbench.errors import InputError
 from rankbench.tracking.speed_changes import timing_changes
-from rankbench.tracking.turns import Limits, share_of_look
+from rankbench.tracking.turns import share_of_look
 
 TIMES = [trials(100), pytest.param(2000, marks=pytest.mark.long)]
 """Simulated comparisons of a whole leaderboard."""
@@ -34,7 +34,7 @@ def by_launch(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray
 
 
 def test_one_contender_is_the_paired_t_test_of_launches() -> None:
-    taken = quiet(1, noise=0.05, slower={0: 0.1}).run(Limits(1e-6, launches=12))
+    taken = quiet(1, noise=0.05, slower={0: 0.1}).run(1e-6, launches=12)
     base, head = sides(taken)
     found, notes = timing_changes(base, head, slower_by(0.02))
     assert len(found) == 1
@@ -57,8 +57,8 @@ def test_one_contender_is_the_paired_t_test_of_launches() -> None:
 
 def test_two_jobs_are_described_as_ratios_to_the_reference() -> None:
     """How far jobs differ is not known from two of them: whatever their launches show, nothing is called real."""
-    base, _ = sides(quiet(2, noise=0.05).run(Limits(1e-6, launches=9)))
-    _, head = sides(quiet(3, noise=0.1, slower={0: 1.0}).run(Limits(1e-6, launches=15)), ("k", "k"))
+    base, _ = sides(quiet(2, noise=0.05).run(1e-6, launches=9))
+    _, head = sides(quiet(3, noise=0.1, slower={0: 1.0}).run(1e-6, launches=15), ("k", "k"))
     found, notes = timing_changes(base, head, slower_by(0.05))
     cell = next(iter(base.seconds))
     ratios = [by_launch(side.seconds[cell], side.reference) for side in (head, base)]
@@ -70,8 +70,8 @@ def test_two_jobs_are_described_as_ratios_to_the_reference() -> None:
 
 def test_a_faster_machine_is_no_faster_code() -> None:
     """The second job ran on a machine with twice the clock: every time is half of what it was."""
-    base, _ = sides(quiet(4, 5, noise=0.02).run(Limits(1e-6, launches=12)))
-    again, _ = sides(quiet(4, 5, noise=0.02).run(Limits(1e-6, launches=12)), ("k", "k"))
+    base, _ = sides(quiet(4, 5, noise=0.02).run(1e-6, launches=12))
+    again, _ = sides(quiet(4, 5, noise=0.02).run(1e-6, launches=12), ("k", "k"))
     faster = replace(
         again, seconds={cell: one / 2 for cell, one in again.seconds.items()}, reference=again.reference / 2
     )
@@ -82,8 +82,8 @@ def test_a_faster_machine_is_no_faster_code() -> None:
 
 @pytest.mark.parametrize("field", ["machine", "reference"])
 def test_other_machines_and_references_are_described_only(field: str) -> None:
-    base, _ = sides(quiet(5, 2, noise=0.01).run(Limits(1e-6, launches=12)))
-    _, head = sides(quiet(6, 2, noise=0.01, slower={0: 1.0}).run(Limits(1e-6, launches=12)), ("k", "k"))
+    base, _ = sides(quiet(5, 2, noise=0.01).run(1e-6, launches=12))
+    _, head = sides(quiet(6, 2, noise=0.01, slower={0: 1.0}).run(1e-6, launches=12), ("k", "k"))
     head = replace(head, facts=head.facts.model_copy(update={field: "another"}))
     found, notes = timing_changes(base, head, slower_by(0.05))
     assert {change.verdict for change in found} == {"described"}
@@ -91,12 +91,12 @@ def test_other_machines_and_references_are_described_only(field: str) -> None:
 
 
 def test_few_launches_show_nothing() -> None:
-    taken = quiet(7, 2, noise=0.001, slower={0: 1.0}).run(Limits(1e-6, launches=3))
+    taken = quiet(7, 2, noise=0.001, slower={0: 1.0}).run(1e-6, launches=3)
     assert {change.verdict for change in changes(taken, 0.01)} == {"described"}
 
 
 def test_what_only_one_has_or_failed_is_said() -> None:
-    base, head = sides(quiet(8, 3).run(Limits(1e-6, launches=6)))
+    base, head = sides(quiet(8, 3).run(1e-6, launches=6))
     cells = list(base.seconds)
     base = replace(base, seconds={cell: base.seconds[cell] for cell in cells[:2]})
     head = replace(
@@ -110,13 +110,13 @@ def test_what_only_one_has_or_failed_is_said() -> None:
 
 
 def test_the_gate_leaves_out_the_rest() -> None:
-    base, head = sides(quiet(9, 3).run(Limits(1e-6, launches=6)))
+    base, head = sides(quiet(9, 3).run(1e-6, launches=6))
     assert [one.what for one in timing_changes(base, head, slower_by(0.01, "e/c1"))[0]] == ["c1"]
     assert timing_changes(base, head, slower_by(0.01, "other"))[0] == []
 
 
 def test_sides_that_were_not_written_together_are_refused() -> None:
-    base, head = sides(quiet(10).run(Limits(1e-6, launches=6)))
+    base, head = sides(quiet(10).run(1e-6, launches=6))
     cut = timings(head.facts, np.stack([*head.seconds.values(), head.reference])[:, :4])
     with pytest.raises(InputError, match="not written together"):
         timing_changes(base, cut, slower_by(0.01))
@@ -127,12 +127,12 @@ def test_sides_that_were_not_written_together_are_refused() -> None:
 def test_no_false_alarms_where_nothing_changed(stopping: str, times: int) -> None:
     """A whole leaderboard of twelve contenders, 20% machine noise, a drifting clock: at most 1% of all comparisons."""
 
-    def limits(number: int) -> Limits:
+    def limits(number: int) -> dict[str, float]:
         if stopping == "precision":
-            return Limits((0.06, 0.1, 0.2)[number % 3], launches=60)
+            return {"precision": (0.06, 0.1, 0.2)[number % 3], "launches": 60}
         if stopping == "budget":
-            return Limits(0.15, budget=60.0 + 10 * (number % 20), launches=60)
-        return Limits(0.02, launches=30)
+            return {"precision": 0.15, "budget": 60.0 + 10 * (number % 20), "launches": 60}
+        return {"precision": 0.02, "launches": 30}
 
     found = alarms(times, Machine, limits)
     upper = stats.beta.ppf(0.95, found + 1, times - found)
@@ -145,7 +145,7 @@ def test_a_slow_down_of_15_percent_is_found(times: int) -> None:
     """Of one contender in twelve, at 20% noise, in 60 rounds: in 9 of 10."""
     found = 0
     for number in range(times):
-        taken = Machine(np.random.default_rng([7, number]), slower={3: 0.15}).run(Limits(0.02, launches=30))
+        taken = Machine(np.random.default_rng([7, number]), slower={3: 0.15}).run(0.02, launches=30)
         found += changes(taken, 0.01)[3].verdict == "worse"
     lower = stats.beta.ppf(0.05, found, times - found + 1)
     print(f"15% found in {found} of {times}, at least {lower:.4f}")

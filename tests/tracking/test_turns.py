@@ -11,7 +11,6 @@ from rankbench.tracking.timings import TURNS
 from rankbench.tracking.turns import (
     ROUNDS,
     Launch,
-    Limits,
     TurnsTaken,
     declared_looks,
     half_widths,
@@ -34,12 +33,10 @@ class Clock:
         times = np.exp(self.rng.normal(0, self.noise, (self.sides, 3, ROUNDS, TURNS)))
         return Launch(times, np.ones((self.sides, 2)), np.ones((self.sides, 2)))
 
-    def run(self, limits: Limits) -> tuple[TurnsTaken, list[int]]:
+    def run(self, precision: float, **limits: float) -> tuple[TurnsTaken, list[int]]:
         looked: list[int] = []
-        taken = take_turns(
-            self.launch, limits, clock=lambda: self.now, looked=lambda taken: looked.append(len(taken.launches))
-        )
-        return taken, looked
+        tell = lambda taken: looked.append(len(taken.launches))  # noqa: E731
+        return take_turns(self.launch, precision, clock=lambda: self.now, looked=tell, **limits), looked
 
 
 def test_a_round_is_the_same_there_and_back() -> None:
@@ -65,14 +62,14 @@ def test_every_place_is_everybodys_as_often() -> None:
 
 
 def test_it_ends_when_all_intervals_are_narrow() -> None:
-    taken, looked = Clock(1, noise=0.001).run(Limits(0.05, launches=40))
+    taken, looked = Clock(1, noise=0.001).run(0.05, launches=40)
     assert not taken.last
     assert taken.declared == 40
     assert len(taken.launches) == looked[-1] == declared_looks(40)[0]
 
 
 def test_it_ends_after_all_launches_where_they_are_not() -> None:
-    taken, looked = Clock(1, noise=0.5).run(Limits(0.001, launches=20))
+    taken, looked = Clock(1, noise=0.5).run(0.001, launches=20)
     assert taken.last
     assert len(taken.launches) == 20
     assert looked == list(declared_looks(20))
@@ -80,7 +77,7 @@ def test_it_ends_after_all_launches_where_they_are_not() -> None:
 
 def test_the_budget_says_how_many_launches_there_can_be() -> None:
     """The first launch compiles: the second one shows how long the others take."""
-    taken, looked = Clock(30, 10, noise=0.5).run(Limits(0.001, budget=200))
+    taken, looked = Clock(30, 10, noise=0.5).run(0.001, budget=200)
     assert taken.last
     assert taken.declared == 2 + (200 - 40) // 10
     assert len(taken.launches) == taken.declared
@@ -88,7 +85,7 @@ def test_the_budget_says_how_many_launches_there_can_be() -> None:
 
 
 def test_a_budget_that_is_spent_early_ends_it() -> None:
-    taken, _ = Clock(10, 10, 40, noise=0.5).run(Limits(0.001, budget=200))
+    taken, _ = Clock(10, 10, 40, noise=0.5).run(0.001, budget=200)
     assert taken.last
     assert taken.declared == 20
     assert len(taken.launches) == 2 + 4
@@ -96,7 +93,7 @@ def test_a_budget_that_is_spent_early_ends_it() -> None:
 
 @pytest.mark.parametrize(("budget", "launches"), [(5.0, 0), (15.0, 1), (25.0, 2)])
 def test_small_budgets(budget: float, launches: int) -> None:
-    taken, looked = Clock(10, noise=0.1).run(Limits(0.05, budget=budget))
+    taken, looked = Clock(10, noise=0.1).run(0.05, budget=budget)
     assert taken.last
     assert len(taken.launches) == launches
     assert looked == ([launches] if launches else [])
