@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import atexit
-import codecs
 import contextlib
 import errno
 import functools
@@ -27,21 +26,7 @@ from rankbench.core.system import collect_seldom
 from rankbench.core.text import normalized
 from rankbench.plugin.blocked import is_blocked
 
-__all__ = [
-    "EPILOG",
-    "GROUP",
-    "INTERRUPTED",
-    "MEANINGS",
-    "OF_COMPARISONS",
-    "SHORT_HELPS",
-    "Commands",
-    "Verb",
-    "main",
-    "offered",
-    "start",
-    "verbs",
-    "with_exit_codes",
-]
+__all__ = ["main"]
 
 
 def start(main: Callable[[], object]) -> NoReturn:
@@ -70,19 +55,7 @@ def _standard_files() -> None:
     if not printing:
         sys.exit("error: standard output is closed: there is nowhere to print to")
     if isinstance(sys.stdout, io.TextIOWrapper):
-        codecs.register_error("rankbench-print", _printable)
-        sys.stdout.reconfigure(errors="rankbench-print")
-
-
-def _printable(error: UnicodeError) -> tuple[bytes, int]:
-    """Return what is printed of characters that the output has no bytes for: those of a file's name, or an escape."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    characters = error.object[error.start : error.end]
-    try:
-        return characters.encode(error.encoding, "surrogateescape"), error.end
-    except UnicodeEncodeError:
-        return characters.encode("ascii", "backslashreplace"), error.end
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _flushed(main: Callable[[], object]) -> int:
@@ -292,24 +265,25 @@ class Commands(click.Group):
         except RankbenchError as error:
             say(f"error: {error}", err=True)
             ctx.exit(error.exit_code)
-        except OSError as error:
-            # A closed pipe is click's business, and what has no file `start` says.
-            if error.errno == errno.EPIPE or error.filename is None:
-                raise
-            click.echo(f"error: {visible(str(error.filename))}: {error.strerror}", err=True)
-            ctx.exit(1)
-        except MemoryError as error:
-            click.echo(f"error: not enough memory: {visible(str(error) or 'no details')}", err=True)
-            ctx.exit(1)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
         except BaseException as error:
-            # Polars' own name for what it cannot handle, which is no `Exception`: nothing imports Polars here.
-            if type(error).__name__ != "PanicException":
+            if not (failure := _failure(error)):
                 raise
-            click.echo(f"error: Polars cannot go on: {visible(str(error))}", err=True)
+            click.echo(f"error: {visible(failure)}", err=True)
             ctx.exit(1)
+
+
+def _failure(error: BaseException) -> str:
+    """Return what this machine could not do; empty for a defect, and for what click and `start` say themselves."""
+    if isinstance(error, OSError):
+        said_elsewhere = error.errno == errno.EPIPE or error.filename is None
+        return "" if said_elsewhere else f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {str(error) or 'no details'}"
+    # Polars' own name for what it cannot handle, which is no `Exception`: nothing imports Polars here.
+    return f"Polars cannot go on: {error}" if type(error).__name__ == "PanicException" else ""
 
 
 @contextmanager

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from rankbench.cli.output import complete_names, heartbeat, json_option
+from rankbench.cli.output import complete_names, heartbeat, reader_option
 from rankbench.cli.run import time_unit_option
-from rankbench.cli.shown import chosen_form, show
+from rankbench.cli.shown import Format, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
 
 if TYPE_CHECKING:
@@ -42,28 +42,12 @@ if TYPE_CHECKING:
     help="95% intervals and rank ranges; alone, what suits the log.",
 )
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns mean, as left=model_x,right=model_y.")
-@click.option(
-    "--reader",
-    default="",
-    shell_complete=complete_names("reader"),
-    help="Reader, as csv or letor:zero-based=true; chosen by ending by default.",
-)
+@reader_option
 @click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Of the resamples.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--address", default="", help="Of a Dask scheduler, as tcp://10.0.0.1:8786; its workers count.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "csv", "parquet", "json", "md"]),
-    help="Default: what the ending of --out says, else table.",
-)
-@json_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a file, whole or not at all; .png and .svg: a picture with intervals, places and counts.",
-)
+@file_options("Write a file, whole or not at all; .png and .svg: a picture with intervals, places and counts.")
 @click.option("--top", type=click.IntRange(1), help="Only the first so many items; their places are among all.")
 @click.option("--scale", "points", default="", metavar="elo[:anchor=NAME@1000]", help="Log-odds as Elo points.")
 @click.option(
@@ -81,20 +65,8 @@ if TYPE_CHECKING:
 @click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
 def aggregate(
     log: str,
-    method: str,
-    by: str | None,
-    control: str,
     effects: bool,
-    pool: bool,
-    intervals: str | None,
-    columns: str,
-    reader: str,
-    replicates: int,
-    seed: int,
-    executor: Literal["local", "dask"],
-    address: str,
-    form: str | None,
-    as_json: bool,
+    form: Format | None,
     out: Path | None,
     top: int | None,
     points: str,
@@ -103,6 +75,7 @@ def aggregate(
     time_unit: TimeUnit | None,
     since: str,
     matrix: bool,
+    **options: Any,
 ) -> None:
     """Rank the items of a log of votes, ballots or clicks.
 
@@ -115,40 +88,27 @@ def aggregate(
     from rankbench.ranking import aggregate as engine
     from rankbench.ranking.rankings_across import point_scale_of, rescaled
 
-    shown = chosen_form(form, as_json, out, [log], pictures=not (matrix or across or effects))
+    shown = chosen_form(form, out, [log], pictures=not (matrix or across or effects))
     if over:
         from rankbench.ranking.over_time import scores_over_time
 
-        if by or pool or control or effects or intervals or points or across or matrix or address:
-            others = "--by, --pool, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
-            raise SpecError(f"--over time: leave {others} out")
+        taken = {name: options[name] for name in ("method", "columns", "reader", "seed")}
+        others = [options[name] for name in ("by", "pool", "control", "intervals", "address")]
+        if any([*others, effects, points, across, matrix]):
+            refused = "--by, --pool, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
+            raise SpecError(f"--over time: leave {refused} out")
         with heartbeat(f"scores over time of {shown_log(log)}"):
-            history = scores_over_time(
-                log, method, unit=time_unit, since=since, columns=columns, reader=reader, seed=seed
-            )
+            history = scores_over_time(log, unit=time_unit, since=since, **taken)
         return show(rankings.history_answer(history, top, log), shown, out)
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
-    if effects and (not control or matrix):
+    if effects and (not options["control"] or matrix):
         raise SpecError("--effects shows those of --control: say what to control for, and leave --matrix out")
-    if across and (by is None or matrix):
+    if across and (options["by"] is None or matrix):
         raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix")
     with heartbeat(f"ranking {shown_log(log)}"):
-        found = engine.aggregate(
-            log,
-            method,
-            by=by,
-            control=control,
-            pool=pool,
-            intervals=intervals,  # type: ignore[arg-type]  # click has checked it
-            columns=columns,
-            reader=reader,
-            replicates=replicates,
-            seed=seed,
-            executor=executor,
-            address=address,
-        )
+        found = engine.aggregate(log, **options)
     found = rescaled(found, scale) if scale else found
     if effects:
         answer = rankings.effects_answer(found)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from rankbench.cli.output import complete_names, echo, heartbeat, json_option, terminal_width
-from rankbench.cli.shown import Answer, show
-
-if TYPE_CHECKING:
-    from rankbench.certify.laws import NoiseClass
+from rankbench.cli.shown import Answer, finish, show
 
 
 @click.command()
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
     shell_complete=complete_names("aggregator"),
     help="The surrogate sees judgments after this aggregation.",
 )
-@click.option("--k", default="inf", show_default=True, help="How many judgments are aggregated; inf: all.")
+@click.option("--k", default="inf", type=float, show_default=True, help="How many judgments are aggregated; inf: all.")
 @click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
 @click.option(
     "--laws", type=click.IntRange(min=1), help="Distributions searched at most; the result is then the same everywhere."
@@ -62,21 +59,14 @@ if TYPE_CHECKING:
 @click.pass_context
 def certify(
     ctx: click.Context,
+    /,
     surrogate: str | None,
-    loss: str,
-    noise: NoiseClass,
-    items: int,
-    aggregator: str | None,
-    k: str,
-    budget: str,
-    laws: int | None,
-    mu: Path | None,
-    seed: int,
     out: Path | None,
     picture: Path | None,
     verify: Path | None,
     folder: Path | None,
     as_json: bool,
+    **question: Any,
 ) -> None:
     """Decide whether a surrogate is consistent, with a proof.
 
@@ -97,9 +87,9 @@ def certify(
         from rankbench.certify.certify import verify as check
 
         verified = check(verify)
-        answer = Answer({"accepted": verified.accepted, "said": list(verified.lines)}, verified.lines)
-        show(answer, "json" if as_json else "table")
-        ctx.exit(0 if verified.accepted else 1)
+        record = {"accepted": verified.accepted, "said": list(verified.lines)}
+        answer = Answer(record, verified.lines, exit_code=0 if verified.accepted else 1)
+        return finish(answer, "json" if as_json else "table")
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", ctx, param_hint="--picture")
     if folder is not None:
@@ -110,22 +100,11 @@ def certify(
             consistency(folder, answered.append if as_json else echo)
         if as_json:
             show(Answer({"folder": str(folder), "answers": answered}), "json")
-        return
+        return None
     from rankbench.certify.certify import certify as find
 
     with heartbeat(f"deciding {surrogate}"):
-        found = find(
-            surrogate or "",
-            loss=loss,
-            noise=noise,
-            items=items,
-            aggregator=aggregator,
-            k=_order(ctx, k),
-            budget=budget,
-            laws=laws,
-            mu=mu,
-            seed=seed,
-        )
+        found = find(surrogate or "", **question)
     if as_json:  # which has its own schema, and is what a file of it holds
         echo(json.dumps(found.content, indent=2, allow_nan=False))
     else:
@@ -146,10 +125,3 @@ def certify(
             echo(f"\npicture: {picture}")
     if found.verdict == "INCONCLUSIVE":
         ctx.exit(1)
-
-
-def _order(ctx: click.Context, k: str) -> float:
-    try:
-        return float(k)
-    except ValueError:
-        raise click.BadParameter(f"{k!r} is no whole number, nor inf", ctx, param_hint="--k") from None

@@ -2,52 +2,51 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankbench.cli.output import complete_names, echo, heartbeat, json_option, visible
-from rankbench.cli.shown import Answer, Table, form_or_json, show
+from rankbench.cli.output import complete_names, heartbeat
+from rankbench.cli.shown import Answer, Format, Table, finish, format_option
 
 if TYPE_CHECKING:
     from rankbench.tracking.comparison import Comparison, Margin
 
 
-FORMATS: TypeAlias = Literal["table", "md", "json", "github"]
+def _margin(ctx: click.Context, parameter: click.Parameter, text: str | None) -> Margin | None:
+    """Return the margin that an option gives; None without one."""
+    from rankbench.tracking.comparison import Margin
 
-F = TypeVar("F", bound=Callable[..., object])
+    if text is None:
+        return None
+    try:
+        size = float(text.removesuffix("%"))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no number, nor a share as 5%") from None
+    return Margin(size / 100, relative=True) if text.endswith("%") else Margin(size)
 
 
-def comparison_options(command: F) -> F:
+def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options by which a comparison is judged and shown."""
-    for option in (
-        json_option,
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(get_args(FORMATS)),
-            help="Default: table. github: annotations on standard output, and the page into the job's summary.",
-        ),
-        click.option(
-            "--false-alarms",
-            "alpha",
-            type=float,
-            default=0.01,
-            show_default=True,
-            help="Chance of one where nothing changed.",
-        ),
-        click.option(
-            "--worse-by",
-            metavar="X|X%",
-            help="What a practical difference must exceed; default: 0, for speeds 5%, in turns 1%.",
-        ),
-    ):
-        command = option(command)
-    return command
+    words = "Default: table. github: annotations on standard output, and the page into the job's summary."
+    command = format_option(["table", "md", "json", "github"], words)(command)
+    command = click.option(
+        "--false-alarms",
+        "alpha",
+        type=float,
+        default=0.01,
+        show_default=True,
+        help="Chance of one where nothing changed.",
+    )(command)
+    return click.option(
+        "--worse-by",
+        "margin",
+        metavar="X|X%",
+        callback=_margin,
+        help="What a practical difference must exceed; default: 0, for speeds 5%, in turns 1%.",
+    )(command)
 
 
 @click.command()
@@ -73,10 +72,7 @@ def comparison_options(command: F) -> F:
 )
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of two logs mean, as left=model_x.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")
-def compare(
-    base: Path, head: Path, worse_by: str | None, gate: tuple[str, ...], unchanged: bool, reference: str, method: str,
-    columns: str, alpha: float, form: FORMATS | None, as_json: bool, out: Path | None,
-) -> None:  # fmt: skip
+def compare(base: Path, head: Path, form: Format | None, out: Path | None, **options: Any) -> None:
     """Compare two results and say what is worse.
 
     Each is the folder of a run, a published one, one of `rankbench time`, or JSON of pytest-benchmark: a folder
@@ -87,39 +83,28 @@ def compare(
     """
     from rankbench.core.system import replace_file
     from rankbench.tracking.compare import compare_results
-    from rankbench.tracking.comparison import comparison_markdown
 
-    chosen: FORMATS = form_or_json(form, as_json, "table")
     with heartbeat(f"comparing {base} and {head}"):
-        found = compare_results(
-            base,
-            head,
-            margin=margin_from_text(worse_by),
-            gate=gate,
-            reference=reference,
-            method=method,
-            columns=columns,
-            alpha=alpha,
-            unchanged=unchanged,
-        )
+        answer = comparison_answer(compare_results(base, head, **options))
     if out is not None:
-        replace_file(out, comparison_markdown(found).encode())
-    if chosen == "github":
-        show_annotations(found)
-    else:
-        show(comparison_answer(found), chosen)
-    sys.exit(found.exit_code)
+        replace_file(out, answer.page.encode())
+    finish(answer, form or "table")
 
 
 def comparison_answer(found: Comparison) -> Answer:
     """Return what is said of a comparison."""
-    from rankbench.tracking.comparison import comparison_json, comparison_markdown
+    from rankbench.tracking.comparison import comparison_annotations, comparison_json, comparison_markdown
 
-    return Answer(comparison_json(found), comparison_parts(found), page=comparison_markdown(found))
+    return Answer(
+        comparison_json(found),
+        _parts(found),
+        exit_code=found.exit_code,
+        page=comparison_markdown(found),
+        annotations=comparison_annotations(found),
+    )
 
 
-def comparison_parts(found: Comparison) -> Iterator[Table | str]:
-    """Yield what a terminal shows of a comparison."""
+def _parts(found: Comparison) -> Iterator[Table | str]:
     from rankbench.tracking.comparison import cells_of, columns_of, how_to_read, shown_first
 
     shown = [one for one in shown_first(found) if one.verdict != "equal"]
@@ -130,27 +115,3 @@ def comparison_parts(found: Comparison) -> Iterator[Table | str]:
     yield found.sentence()
     if found.finds():
         yield found.finds()
-
-
-def show_annotations(found: Comparison) -> None:
-    """Print a comparison as GitHub's annotations, and add its page to the job's summary."""
-    from rankbench.tracking.comparison import comparison_annotations, comparison_markdown
-
-    for line in comparison_annotations(found):
-        echo(visible(line))
-    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(summary, "a", encoding="utf-8") as file:
-            file.write(comparison_markdown(found))
-
-
-def margin_from_text(text: str | None) -> Margin | None:
-    """Return the margin that an option gives; None without one."""
-    from rankbench.tracking.comparison import Margin
-
-    if text is None:
-        return None
-    try:
-        size = float(text.removesuffix("%"))
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is no number, nor a share as 5%", param_hint="--worse-by") from None
-    return Margin(size / 100, relative=True) if text.endswith("%") else Margin(size)

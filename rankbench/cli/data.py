@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankbench.cli.output import complete_names, heartbeat
+from rankbench.cli.output import complete_names, heartbeat, reader_option
 from rankbench.cli.shown import Answer, Table, answering
 
 if TYPE_CHECKING:
@@ -124,12 +124,7 @@ def _offer(controls: list[str]) -> str:
 
 @data.command()
 @click.argument("table", metavar="FILE|NAME", shell_complete=complete_names("dataset", files=True))
-@click.option(
-    "--reader",
-    default="",
-    shell_complete=complete_names("reader"),
-    help="Reader, as letor:zero-based=true; chosen by ending by default.",
-)
+@reader_option
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of votes mean, as left=model_x.")
 @answering
 def describe(table: str, reader: str, columns: str) -> Answer:
@@ -163,15 +158,10 @@ def describe(table: str, reader: str, columns: str) -> Answer:
 @click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
 @click.argument("destination", metavar="DST", type=click.Path(path_type=Path))
 @click.option("--shards", default=16, show_default=True, type=click.IntRange(1, 99_999), help="Number of files.")
-@click.option(
-    "--reader",
-    default=None,
-    shell_complete=complete_names("reader"),
-    help="Reader, as letor:zero-based=true; chosen by ending by default.",
-)
+@reader_option
 @click.option("--force", is_flag=True, help="Replace DST if it is a folder of shards.")
 @answering
-def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool) -> Answer:
+def convert(source: Path, destination: Path, shards: int, reader: str, force: bool) -> Answer:
     """Stream a file of any size to a folder of Parquet shards."""
     from rankbench.data.convert import convert as run
     from rankbench.ranking.open import reader_for

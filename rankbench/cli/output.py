@@ -21,7 +21,6 @@ import click
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-    from rich.console import Console
 
     from rankbench.reports.headline import Notice
     from rankbench.runner.progress import Heartbeat
@@ -202,6 +201,17 @@ def heartbeat(what: str) -> Heartbeat:
 Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
 
 
+def _completer(words: Callable[[click.Context], Iterable[str]], *, files: bool = False) -> Completer:
+    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        fitting = sorted({word for word in words(ctx) if word.startswith(incomplete)})
+        path = [CompletionItem(incomplete, type="file")] if files else []
+        return [*path, *map(CompletionItem, fitting)]
+
+    return complete
+
+
 def complete_names(*kinds: str, files: bool = False, also: Iterable[str] = ()) -> Completer:
     """Return what completes names of some kinds, plugins' too.
 
@@ -214,22 +224,15 @@ def complete_names(*kinds: str, files: bool = False, also: Iterable[str] = ()) -
     also : iterable of str
         Other words.
     """
-
-    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return _items([*also, *_names(kinds)], incomplete, files=files)
-
-    return complete
+    return _completer(lambda ctx: [*also, *_names(kinds)], files=files)
 
 
-def complete_any(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names of all components and suites that fit; of the kind that ``--kind`` says, if it was given."""
-    chosen = ctx.params.get("kind")
-    return _items(_names([chosen] if chosen else _kinds()), incomplete)
-
-
-def complete_kinds(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the kinds that fit."""
-    return _items(_kinds(), incomplete)
+reader_option = click.option(
+    "--reader",
+    default="",
+    shell_complete=complete_names("reader"),
+    help="Reader, as csv or letor:zero-based=true; chosen by ending by default.",
+)
 
 
 def _kinds() -> list[str]:
@@ -249,12 +252,10 @@ def _names(kinds: Iterable[str]) -> Iterator[str]:
             yield from found
 
 
-def _items(words: Iterable[str], incomplete: str, *, files: bool = False) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
+complete_kinds = _completer(lambda ctx: _kinds())
 
-    fitting = sorted({word for word in words if word.startswith(incomplete)})
-    path = [CompletionItem(incomplete, type="file")] if files else []
-    return [*path, *map(CompletionItem, fitting)]
+complete_any = _completer(lambda ctx: _names([ctx.params["kind"]] if ctx.params.get("kind") else _kinds()))
+"""Completes names of all components and suites; of the kind that ``--kind`` says, if it was given."""
 
 
 LONGEST = 600
@@ -264,16 +265,20 @@ MOST = 20
 """Notices that are shown."""
 
 
-def print_notices(console: Console, notices: Sequence[Notice], *, verbose: bool = False) -> None:
-    """Print notices, failures first and in red; nothing in them is markup; lines are folded on a terminal alone.
+def print_notices(notices: Sequence[Notice], *, verbose: bool = False) -> None:
+    """Print notices on standard error, failures first and in red; lines are folded on a terminal alone.
 
     Parameters
     ----------
-    console : Console
     notices : sequence of Notice
     verbose : bool
         With the traceback of each, where there is one.
     """
+    if not notices:
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
     ordered = sorted(notices, key=lambda notice: notice.kind != "failed")
     for notice in ordered[:MOST]:
         shown = visible(notice.text)

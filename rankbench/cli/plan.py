@@ -2,79 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankbench.cli.output import complete_names
-from rankbench.cli.run import log_options, with_log
+from rankbench.cli.run import suite_options
 from rankbench.cli.shown import Answer, Table, answering
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankbench.runner.plan import Planned
 
 
 @click.command()
-@click.option(
-    "--suite",
-    show_default="paper",
-    shell_complete=complete_names("suite", files=True),
-    help="A suite by name, or a TOML file.",
-)
-@log_options
-@click.option(
-    "--dataset",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_names("dataset"),
-    help="Another data set, for every experiment that takes it.",
-)
-@click.option(
-    "--reps",
-    type=click.IntRange(min=1),
-    help="At most so many repetitions, others in proportion (folds by time keep their five).",
-)
-@click.option(
-    "--with",
-    "extra",
-    multiple=True,
-    metavar="CONTENDER",
-    shell_complete=complete_names("method", "aggregator"),
-    help="Add a contender, or kind=COMPONENT, wherever it fits.",
-)
+@suite_options
 @answering
-def plan(
-    suite: str | None,
-    log: str | None,
-    columns: str,
-    control: str,
-    reader: str,
-    time_unit: str | None,
-    dataset: tuple[str, ...],
-    reps: int | None,
-    extra: tuple[str, ...],
-) -> Answer:
+def plan(suite: str, **options: Any) -> Answer:
     """Show what a run would do, without doing it."""
     from rankbench import api
-    from rankbench.core.text import duration_text
-    from rankbench.runner.machine import estimated_seconds, untried_cells
+    from rankbench.runner.machine import estimated_seconds
 
-    chosen, data, more = with_log(suite, dataset, log, columns, reader, control)
-    made = api.planned(chosen, dataset=data, reps=reps, extra=(*extra, *more), time_unit=time_unit)
-    planned = made.plan
-    shown = Counter((m.experiment, m.n, m.label, m.spec) for m in planned.members)
+    made = api.planned(suite, **options)
     taken = estimated_seconds(made)
-    left = untried_cells(made)
-    of_member: dict[tuple[str, int, str, str], float] = {}
-    untried: set[tuple[str, int, str, str]] = set()
-    for m in planned.members if taken or left else ():
-        key = (m.experiment, m.n, m.label, m.spec)
-        if m.cell in taken:
-            of_member[key] = of_member.get(key, 0.0) + taken[m.cell]
-        elif m.cell in left:
-            untried.add(key)
+    contenders = _contenders(made, taken)
     record = {
-        "suite": planned.suite.name,
+        "suite": made.plan.suite.name,
         "sources": [
             {
-                "experiments": [name for name, of in made.source_index.items() if of == index],
+                "experiments": _experiments(made, index),
                 "protocol": str(source.protocol),
                 "dataset": str(source.dataset) if source.dataset else "",
                 "units": {split: len(names) for split, names in source.units.items()},
@@ -83,56 +40,76 @@ def plan(
             for index, source in enumerate(made.sources)
         ],
         "left_out": made.left_out,
-        "blocks": len(planned.tasks),
-        "cells": sum(len(task.cells) for task in planned.tasks),
-        "contenders": [
-            {"experiment": e, "n": n, "label": label, "spec": spec, "repetitions": count}
-            | ({"seconds": round(of_member[e, n, label, spec], 1)} if (e, n, label, spec) in of_member else {})
-            | ({"untried": True} if (e, n, label, spec) in untried else {})
-            for (e, n, label, spec), count in shown.items()
-        ],
+        "blocks": len(made.plan.tasks),
+        "cells": sum(len(task.cells) for task in made.plan.tasks),
+        "contenders": [_known(row) for row in contenders.iter_rows(named=True)],
     }
-    rows: dict[tuple[str, str, str, int], list[str]] = {}
-    times: dict[tuple[str, str, str, int], float] = {}
-    without: set[tuple[str, str, str, int]] = set()
-    for (experiment, n, label, spec), count in shown.items():
-        row = (experiment, label, spec, count)
-        rows.setdefault(row, []).append(f"{n:,}")
-        if (experiment, n, label, spec) in of_member:
-            times[row] = times.get(row, 0.0) + of_member[experiment, n, label, spec]
-        elif (experiment, n, label, spec) in untried:
-            without.add(row)
-    timed = ("about",) if taken or untried else ()
-    titles = ("experiment", "contender", "repetitions", "n", *timed, "spec")
-    cells = [
-        (
-            *row[:2],
-            str(row[3]),
-            " ".join(ns),
-            *([duration_text(times[row]) if row in times else "not tried" * (row in without)] * len(timed)),
-            row[2],
-        )
-        for row, ns in rows.items()
+    return Answer(record, _parts(made, contenders, sum(taken.values())))
+
+
+def _experiments(made: Planned, source: int) -> list[str]:
+    return [name for name, of in made.source_index.items() if of == source]
+
+
+def _contenders(made: Planned, taken: Mapping[str, float]) -> pl.DataFrame:
+    """Return a row for each contender at each n, with the seconds of its cells; null where nobody can say."""
+    import polars as pl
+
+    from rankbench.runner.machine import untried_cells
+
+    left = untried_cells(made)
+    rows = [
+        (m.experiment, m.n, m.label, m.spec, taken.get(m.cell), m.cell in left and m.cell not in taken)
+        for m in made.plan.members
     ]
-    parts: list[Table | str] = [Table(titles, cells)]
+    names, known = ("experiment", "n", "label", "spec"), pl.col("seconds")
+    types = dict(zip(names, (pl.String, pl.Int64, pl.String, pl.String), strict=True))
+    frame = pl.DataFrame(rows, {**types, "seconds": pl.Float64, "untried": pl.Boolean}, orient="row")
+    return frame.group_by(names, maintain_order=True).agg(
+        pl.len().alias("repetitions"),
+        pl.when(known.count() > 0).then(known.sum()).alias("seconds"),
+        pl.col("untried").any(),
+    )
+
+
+def _known(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a contender without what is not known of it."""
+    seconds, untried = row.pop("seconds"), row.pop("untried")
+    more = {} if seconds is None else {"seconds": round(seconds, 1)}
+    return row | more | ({"untried": True} if untried else {})
+
+
+def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Table | str]:
+    import polars as pl
+
+    from rankbench.core.text import duration_text
+
+    known = pl.col("seconds")
+    rows = contenders.group_by("experiment", "label", "spec", "repetitions", maintain_order=True).agg(
+        pl.col("n"), pl.when(known.count() > 0).then(known.sum()).alias("seconds"), pl.col("untried").any()
+    )
+    timed, untried = total > 0, rows["untried"].any()
+    cells = []
+    for row in rows.iter_rows(named=True):
+        about = duration_text(row["seconds"]) if row["seconds"] is not None else "not tried" * row["untried"]
+        ns = " ".join(f"{n:,}" for n in row["n"])
+        last = [about, row["spec"]] if timed or untried else [row["spec"]]
+        cells.append([row["experiment"], row["label"], str(row["repetitions"]), ns, *last])
+    about_column = ["about"] if timed or untried else []
+    yield Table(["experiment", "contender", "repetitions", "n", *about_column, "spec"], cells)
     for index, source in enumerate(made.sources):
-        experiments = ", ".join(name for name, of in made.source_index.items() if of == index)
-        sizes = ", ".join(
+        what = f"{', '.join(_experiments(made, index))}: {source.dataset or source.protocol}"
+        sizes = [
             f"{len(names)} {source.splits[split].partition(' (')[0].lower()}"
             for split, names in source.units.items()
             if source.test_share is None
-        )
-        parts.append(f"{experiments}: {source.dataset or source.protocol}{', ' if sizes else ''}{sizes}")
-        parts += [f"  {note}" for note in source.notes]
-    parts += [f"{name} is left out: {why}" for name, why in made.left_out.items()]
-    parts.append(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")
-    if taken:
-        whole = duration_text(sum(taken.values()))
-        parts.append(
-            f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each"
-        )
+        ]
+        yield ", ".join([what, *sizes])
+        yield from (f"  {note}" for note in source.notes)
+    yield from (f"{name} is left out: {why}" for name, why in made.left_out.items())
+    yield f"{len(made.plan.tasks)} blocks, {sum(len(task.cells) for task in made.plan.tasks)} cells"
+    if timed:
+        whole = duration_text(total)
+        yield f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each"
     if untried:
-        parts.append(
-            "not tried: contenders of plugins, which run in processes of their own, and none is started for a plan"
-        )
-    return Answer(record, parts)
+        yield "not tried: contenders of plugins, which run in processes of their own, and none is started for a plan"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.output import complete_names, heartbeat, json_option
-from rankbench.cli.shown import chosen_form, show
+from rankbench.cli.output import complete_names, heartbeat, reader_option
+from rankbench.cli.shown import Format, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from rankbench.ranking.score_ranking import RankOptions
 
 
 @click.command()
@@ -41,12 +46,7 @@ from rankbench.core.runtime import LOG_SEED
     help="What columns mean: system=model,task=dataset,score=accuracy,seed=run; system or task alone: its row holds "
     "all scores of it.",
 )
-@click.option(
-    "--reader",
-    default="",
-    shell_complete=complete_names("reader"),
-    help="Reader, as csv; chosen by ending by default.",
-)
+@reader_option
 @click.option("--qrels", default="", metavar="FILE", help="Judgments of TREC runs, which are then given: RUN RUN ...")
 @click.option(
     "--loss",
@@ -62,34 +62,13 @@ from rankbench.core.runtime import LOG_SEED
     show_default=True,
     help="What is left out where cells are missing: tasks that not all systems have, or systems without all tasks.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "csv", "parquet", "json", "md"]),
-    help="Default: what the ending of --out says, else table.",
-)
-@json_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a file, whole or not at all; .png and .svg: a picture of the first method's ranking.",
-)
+@file_options("Write a file, whole or not at all; .png and .svg: a picture of the first method's ranking.")
 def rank(
     scores: tuple[str, ...],
     methods: tuple[str, ...],
-    lower: tuple[str, ...],
-    without: tuple[str, ...],
-    top: int,
-    replicates: int,
-    seed: int,
-    columns: str,
-    reader: str,
-    qrels: str,
-    loss: str,
-    missing: Literal["tasks", "systems"],
-    form: str | None,
-    as_json: bool,
+    form: Format | None,
     out: Path | None,
+    **options: Unpack[RankOptions],
 ) -> None:
     """Rank the systems of a score table.
 
@@ -103,22 +82,10 @@ def rank(
     from rankbench.errors import SpecError
     from rankbench.ranking.score_ranking import rank_scores
 
-    shown = chosen_form(form, as_json, out, [*scores, qrels], pictures=True)
+    qrels = str(options["qrels"])
+    shown = chosen_form(form, out, [*scores, qrels], pictures=True)
     if len(scores) > 1 and not qrels:
         raise SpecError("one score table is ranked at a time; several TREC runs need their judgments: --qrels FILE")
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
-        found = rank_scores(
-            scores if qrels else scores[0],
-            methods,
-            lower=lower,
-            without=without,
-            top=top,
-            replicates=replicates,
-            seed=seed,
-            columns=columns,
-            reader=reader,
-            qrels=qrels,
-            loss=loss,
-            missing=missing,
-        )
+        found = rank_scores(scores if qrels else scores[0], methods, **options)
     show(systems_answer(found), shown, out)

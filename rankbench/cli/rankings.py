@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -34,9 +34,7 @@ _LEVEL = 0.05
 def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
     """Return a ranking, with the effects of covariates below it where there are some."""
     found = first_items(ranked, top)
-    columns = _ranking_columns(found)
-    words = (0, 2) if "query" in found.table.columns else (1,)
-    tables = [Table(columns, _ranking_rows(found), words, said_of(found))]
+    tables = [_ranking_table(found)]
     return Answer(
         lambda: _ranking_record(found, log_sha256(log)),
         tables if found.effects is None else [*tables, _effects_table(found.effects)],
@@ -88,29 +86,32 @@ def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
     } | ({} if found.effects is None else {"effects": found.effects.to_dicts()})
 
 
-def _ranking_columns(found: Aggregation) -> list[str]:
+def _ranking_table(found: Aggregation) -> Table:
+    """Return a ranking for people: intervals and scales only where there are some."""
     table, facts, place = found.table, found.facts, _place(found)
-    query = [facts.get("by") or "query"] if "query" in table.columns else []
-    interval = ["95% interval"] if table["lower"].null_count() < table.height else []
-    scale = ["scale"] if table["scale"].n_unique() > 1 else []
-    before = ["unadjusted score", f"unadjusted {place}"] if "unadjusted_score" in table.columns else []
-    return [*query, place, "item", "score", *interval, facts["votes"], facts["wins"], *scale, *before]
+    columns: list[tuple[bool, str, Callable[[dict[str, Any]], str]]] = [
+        ("query" in table.columns, facts.get("by") or "query", lambda row: row["query"]),
+        (True, place, _rank),
+        (True, "item", lambda row: row["item"]),
+        (True, "score", lambda row: number(row["score"])),
+        (table["lower"].null_count() < table.height, "95% interval", _interval),
+        (True, facts["votes"], lambda row: _count(row["votes"])),
+        (True, facts["wins"], lambda row: _count(row["wins"])),
+        (table["scale"].n_unique() > 1, "scale", lambda row: str(row["scale"])),
+    ]
+    if "unadjusted_score" in table.columns:
+        columns += [
+            (True, "unadjusted score", lambda row: number(row["unadjusted_score"])),
+            (True, f"unadjusted {place}", lambda row: _rank(row, "unadjusted_")),
+        ]
+    shown = [(name, cell) for there, name, cell in columns if there]
+    rows = ([cell(row) for _, cell in shown] for row in table.iter_rows(named=True))
+    words = (0, 2) if "query" in table.columns else (1,)
+    return Table([name for name, _ in shown], rows, words, said_of(found))
 
 
-def _ranking_rows(found: Aggregation) -> Iterator[list[str]]:
-    """Yield the cells of a ranking for people; the scale only where there are several."""
-    table = found.table
-    known, several = table["lower"].null_count() < table.height, table["scale"].n_unique() > 1
-    for row in table.iter_rows(named=True):
-        cells = [row["query"]] if "query" in row else []
-        cells += [place_range_text(row["rank_low"], row["rank_high"]), row["item"], number(row["score"])]
-        cells += [_interval(row)] if known else []
-        cells += [_count(row["votes"]), _count(row["wins"])]
-        cells += [str(row["scale"])] if several else []
-        if "unadjusted_score" in row:
-            places = place_range_text(row["unadjusted_rank_low"], row["unadjusted_rank_high"])
-            cells += [number(row["unadjusted_score"]), places]
-        yield cells
+def _rank(row: dict[str, Any], which: str = "") -> str:
+    return place_range_text(row[f"{which}rank_low"], row[f"{which}rank_high"])
 
 
 def _interval(row: dict[str, Any]) -> str:
@@ -149,10 +150,9 @@ def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form:
     across = rankings_across(found, top)
     table = across_table(across, cells, said_of(found), fitted=form == "table" and standard_output().isatty())
     shown = len(table.columns) - 1
-    left = [
-        f"{shown} of {len(across.categories)} categories are shown, those with the most judgments; --format csv has all"
-    ]
-    left *= shown < len(across.categories)
+    every = len(across.categories)
+    left = [f"{shown} of {every} categories are shown, those with the most judgments; --format csv has all"]
+    left *= shown < every
     return Answer(
         lambda: _across_record(found, across),
         [table],
@@ -259,10 +259,6 @@ def _systems_table(found: ScoreRanking) -> Table:
             cells += [number(other[row["system"]]["score"]), _rank(other[row["system"]])]
         rows.append(cells)
     return Table(columns, rows, (2,))
-
-
-def _rank(row: dict[str, int]) -> str:
-    return place_range_text(row["rank_low"], row["rank_high"])
 
 
 def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import heartbeat, json_option, print_notices
-from rankbench.cli.shown import Answer, show
+from rankbench.cli.output import heartbeat
+from rankbench.cli.shown import Answer, answering
 
 
 @click.command()
@@ -18,8 +18,8 @@ from rankbench.cli.shown import Answer, show
     help="Publish it here: the report, the rows that it is made from, and the sha256 of every file.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
-@json_option
-def report(directory: Path, out: Path | None, verbose: bool, as_json: bool) -> None:
+@answering
+def report(directory: Path, out: Path | None, verbose: bool) -> Answer:
     """Make leaderboards and figures again from stored rows.
 
     Nothing is computed anew: everything comes from the journal of the run in DIRECTORY,
@@ -27,14 +27,10 @@ def report(directory: Path, out: Path | None, verbose: bool, as_json: bool) -> N
     the same bytes. What was skipped, diverged, failed or left out of a figure is said on
     standard error.
     """
-    from rich.console import Console
-
     from rankbench.reports.render import report as write
 
     with heartbeat(f"report of {directory}"):
         made = write(directory, out)
     files, notices = list(map(str, made.paths)), [one._asdict() for one in made.notices]
-    answer = Answer({"files": files, **made.headline.as_dict(), "notices": notices}, files)
-    show(answer, "json" if as_json else "table")
-    if not as_json:
-        print_notices(Console(stderr=True), made.notices, verbose=verbose)
+    record = {"files": files, **made.headline.as_dict(), "notices": notices}
+    return Answer(record, files, notices=made.notices, verbose=verbose)

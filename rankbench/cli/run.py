@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rankbench.cli.output import complete_names, json_option, print_notices, standard_output
-from rankbench.cli.shown import Answer, show
+from rankbench.cli.output import complete_names, reader_option
+from rankbench.cli.shown import Answer, answering
 
 if TYPE_CHECKING:
     from rankbench.interfaces.dataset import Dataset
@@ -28,55 +28,76 @@ def time_unit_option(words: str) -> Callable[[F], F]:
     return click.option("--time-unit", type=click.Choice(units), help=words)
 
 
-def log_options(command: F) -> F:
-    """Give a command ``--log``, ``--columns``, ``--control`` and ``--reader``, for `with_log`, and ``--time-unit``."""
-    options = [
-        click.option(
-            "--log",
-            metavar="FILE|NAME",
-            shell_complete=complete_names("dataset", files=True),
-            help="Your own votes, ballots or clicks, judged by held-out ones: suite own-log or own-clicks on this file "
-            "(or folder of shards, or data set).",
-        ),
-        click.option(
-            "--columns", default="", metavar="ROLE=NAME,..", help="What the log's columns mean, as left=model_x."
-        ),
-        click.option(
-            "--control",
-            default="",
-            metavar="TERM,..",
-            help="Of the log: do covariates help to predict? As 'side:unless=neutral, log(length)'.",
-        ),
-        click.option(
-            "--reader",
-            default="",
-            shell_complete=complete_names("reader"),
-            help="Reader of the log, as csv; chosen by its ending by default.",
-        ),
-        time_unit_option(
-            "Votes of one such unit are predicted together, and learned from together; default: of one time."
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command a suite or a log, data sets, repetitions and contenders, as `rankbench.api.planned` takes them."""
+
+    @functools.wraps(command)
+    def chosen(
+        suite: str | None, dataset: Sequence[str], extra: Sequence[str], log: str | None, columns: str, reader: str,
+        control: str, **options: Any,
+    ) -> Any:  # fmt: skip
+        which, data, more = with_log(suite, dataset, log, columns, reader, control)
+        return command(which, dataset=data, extra=(*extra, *more), **options)
+
+    for option in reversed(_SUITE_OPTIONS):
+        chosen = option(chosen)
+    return chosen
+
+
+dataset_option = click.option(
+    "--dataset",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_names("dataset"),
+    help="Another data set than the suite's, NAME or NAME:param=value,...; for every experiment that takes it.",
+)
+
+with_option = click.option(
+    "--with",
+    "extra",
+    multiple=True,
+    metavar="CONTENDER",
+    shell_complete=complete_names("method", "aggregator"),
+    help="Add a contender; or, as in surrogate=NAME, a component in the place of the built-in ones, wherever it fits.",
+)
+
+_SUITE_OPTIONS = (
+    click.option(
+        "--suite",
+        show_default="paper",
+        shell_complete=complete_names("suite", files=True),
+        help="A suite by name, or a TOML file.",
+    ),
+    click.option(
+        "--log",
+        metavar="FILE|NAME",
+        shell_complete=complete_names("dataset", files=True),
+        help="Your own votes, ballots or clicks, judged by held-out ones: suite own-log or own-clicks on this file "
+        "(or folder of shards, or data set).",
+    ),
+    click.option("--columns", default="", metavar="ROLE=NAME,..", help="What the log's columns mean, as left=model_x."),
+    click.option(
+        "--control",
+        default="",
+        metavar="TERM,..",
+        help="Of the log: do covariates help to predict? As 'side:unless=neutral, log(length)'.",
+    ),
+    reader_option,
+    time_unit_option("Votes of one such unit are predicted together, and learned from together; default: of one time."),
+    dataset_option,
+    click.option(
+        "--reps",
+        type=click.IntRange(min=1),
+        help="At most so many repetitions, others in proportion (folds by time keep their five).",
+    ),
+    with_option,
+)
 
 
 def with_log(
-    suite: str | None, dataset: Sequence[str], log: str | None, columns: str, reader: str, control: str = ""
+    suite: str | None, dataset: Sequence[str], log: str | None, columns: str, reader: str, control: str
 ) -> tuple[str, list[str | Dataset], tuple[str, ...]]:
     """Return the suite, the data sets that were asked for, of which the log is one, and contenders to add.
-
-    Parameters
-    ----------
-    suite : str or None
-        None: the one for the log, or else ``paper``.
-    dataset : sequence of str
-    log : str or None
-    columns, reader : str
-        See `rankbench.ranking.open.reader_for`.
-    control : str
-        Covariates of the log: Bradley-Terry with them is a contender, beside the same without.
 
     Raises
     ------
@@ -101,60 +122,16 @@ def with_log(
 
 
 @click.command()
-@click.option(
-    "--suite",
-    show_default="paper",
-    shell_complete=complete_names("suite", files=True),
-    help="A suite by name, or a TOML file.",
-)
-@log_options
-@click.option(
-    "--dataset",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_names("dataset"),
-    help="Another data set than the suite's, NAME or NAME:param=value,...; for every experiment that takes it.",
-)
-@click.option(
-    "--reps",
-    type=click.IntRange(min=1),
-    help="At most so many repetitions, others in proportion (folds by time keep their five).",
-)
+@suite_options
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--address", default="", help="Of a Dask scheduler, as tcp://10.0.0.1:8786.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which a block is given up.")
-@click.option(
-    "--with",
-    "extra",
-    multiple=True,
-    metavar="CONTENDER",
-    shell_complete=complete_names("method", "aggregator"),
-    help="Add a contender; or, as in surrogate=NAME, a component in the place of the built-in ones, wherever it fits.",
-)
 @click.option("--strict", is_flag=True, help="A contender that was skipped is an error: exit with 1.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
-@json_option
-def run(
-    suite: str | None,
-    log: str | None,
-    columns: str,
-    control: str,
-    reader: str,
-    time_unit: str | None,
-    dataset: tuple[str, ...],
-    reps: int | None,
-    workers: int | None,
-    executor: Literal["local", "dask"],
-    address: str,
-    timeout: float | None,
-    extra: tuple[str, ...],
-    strict: bool,
-    out: Path | None,
-    verbose: bool,
-    as_json: bool,
-) -> None:
+@answering
+def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options: Any) -> Answer:
     """Run a suite: every contender on the same judgments.
 
     Ends in DIR/leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
@@ -170,26 +147,9 @@ def run(
     from rankbench.reports.results import run_record, run_summary
     from rankbench.runner.progress import ConsoleProgress
 
-    console = Console(stderr=True)
-    chosen, data, more = with_log(suite, dataset, log, columns, reader, control)
-    results = api.run(
-        chosen,
-        dataset=data,
-        reps=reps,
-        workers=workers or available_cores(),
-        timeout=timeout,
-        executor=executor,
-        address=address,
-        extra=(*extra, *more),
-        time_unit=time_unit,
-        out=out,
-        progress=ConsoleProgress(console),
-    )
+    progress = ConsoleProgress(Console(stderr=True))
+    results = api.run(suite, workers=workers or available_cores(), progress=progress, **options)
     code = 1 if results.failures or (strict and results.skipped) else 0
-    if as_json:
-        show(Answer(run_record(results) | {"exit_code": code}), "json")
-    else:
-        summary = run_summary(results.directory, results.claims, results.recommendation, results.headline)
-        Console(file=standard_output()).print(summary)
-        print_notices(console, results.notices, verbose=verbose)
-    sys.exit(code)
+    summary = run_summary(results.directory, results.claims, results.recommendation, results.headline)
+    record = run_record(results) | {"exit_code": code}
+    return Answer(record, [summary], exit_code=code, notices=results.notices, verbose=verbose)

@@ -1,4 +1,4 @@
-"""An answer is written as a table, CSV, Markdown, JSON, Parquet or a picture."""
+"""An answer is written as a table, CSV, Markdown, JSON, Parquet, a picture or annotations of GitHub."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import click
 
-from rankbench.cli.output import json_option, print_table, say, standard_output
+from rankbench.cli.output import echo, json_option, print_notices, print_table, say, standard_output, visible
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
+    from rich.console import RenderableType
+
+    from rankbench.reports.headline import Notice
 
 
-Format: TypeAlias = Literal["table", "csv", "parquet", "json", "md", "png", "svg"]
+F = TypeVar("F", bound=Callable[..., object])
+
+Format: TypeAlias = Literal["table", "csv", "parquet", "json", "md", "png", "svg", "github"]
 
 _ENDINGS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".md": "md"}
 
@@ -53,6 +58,9 @@ class Table:
     title: str = ""
 
 
+Part: TypeAlias = "Table | str | RenderableType"
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a subcommand answers, for people and for programs.
@@ -61,7 +69,7 @@ class Answer:
     ----------
     record : mapping of str to object, or a function that returns one
         What JSON holds beside the version of its schema.
-    parts : iterable of Table or str
+    parts : iterable of Table, str or what rich prints
         What a terminal shows: tables and sentences. A page has the tables.
     exit_code : int
         With which the command ends.
@@ -75,16 +83,25 @@ class Answer:
         Draws the answer.
     page : str
         The page in Markdown, where it is more than the tables and what is below them.
+    notices : sequence of Notice
+        What became of contenders; people see them below the answer, on standard error.
+    verbose : bool
+        With the traceback of each notice.
+    annotations : sequence of str, optional
+        Workflow commands of GitHub's runners; the page goes into the summary of the job.
     """
 
     record: Mapping[str, object] | Callable[[], Mapping[str, object]]
-    parts: Iterable[Table | str] = ()
+    parts: Iterable[Part] = ()
     exit_code: int = 0
     frame: pl.DataFrame | None = None
     notes: Iterable[str] = ()
     below: Iterable[str] = ()
     picture: Callable[[], Figure] | None = None
     page: str = ""
+    notices: Sequence[Notice] = ()
+    verbose: bool = False
+    annotations: Sequence[str] | None = None
 
 
 def answering(command: Callable[..., Answer]) -> Callable[..., None]:
@@ -93,12 +110,16 @@ def answering(command: Callable[..., Answer]) -> Callable[..., None]:
     @json_option
     @functools.wraps(command)
     def answered(*arguments: Any, as_json: bool, **options: Any) -> None:
-        answer = command(*arguments, **options)
-        show(answer, "json" if as_json else "table")
-        if answer.exit_code:
-            sys.exit(answer.exit_code)
+        finish(command(*arguments, **options), "json" if as_json else "table")
 
     return answered
+
+
+def finish(answer: Answer, form: Format) -> None:
+    """Print an answer, and end with its exit code."""
+    show(answer, form)
+    if answer.exit_code:
+        sys.exit(answer.exit_code)
 
 
 def show(answer: Answer, form: Format = "table", out: Path | None = None) -> None:
@@ -107,12 +128,13 @@ def show(answer: Answer, form: Format = "table", out: Path | None = None) -> Non
 
     for note in answer.notes:
         say(f"note: {note}", err=True)
-    if form == "table":
+    if form == "github" and answer.annotations is not None:
+        _annotate(answer.annotations, answer.page)
+        return
+    if form in ("table", "github"):
         for part in answer.parts:
-            if isinstance(part, str):
-                say(part)
-            else:
-                _print(part)
+            _print(part)
+        print_notices(answer.notices, verbose=answer.verbose)
         return
     data = _encoded(answer, form)
     if out is not None:
@@ -122,11 +144,28 @@ def show(answer: Answer, form: Format = "table", out: Path | None = None) -> Non
         standard_output().buffer.write(data)
 
 
-def _print(table: Table) -> None:
-    """Print a table; a name of two lines must not look like two rows."""
+def _print(part: Part) -> None:
+    """Print a part of an answer; a name of two lines must not look like two rows."""
+    if isinstance(part, str):
+        say(part)
+        return
+    if not isinstance(part, Table):
+        from rich.console import Console
+
+        Console(file=standard_output()).print(part)
+        return
     flat = str.maketrans({"\n": "\\n", "\t": "\\t"})
-    rows = [[cell.translate(flat) if at in table.words else cell for at, cell in enumerate(row)] for row in table.rows]
-    print_table([column.translate(flat) for column in table.columns], rows, title=table.title)
+    rows = [[cell.translate(flat) if at in part.words else cell for at, cell in enumerate(row)] for row in part.rows]
+    print_table([column.translate(flat) for column in part.columns], rows, title=part.title)
+
+
+def _annotate(lines: Sequence[str], page: str) -> None:
+    """Print annotations, and add a page to the job's summary."""
+    for line in lines:
+        echo(visible(line))
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(summary, "a", encoding="utf-8") as file:
+            file.write(page)
 
 
 def _encoded(answer: Answer, form: Format) -> bytes:
@@ -196,17 +235,38 @@ def _safe_words(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(columns).rename(distinct(frame.columns, csv_cell))
 
 
-def chosen_form(
-    form: str | None, as_json: bool, out: Path | None, sources: Iterable[str], *, pictures: bool = False
-) -> Format:
+def format_option(forms: Sequence[str], words: str) -> Callable[[F], F]:
+    """Return what gives a command ``--format``, and ``--json`` as a short form of it, as `form`."""
+
+    def given(command: F) -> Any:
+        @json_option
+        @functools.wraps(command)
+        def formed(*arguments: Any, form: str | None, as_json: bool, **options: Any) -> object:
+            if as_json and form not in (None, "json"):
+                what = f"--json is short for --format json, and --format {form} was given too: leave one out"
+                raise click.UsageError(what)
+            return command(*arguments, form="json" if as_json else form, **options)
+
+        return click.option("--format", "form", type=click.Choice(forms), help=words)(formed)
+
+    return given
+
+
+def file_options(words: str) -> Callable[[F], F]:
+    """Return what gives a command that ranks ``--format``, ``--json`` and ``--out``, for `chosen_form`."""
+    said = "Default: what the ending of --out says, else table."
+    forms = format_option(["table", "csv", "parquet", "json", "md"], said)
+    out = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help=words)
+    return lambda command: forms(out(command))
+
+
+def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *, pictures: bool = False) -> Format:
     """Return the form of a ranking: what was said, or what the file's ending says, or a table.
 
     Parameters
     ----------
     form : str, optional
         Of ``--format``.
-    as_json : bool
-        Of ``--json``.
     out : Path, optional
         Of ``--out``.
     sources : iterable of str
@@ -221,35 +281,16 @@ def chosen_form(
     """
     from rankbench.errors import SpecError
 
-    said: Format | None = form_or_json(form, as_json)
+    if out is None:
+        if form == "parquet" and standard_output().isatty():
+            raise SpecError("Parquet is nothing for a terminal; give a file with --out")
+        return form or "table"
+    if form == "table":
+        raise SpecError("tables are for terminals; say --format csv, parquet, json or md for a file")
+    if out.is_file() and any(os.path.exists(source) and os.path.samefile(source, out) for source in sources):
+        raise SpecError(f"--out {out} is what is ranked, which would be lost; choose another file")
     endings = _ENDINGS | (_PICTURES if pictures else {})
-    if out is not None and said is None and out.suffix.lower() not in endings:
+    if form is None and out.suffix.lower() not in endings:
         what = f"there is no format {out.suffix}" if out.suffix else "it has no ending that says a format"
         raise SpecError(f"--out {out}: {what}; endings: {', '.join(endings)}, or say --format")
-    if out is not None and said == "table":
-        raise SpecError("tables are for terminals; say --format csv, parquet, json or md for a file")
-    if out is None and said == "parquet" and standard_output().isatty():
-        raise SpecError("Parquet is nothing for a terminal; give a file with --out")
-    for source in sources if out is not None and os.path.isfile(out) else ():
-        if os.path.exists(source) and os.path.samefile(source, str(out)):
-            raise SpecError(f"--out {out} is what is ranked, which would be lost; choose another file")
-    return said or ("table" if out is None else endings[out.suffix.lower()])
-
-
-def form_or_json(form: str | None, as_json: bool, otherwise: str | None = None) -> Any:
-    """Return the format that was asked for, of which ``--json`` is a short form.
-
-    Parameters
-    ----------
-    form : str or None
-        Of ``--format``.
-    as_json : bool
-        Of ``--json``.
-    otherwise : str, optional
-        Without either.
-    """
-    if not as_json:
-        return form or otherwise
-    if form not in (None, "json"):
-        raise click.UsageError(f"--json is short for --format json, and --format {form} was given too: leave one out")
-    return "json"
+    return form or endings[out.suffix.lower()]

@@ -96,20 +96,6 @@ def test_of_many_categories_people_see_the_largest(rankbench, tmp_path: Path, mo
     assert {len(row) for row in table.rows} == {5}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--across",), "say --by COLUMN with it"),
-        (("--across", "--by", "category", "--matrix"), "and no --matrix"),
-        (("--across", "--by", "category", "--out", "x.png"), "there is no format .png"),
-    ],
-)
-def test_what_cannot_be_had_is_said(rankbench, log: str, arguments: tuple[str, ...], said: str) -> None:
-    done = rankbench("aggregate", log, *arguments)
-    assert done.exit_code == 2
-    assert said in done.stderr
-
-
 def test_one_ranking_has_nothing_beside_it(log: str) -> None:
     with pytest.raises(SpecError, match="side by side where there is one for each category"):
         rankings_across(rb.aggregate(log))

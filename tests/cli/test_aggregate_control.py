@@ -67,21 +67,3 @@ def test_effects_in_every_format(log: Path, tmp_path: Path) -> None:
     assert lines[0].startswith("| covariate | effect (log-odds) |")
     whole = invoke(log, "--format", "md").stdout
     assert "\n".join(lines) in whole
-
-
-def test_effects_go_with_control(log: Path) -> None:
-    result = CliRunner().invoke(main, ["aggregate", str(log), "--effects"])
-    assert result.exit_code == 2
-    assert "--effects shows those of --control" in result.stderr
-
-
-def test_what_is_wrong_is_said(log: Path) -> None:
-    result = CliRunner().invoke(main, ["aggregate", str(log), "--control", "wrds"])
-    assert result.exit_code == 2
-    assert "there is no column 'wrds' to control for" in result.stderr
-
-
-def test_effects_are_no_picture(log: Path, tmp_path: Path) -> None:
-    result = invoke(log, "--effects", "--out", str(tmp_path / "effects.png"))
-    assert result.exit_code == 2
-    assert "there is no format .png" in result.stderr

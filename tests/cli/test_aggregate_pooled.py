@@ -57,17 +57,3 @@ def test_files(rankbench, votes: str, tmp_path: Path) -> None:
 def test_categories_side_by_side(rankbench, votes: str) -> None:
     done = rankbench("aggregate", votes, "--by", "kind", "--pool", "--across", "scores", "--format", "csv")
     assert set(next(csv.reader(io.StringIO(done.stdout)))) == {"item", *KINDS}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--pool",), "say --by COLUMN with it"),
-        (("--by", "kind", "--pool", "--method", "elo"), "'elo' has no formula"),
-        (("--by", "kind", "--pool", "--intervals", "judges"), "by formula, not by judges"),
-    ],
-)
-def test_what_cannot_be_had(rankbench, votes: str, arguments: tuple[str, ...], said: str) -> None:
-    done = rankbench("aggregate", votes, *arguments)
-    assert done.exit_code == 2
-    assert said in done.stderr

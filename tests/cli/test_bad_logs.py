@@ -218,26 +218,3 @@ def test_out_takes_its_format_from_the_ending(rankbench, tmp_path: Path) -> None
     assert frame.equals(pl.read_csv(tmp_path / "x.csv", schema_overrides=frame.schema))
     assert json.loads((tmp_path / "x.json").read_text())["items"] == frame.to_dicts()
     assert rankbench("aggregate", path, "--out", str(tmp_path / "x.unknown")).exit_code == 2
-
-
-MISTAKES = {
-    "an unknown method": (["--method", "bradly-terry"], "did you mean 'bradley-terry'"),
-    "a method of clicks": (["--method", "cascade"], "'cascade' aggregates selections; votes.csv holds comparisons"),
-    "a method of graphs": (["--method", "average-adjacency"], "a ranking needs scores"),
-    "the truth": (["--method", "limit-scores"], "a log has none"),
-    "judges that are not there": (["--intervals", "judges"], "the log does not say who judged"),
-    "a sandwich of another method": (
-        ["--method", "borda", "--intervals", "sandwich"],
-        "no formula for sandwich intervals",
-    ),
-    "a role that does not exist": (["--columns", "lft=winner"], "did you mean 'left'"),
-    "a column that is not there": (["--columns", "winner=winer"], "did you mean 'winner'"),
-}
-
-
-@pytest.mark.parametrize("case", MISTAKES)
-def test_mistakes_are_told(rankbench, tmp_path: Path, case: str) -> None:
-    arguments, message = MISTAKES[case]
-    done = rankbench("aggregate", write(tmp_path, NEVER), *arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr

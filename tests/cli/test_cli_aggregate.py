@@ -82,24 +82,6 @@ def test_points_are_log_odds_with_an_anchor(rankbench, log: str) -> None:
     assert "scores in Elo points, b at 1000" in rankbench("aggregate", log, "--scale", "elo:anchor=b@1000").stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--scale", "elo:anchor=B@1000"), "no item is called 'B'"),
-        (("--scale", "elo:anchor=b"), "after the anchor's name comes @ and its points"),
-        (("--scale", "points"), "write elo, or elo:anchor=NAME@1000"),
-        (("--scale", "elo", "--method", "win-rate"), "are no log-odds"),
-        (("--out", "x.xyz"), "there is no format .xyz; endings: .csv, .parquet, .pq, .json, .md, .png, .svg"),
-        (("--matrix", "--out", "x.png"), "there is no format .png"),
-    ],
-)
-def test_what_cannot_be_had_is_said(rankbench, log: str, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    given = [str(tmp_path / one) if one.startswith("x.") else one for one in arguments]
-    done = rankbench("aggregate", log, *given)
-    assert done.exit_code == 2
-    assert said in done.stderr
-
-
 def test_shares_of_wins_by_pair(rankbench, log: str, tmp_path: Path) -> None:
     done = rankbench("aggregate", log, "--matrix", "--format", "csv")
     found = {row["item"]: row for row in rows(done.stdout)}

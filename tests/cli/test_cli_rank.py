@@ -68,27 +68,6 @@ def test_files_have_the_same_rows(table: Path, tmp_path: Path) -> None:
     assert (tmp_path / "found.md").read_text(encoding="utf-8").startswith("| rank | tier | system | mean-rank |")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--method", "elo"], "aggregates comparisons, not score tables"),
-        (["--lower", "latencyy"], "did you mean 'latency'?"),
-        (["--out", "found.txt"], "there is no format .txt; endings: .csv, .parquet, .pq, .json, .md"),
-        (["--columns", "system=modl"], "did you mean 'model'?"),
-    ],
-)
-def test_what_cannot_be_used_ends_with_2(table: Path, arguments: list[str], said: str) -> None:
-    found = ranked(table, *arguments)
-    assert found.exit_code == 2
-    assert said in found.stderr
-
-
-def test_the_table_is_not_overwritten(table: Path) -> None:
-    before = table.read_bytes()
-    assert "is what is ranked" in ranked(table, "--out", table).stderr
-    assert table.read_bytes() == before
-
-
 def test_results_of_one_model_say_what_to_write(rankbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = Path("results.json")

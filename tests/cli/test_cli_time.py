@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amounts import part_of
 
 from rankbench.tracking.timings import read_timings, write_timings
 
@@ -167,26 +166,6 @@ def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
     shown = rankbench("time", str(suite), *against)
     assert shown.exit_code == 3
     assert shown.stderr.splitlines()[-1] == f"timing {suite}"  # not what was built before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    part_of(
-        [
-            (("demo", "--budget", "soon"), "no time"),
-            (("demo", "--precision", "0"), "precision"),
-            (("demo", "--against", "no-such-ref-anywhere"), "no Python that can be run"),
-            (("no-such-suite",), "no-such-suite"),
-            (("demo", "--only", "nothing"), "nothing of what was to be timed"),
-            (("demo", "--against", "/bin/false"), "ended with exit code 1"),
-        ],
-        3,
-    ),
-)
-def test_what_cannot_be_used_is_2(arguments: tuple[str, ...], said: str, rankbench) -> None:
-    shown = rankbench("time", *arguments)
-    assert shown.exit_code == 2
-    assert said in shown.stderr
 
 
 def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, once: tuple[Path, str], rankbench) -> None:

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from rankbench import errors
-from rankbench.cli import GROUP, INTERRUPTED, MEANINGS, OF_COMPARISONS, SHORT_HELPS
+from rankbench.cli import GROUP, MEANINGS, OF_COMPARISONS, SHORT_HELPS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -81,8 +81,3 @@ def test_options_that_the_page_names_exist():
             name for option in getattr(importlib.import_module(module), attribute).params for name in option.opts
         }
         assert set(re.findall(r"--[a-z]+", text)) <= options
-
-
-def test_interruption_and_usage_have_their_codes(rankbench):
-    assert MEANINGS[INTERRUPTED] == "interrupted"
-    assert rankbench("list", "--no-such-option").exit_code == 2

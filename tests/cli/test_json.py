@@ -173,14 +173,3 @@ def test_a_run_says_who_is_best(rankbench, folder, monkeypatch) -> None:
         assert own["mean"].item() == pytest.approx(row["mean"], abs=1e-6)
     assert {row["split"] for row in found["headline"]} == {"design", "heldout"}
     assert len(found["who_is_best"]) == 2
-
-
-@pytest.mark.parametrize(("more", "code"), [(["--format", "json"], 0), (["--format", "csv"], 2), ([], 0)])
-def test_json_is_a_format_where_there_are_several(rankbench, folder, monkeypatch, more, code) -> None:
-    monkeypatch.chdir(folder)
-    done = rankbench("aggregate", "votes.csv", "--json", *more)
-    assert done.exit_code == code
-    if code:
-        assert "--json is short for --format json, and --format csv was given too" in done.stderr
-    else:
-        assert done.stdout == rankbench("aggregate", "votes.csv", "--format", "json").stdout

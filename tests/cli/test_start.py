@@ -90,4 +90,4 @@ def test_words_that_the_locale_cannot_print_end_nothing() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", program], env=os.environ | ascii_alone, capture_output=True, check=False
     )
-    assert (ended.returncode, ended.stdout) == (0, b"\\u2014 \xe4\n"), ended.stderr
+    assert (ended.returncode, ended.stdout) == (0, b"\\u2014 \\udce4\n"), ended.stderr
