@@ -11,7 +11,7 @@ import os
 import tomllib
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -62,10 +62,6 @@ def _folder(path: Path, otherwise: str) -> Path:
     if not path.is_dir():
         raise InputError(otherwise, path=path)
     return path.resolve()
-
-
-if TYPE_CHECKING:
-    pass
 
 
 def _inside(path: str) -> str:

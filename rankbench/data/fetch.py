@@ -14,27 +14,25 @@ import sys
 import zipfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import polars as pl
+
+from rankbench.core.runtime import cache_root
 from rankbench.core.system import replacement
 from rankbench.data.cards import Card, CardFile, card_folders, cards
+from rankbench.data.convert import sha256_of
 from rankbench.data.readers.choose import with_meanings
 from rankbench.data.tables.checks import table_kind
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.plugin.manager import get
 
-if TYPE_CHECKING:
-    import polars as pl
-
-
 _BLOCK = 1 << 20
 
 
 def cache_folder() -> Path:
     """Return the folder of downloaded data in the user's cache."""
-    from rankbench.core.runtime import cache_root
-
     return cache_root() / "data"
 
 
@@ -101,8 +99,6 @@ def verify_file(path: Path, sha256: str) -> None:
     ChecksumError
         With the sum that was expected and the one that was found.
     """
-    from rankbench.data.convert import sha256_of
-
     found = sha256_of(path)
     if found != sha256:
         raise ChecksumError(
@@ -237,8 +233,6 @@ class CardDataset(Dataset):
         return self._scanned(with_meanings(reader, columns))
 
     def _scanned(self, reader: Reader) -> pl.LazyFrame:
-        import polars as pl
-
         kind = table_kind(self.table)
         tables = []
         for file, path in zip(self.card.files, locate(self.card), strict=True):

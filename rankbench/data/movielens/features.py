@@ -28,16 +28,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.interfaces.queries import Comparisons
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +81,6 @@ class Ratings:
             No names, a movie without a rating or twice in a query, features that are not a year
             and flags of 0 and 1, or that differ between two rows of a movie.
         """
-        import polars as pl
-
         if "name" not in items.collect_schema():
             raise InputError("items must be named, to know a movie again in another query", column="name")
         frame = items.select("query_id", "label", "x", "name").collect(engine="streaming")

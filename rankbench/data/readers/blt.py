@@ -6,15 +6,15 @@ import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import polars as pl
 
 from rankbench.core.text import listed, short_repr
+from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
+from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Reader, existing
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from rankbench.interfaces.dataset import Reader, existing, remark
 
 _HEAD = re.compile(rb"\s*\d+[ \t]+\d+[ \t]*\r?\n(?:[ \t]*(?:-\d+[ \t]*)+\r?\n)*[ \t]*\d+[ \t\d=-]*[ \t]0[ \t]*\r?\n")
 """Candidates and seats, withdrawn candidates, and the first ballot."""
@@ -46,12 +46,6 @@ class BltReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the orders; see `Reader.scan`. All of the file is read at once."""
-        import polars as pl
-
-        from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
-        from rankbench.data.tables.schemas import orders_schema
-        from rankbench.interfaces.dataset import remark
-
         whole = ((number, text.strip()) for number, text in numbered_lines(existing(path)))
         lines = ((number, text) for number, text in whole if text and not text.startswith("#"))
         number, first = next(lines, (1, ""))

@@ -9,19 +9,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import listed, numbered
 from rankbench.data.readers.text_lines import head, unpacked_name
+from rankbench.data.tables.checks import checked, table_of
+from rankbench.data.tables.schemas import features
+from rankbench.data.tables.whole_names import decisions_kept
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Reader, existing
 from rankbench.interfaces.table import columns_text, said_columns
 from rankbench.plugin.manager import component_class, names
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def registered_readers() -> list[type[Reader]]:
@@ -55,10 +56,6 @@ class PartsReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
-        import polars as pl
-
-        from rankbench.data.tables.checks import checked, table_of
-
         files = part_files(path)
         if files[0].name.lower().endswith(_PARQUET):
             return checked(scan_parts(path), path=path, columns=self.columns, locate=lambda row: _located(files, row))
@@ -146,8 +143,6 @@ def _stem(name: str) -> str:
 
 def _scanned(reader: Reader, files: Sequence[Path]) -> list[pl.LazyFrame]:
     """Return the table of each file; they must agree in whether ``4.0`` is the name 4."""
-    from rankbench.data.tables.whole_names import decisions_kept
-
     tables: list[pl.LazyFrame] = []
     before: dict[str, tuple[bool, Path]] = {}
     for file in files:
@@ -168,8 +163,6 @@ def _scanned(reader: Reader, files: Sequence[Path]) -> list[pl.LazyFrame]:
 
 def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) -> list[pl.LazyFrame]:
     """Return tables with as many features as the widest has: what a file never mentions is zero in all of its rows."""
-    from rankbench.data.tables.schemas import features
-
     d = [features(table.collect_schema()) for table in tables]
     wide = reader.model_copy(update={"d": max(d)})
     return [table if own == max(d) else wide.scan(file) for table, file, own in zip(tables, files, d, strict=True)]
@@ -182,8 +175,6 @@ def files_ending(name: str) -> str:
 
 def scan_parts(path: Path) -> pl.LazyFrame:
     """Return the rows of Parquet files, one file after the other, with the columns that Hive's folders make."""
-    import polars as pl
-
     files = part_files(path)
     keys = partition_keys(path)
     frame = pl.scan_parquet(files, glob=False, hive_partitioning=bool(keys), try_parse_hive_dates=False)
@@ -235,8 +226,6 @@ def _by_reader(path: Path) -> dict[type[Reader], list[Path]]:
 
 def _located(files: Sequence[Path], row: int) -> tuple[Path, int]:
     """Return the file in which a row of all stands, and which one it is there; rows count from 1."""
-    import polars as pl
-
     rows = [pl.scan_parquet(file, glob=False).select(pl.len()).collect().item() for file in files]
     ends = list(accumulate(rows))
     at = next((at for at, end in enumerate(ends) if row <= end), len(files) - 1)

@@ -12,19 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+from xml.etree.ElementTree import ParseError, fromstring
 
+import polars as pl
 from pydantic import Field
 
 from rankbench.core.system import free_memory
 from rankbench.core.text import listed, short_repr
-from rankbench.data.readers.text_lines import chunks, numbered_lines
+from rankbench.data.readers.text_lines import chunks, marked, numbered_lines
+from rankbench.data.tables.checks import checked, clear, recognized, table_kinds
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Reader, existing
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from rankbench.interfaces.dataset import Reader, existing, remark
+from rankbench.interfaces.table import said_columns
 
 _SEPARATORS = (",", "\t", ";", "|")
 _LOOKED_AT = 200
@@ -62,7 +62,6 @@ class CsvReader(Reader):
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line names columns of the schema."""
         names = {name.strip(b' "\t\r') for name in re.split(rb"[,\t;|]", head.split(b"\n", 1)[0])}
-        from rankbench.data.tables.checks import clear, table_kinds
 
         columns = [name.decode("utf-8", "replace") for name in names]
         try:
@@ -72,11 +71,6 @@ class CsvReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
-        import polars as pl
-
-        from rankbench.data.readers.text_lines import marked
-        from rankbench.data.tables.checks import checked
-
         existing(path)
         blank = blank_end(path)  # which reads all of the file: it is text in UTF-8
         form = _Form.of_file(path)
@@ -136,9 +130,6 @@ class _Form:
 
     @classmethod
     def of_file(cls, path: Path) -> _Form:
-        from rankbench.data.readers.text_lines import chunks
-        from rankbench.interfaces.dataset import remark
-
         lines = next(chunks(path, 1 << 16)).data.decode("utf-8").split("\n")
         said = re.match(r"""^"?sep=(.)"?\r?$""", lines[0])
         skipped = 1 if said and len(lines) > 1 else 0
@@ -171,15 +162,11 @@ def _is_comment(lines: Sequence[str]) -> bool:
 
 def _known(names: Sequence[str]) -> bool:
     """Return whether some columns are of a kind of table, under its own names or usual ones."""
-    from rankbench.data.tables.checks import recognized, table_kinds
-
     return recognized(names) is not None or any(kind.known(names) for kind in table_kinds())
 
 
 def _headed(form: _Form, columns: str) -> bool:
     """Return whether the first row names the columns: it does unless it is a row like others, or said to be one."""
-    from rankbench.interfaces.table import said_columns
-
     names = form.first
     if columns:
         said = [name for _, name in said_columns(columns) if name]
@@ -201,7 +188,6 @@ def _with_points(raw: pl.LazyFrame, form: _Form) -> pl.LazyFrame:
     """Return a table whose numbers have a decimal point: columns that hold nothing but numbers in the first rows."""
     if form.separator != ";":
         return raw
-    import polars as pl
 
     names = raw.collect_schema().names()
     numeric = []
@@ -353,10 +339,6 @@ class ExcelReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
-        from rankbench.core.text import listed
-        from rankbench.data.tables.checks import checked
-        from rankbench.interfaces.dataset import remark
-
         existing(path)
         try:
             import fastexcel
@@ -393,8 +375,6 @@ class ExcelReader(Reader):
 
 def _check_extent(path: Path, sheet: str) -> None:
     """Refuse a sheet whose rectangle does not fit into memory: fastexcel asks for all of it, for one stray cell too."""
-    from xml.etree.ElementTree import ParseError, fromstring
-
     try:
         with zipfile.ZipFile(path) as book:
             sheets = fromstring(book.read("xl/workbook.xml")).iterfind("{*}sheets/{*}sheet")

@@ -9,17 +9,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import polars as pl
+from polars.io.plugins import register_io_source
 from pydantic import Field
 
 from rankbench.core.text import listed, short_repr
+from rankbench.data.readers.frame_source import io_source
+from rankbench.data.readers.text_lines import chunks, head, marked, numbered_lines, whole_text
+from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing, remark
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _SPACED = re.compile(rb'"\s+:')
 
@@ -51,11 +52,6 @@ class NdjsonReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
-        import polars as pl
-
-        from rankbench.data.readers.text_lines import head, marked
-        from rankbench.data.tables.checks import checked
-
         # Polars takes a byte-order mark for a part of the first object.
         held = marked(existing(path))
         source: str | bytes = glob.escape(str(path)) if held is None else held
@@ -68,8 +64,6 @@ class NdjsonReader(Reader):
 
 def _check_lines(path: Path) -> None:
     """Raise for the first line that is not a JSON object; Polars does not say where it is."""
-    from rankbench.data.readers.text_lines import numbered_lines
-
     empty = True
     for row, line in numbered_lines(path):
         if not line.strip():
@@ -97,10 +91,6 @@ def _check_keys(path: Path) -> None:
     Only lines that may have one are parsed: which have two equal keys, wherever, or an escape of what can also
     be written without it.
     """
-    import polars as pl
-
-    from rankbench.data.readers.text_lines import chunks
-
     for chunk in chunks(path):
         texts = pl.Series(chunk.data.decode("utf-8").split("\n"), dtype=pl.String)
         if _SPACED.search(chunk.data):
@@ -180,13 +170,6 @@ class JsonReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
-        import polars as pl
-        from polars.io.plugins import register_io_source
-
-        from rankbench.data.readers.frame_source import io_source
-        from rankbench.data.readers.text_lines import head, whole_text
-        from rankbench.data.tables.checks import checked
-
         first = head(existing(path), 1 << 16).lstrip()
         if first[:1] != b"[" and _an_object_a_line(first):
             return NdjsonReader(columns=self.columns).scan(path)
@@ -337,8 +320,6 @@ def _kind(value: object) -> str:
 
 def _dtype(kinds: set[str]) -> pl.DataType:
     """Return the type of a column of values of some kinds; what is mixed is text."""
-    import polars as pl
-
     some = kinds - {"nothing"}
     if not some:
         return pl.Null()
@@ -354,8 +335,6 @@ def _dtype(kinds: set[str]) -> pl.DataType:
 
 
 def _frame(rows: Sequence[Mapping[str, Any]], types: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    import polars as pl
-
     columns = []
     for name, dtype in types.items():
         values = [row.get(name) for row in rows]

@@ -6,19 +6,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
 from rankbench.data.readers.text_lines import numbered_lines
+from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 GENRES = 19
 """Genre flags of a movie, the one named ``unknown`` included."""
@@ -50,10 +48,6 @@ class MovieLensReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the items; see `Reader.scan`. Both files are read at once."""
-        import polars as pl
-
-        from rankbench.data.tables.schemas import items_schema
-
         movies = _read_movies(_beside(existing(path)))
         ratings = _read_ratings(path, movies)
         first = np.unique(ratings[:, 0], return_index=True)[1]

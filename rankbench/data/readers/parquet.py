@@ -7,21 +7,24 @@ library and whatever other queries there are. Shards and splits are independent 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
 from pydantic import ConfigDict, Field, ValidationError
 
 from rankbench.core.component import Typed
+from rankbench.data.readers.frame_source import pushed_source
+from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
-
-if TYPE_CHECKING:
-    import polars as pl
+from rankbench.interfaces.table_check import UNREADABLE
 
 
 class ParquetReader(Reader):
@@ -41,10 +44,6 @@ class ParquetReader(Reader):
     @classmethod
     def example(cls) -> bytes:
         """Return two comparisons."""
-        import io
-
-        import polars as pl
-
         file = io.BytesIO()
         pl.DataFrame({"query_id": ["a", "a"], "winner": ["x", "y"], "loser": ["y", "z"]}).write_parquet(file)
         return file.getvalue()
@@ -56,10 +55,6 @@ class ParquetReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
-        import polars as pl
-
-        from rankbench.data.tables.checks import checked
-
         if existing(path).is_dir():
             shards = Manifest.load(path).scan(path)
             # Shards that were made before times were typed hold texts.
@@ -156,12 +151,6 @@ class Manifest(_Strict):
             A shard cannot be read, or has not the columns and rows that the manifest says, at once; a shard is
             damaged where its rows are, when it is collected.
         """
-        import polars as pl
-        from polars.io.plugins import register_io_source
-
-        from rankbench.data.readers.frame_source import pushed_source
-        from rankbench.interfaces.table_check import UNREADABLE
-
         for shard in self.shards:
             path = folder / shard.file
             try:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
+from polars.io.plugins import register_io_source
 from pydantic import Field
 
 from rankbench.core.text import short_repr
+from rankbench.data.readers.frame_source import io_source
 from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
 from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
@@ -53,11 +55,6 @@ class PreflibReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the orders; see `Reader.scan`."""
-        from polars.io.plugins import register_io_source
-
-        from rankbench.data.readers.frame_source import io_source
-        from rankbench.data.tables.schemas import orders_schema
-
         existing(path)
         return register_io_source(io_source(lambda: self.batches(path)), schema=orders_schema(("weight", "candidates")))
 

@@ -11,16 +11,18 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING
+from typing import IO
 from urllib.parse import urlsplit, urlunsplit
 
+import polars as pl
+from polars.io.plugins import register_io_source
+
 from rankbench.core.system import GB, free_disk
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.text_lines import NULLS, head
+from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.table_check import UNREADABLE
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https", "hf")
 """What an address may begin with, before ``://``."""
@@ -66,8 +68,6 @@ def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
     SpecError
         The ending says no format; the address has a password in it.
     """
-    from rankbench.data.tables.checks import checked
-
     raw, header = _raw(text)
     with _named(text):
         rows = _harmless_frame(raw, text)
@@ -92,10 +92,6 @@ def fetched(text: str) -> Path:
 
 def scan_fetched(text: str, columns: str = "") -> pl.LazyFrame:
     """Return what `scan_address` returns, of the copy that is `fetched`."""
-    import polars as pl
-
-    from rankbench.data.tables.checks import checked
-
     copy, header = fetched(text), _raw(text)[1]
     with _named(text):
         rows = pl.scan_parquet(copy, glob=False)
@@ -110,8 +106,6 @@ def _raw(text: str) -> tuple[pl.LazyFrame, int]:
     InputError, SpecError
         See `scan_address`.
     """
-    import polars as pl
-
     shown = shown_address(text)
     if "@" in urlsplit(text).netloc and not text.startswith("abfs"):
         raise SpecError(f"{shown}: leave user and password out of the address; credentials come from the environment")
@@ -145,7 +139,6 @@ def _named(text: str) -> Iterator[None]:
 
 def _harmless_frame(raw: pl.LazyFrame, text: str) -> pl.LazyFrame:
     """Return a frame that raises, while it is read, what may be printed."""
-    from polars.io.plugins import register_io_source
 
     def source(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
@@ -199,8 +192,6 @@ def piped() -> Path:
 
 def _filled(path: Path, source: IO[bytes]) -> Path:
     """Write all that comes to a file; return it under the name that says its format."""
-    from rankbench.data.readers.choose import choose_reader
-
     room = free_disk(path.parent)
     size = 0
     try:
@@ -230,8 +221,6 @@ def _filled(path: Path, source: IO[bytes]) -> Path:
 
 def _check_text(path: Path) -> None:
     """Refuse what is no text, as it may have no end; what else is wrong with it is said by who reads it."""
-    from rankbench.data.readers.text_lines import NULLS, head
-
     try:
         first = head(path, _BLOCK)
     except InputError:

@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import polars as pl
+
 from rankbench.core.text import short_repr
 from rankbench.errors import InputError
+from rankbench.interfaces.table_check import QUOTED, UNREADABLE
 
 BOM = codecs.BOM_UTF8
 
@@ -201,8 +204,6 @@ class _Lines(io.RawIOBase):
     """The lines of a file that Polars decompresses: of Zstandard, which the standard library cannot read yet."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        import polars as pl
-
         file.close()
         lines = pl.scan_lines(path, glob=False)
         self.batches, self.rest = lines.collect_batches(maintain_order=True, engine="streaming"), b""
@@ -252,8 +253,6 @@ def _read(file: IO[bytes], size: int, path: Path) -> bytes:
 
 def _damaged() -> tuple[type[BaseException], ...]:
     """Return what is raised of compressed data that cannot be read; Polars is imported when something is raised."""
-    from rankbench.interfaces.table_check import UNREADABLE
-
     return EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, *UNREADABLE
 
 
@@ -264,8 +263,6 @@ def _unpacked(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except _damaged() as error:
-        from rankbench.interfaces.table_check import QUOTED
-
         # `RuntimeError` is what zipfile raises of a password; bz2 raises an `OSError` that is not the system's.
         if isinstance(error, OSError) and error.errno is not None:
             raise

@@ -13,9 +13,11 @@ from pydantic import Field
 
 from rankbench.core.text import short_repr
 from rankbench.data.readers.text_lines import Chunk, chunks, head
+from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.dataset import Reader, existing
+from rankbench.interfaces.dataset import Reader, existing, remark
 from rankbench.interfaces.surrogate import Loss
+from rankbench.plugin import manager
 
 TREC_LOSS = "ndcg:gain=identity,cutoff=10"
 """nDCG@10 as trec_eval has it (``ndcg_cut_10``): gains are the grades themselves."""
@@ -49,11 +51,6 @@ class TrecReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return measurements; see `Reader.scan`. All of the run is read at once."""
-        import polars as pl
-
-        from rankbench.data.readers.text_lines import head
-        from rankbench.data.tables.checks import checked
-
         if QRELS.match(head(existing(path), 1 << 16).lstrip().split(b"\n", 1)[0]):
             raise InputError(f"these are judgments (qrels), not a run: rankbench rank --qrels {path} RUN...", path=path)
         if not self.qrels:
@@ -80,8 +77,6 @@ class TrecReader(Reader):
         SpecError
             It is no loss of scores, or it looks at all places, of which a run lists the first only.
         """
-        from rankbench.plugin import manager
-
         loss = manager.get(Loss, self.loss)
         if loss.structure != "scores":
             raise SpecError(f"{loss.name!r} judges orders by {loss.structure}, and qrels have grades; take ndcg or err")
@@ -100,8 +95,6 @@ class TrecReader(Reader):
 
 def _judgments(qrels: pl.DataFrame, path: Path) -> dict[str, dict[str, float]]:
     """Return grades by topic and document, of topics with a document that is worth something."""
-    from rankbench.interfaces.dataset import remark
-
     topics = {
         str(topic): dict(part.select("doc", "grade").iter_rows())
         for (topic,), part in qrels.partition_by("topic", as_dict=True, maintain_order=True).items()
@@ -115,9 +108,6 @@ def _judgments(qrels: pl.DataFrame, path: Path) -> dict[str, dict[str, float]]:
 
 
 def _say_missing(system: str, topics: set[str], judged: dict[str, dict[str, float]]) -> None:
-    from rankbench.core.text import short_repr
-    from rankbench.interfaces.dataset import remark
-
     absent = len(judged.keys() - topics)
     if absent:
         remark(f"{short_repr(system)} has nothing for {absent} of {len(judged)} topics, which counts as nothing found")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import polars as pl
+from polars.io.plugins import register_io_source
 from pydantic import Field
 
 from rankbench.core.text import short_repr
-from rankbench.data.tables.impressions import OffList, Several
+from rankbench.data.readers.frame_source import io_source
+from rankbench.data.readers.text_lines import Chunk, chunks
+from rankbench.data.tables.impressions import OffList, Several, reduce_clicks
+from rankbench.data.tables.schemas import selections_schema
+from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from rankbench.data.readers.text_lines import Chunk
-
 
 _RECORD = re.compile(rb"[^\t\r\n;]+\t[^\t\r\n;:,]+(,[^\t\r\n;:,]+)* *:[^\t\r\n;:]*(;|\r?\n|\Z)")
 _BATCH = 50_000
@@ -58,23 +58,11 @@ class YandexReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the selections; see `Reader.scan`."""
-        from polars.io.plugins import register_io_source
-
-        from rankbench.data.readers.frame_source import io_source
-        from rankbench.data.tables.schemas import selections_schema
-
         existing(path)
         return register_io_source(io_source(lambda: self.batches(path)), schema=selections_schema(part=False))
 
     def batches(self, path: Path) -> Iterator[pl.DataFrame]:
         """Yield the selections in pieces of bounded size."""
-        import polars as pl
-
-        from rankbench.data.readers.text_lines import chunks
-        from rankbench.data.tables.impressions import reduce_clicks
-        from rankbench.data.tables.schemas import selections_schema
-        from rankbench.errors import InputError
-
         schema = selections_schema(part=False)
         found = False
         records: list[tuple[str, str, list[str], list[int]]] = []

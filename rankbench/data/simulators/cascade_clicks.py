@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.gains import satisfaction
+from rankbench.data.tables.schemas import selections_schema
 from rankbench.interfaces.click_aggregator import ClickPopulation
 from rankbench.interfaces.dataset import simulator_fingerprint
 from rankbench.interfaces.queries import Queries, Selections
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 SHARES = np.array([0.40, 0.30, 0.15, 0.10, 0.05])
 """Shares of the grades 0..4."""
@@ -146,10 +144,6 @@ class CascadeClicks(ClickPopulation):
 
     def scan(self) -> pl.LazyFrame:
         """Return a log of `sessions` sessions."""
-        import polars as pl
-
-        from rankbench.data.tables.schemas import selections_schema
-
         log = self.draw(self.sessions, [self.seed, 1])
         digits = len(str(self.items - 1))
         names = np.array([f"item-{item:0{digits}d}" for item in range(self.items)])

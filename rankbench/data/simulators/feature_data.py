@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
 from pydantic import Field, model_validator
 
+from rankbench.data.readers.frame_source import io_source
+from rankbench.data.tables.schemas import items_schema
 from rankbench.interfaces.dataset import Dataset, simulator_fingerprint
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 MOVIELENS_MARGINALS = np.array([0.0611, 0.1137, 0.2714, 0.3417, 0.2120])
 """Shares of the ratings 1..5 in MovieLens-100K."""
@@ -91,10 +91,6 @@ class MovieLensLike(Dataset):
 
     def scan(self) -> pl.LazyFrame:
         """Return the items; all of them are generated at once."""
-        import polars as pl
-
-        from rankbench.data.tables.schemas import items_schema
-
         draw = np.random.default_rng(np.random.SeedSequence([self.seed, VERSION]))
         genres, years = self._movies(draw)
         quality = draw.normal(size=self.movies)
@@ -222,17 +218,10 @@ class Web10kLike(Dataset):
 
     def scan(self) -> pl.LazyFrame:
         """Return the items as a stream: queries are generated as they are read."""
-        from polars.io.plugins import register_io_source
-
-        from rankbench.data.readers.frame_source import io_source
-        from rankbench.data.tables.schemas import items_schema
-
         schema = items_schema(self.features)
         return register_io_source(io_source(partial(self._frames, schema)), schema=schema, is_pure=True)
 
     def _frames(self, schema: pl.Schema) -> Iterator[pl.DataFrame]:
-        import polars as pl
-
         population = _population(self.features, self.seed)
         for first in range(0, self.queries, CHUNK):
             sizes, labels, x = population.chunk(first // CHUNK)

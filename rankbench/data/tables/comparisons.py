@@ -6,13 +6,22 @@ import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
-from rankbench.data.tables.covariates import TRANSFORMS, ControlTerm, parse_control
+from rankbench.data.tables.column_roles import (
+    OPTIONS,
+    as_comparisons,
+    guess,
+    parse_columns,
+    unread_outcomes,
+    vote_readings,
+    whole_ids,
+)
+from rankbench.data.tables.covariates import TRANSFORMS, ControlTerm, control_roles, parse_control
 from rankbench.data.tables.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.schemas import (
     COMPARISON_COLUMNS,
@@ -22,14 +31,12 @@ from rankbench.data.tables.schemas import (
     SHARE,
     comparisons_schema,
 )
-from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES
-from rankbench.data.tables.times import TimeReading
+from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES, decided, halved
+from rankbench.data.tables.times import TimeReading, time_reading
 from rankbench.errors import InputError
-from rankbench.interfaces.table import TableKind, columns_text
-from rankbench.interfaces.table_check import MISSING, RawTable, TableCheck
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.table import ColumnReading
+from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.table import ColumnReading, TableKind, columns_text
+from rankbench.interfaces.table_check import MISSING, WEIGHTLESS, RawTable, TableCheck, with_counts
 
 
 class ComparisonTable(TableKind):
@@ -60,25 +67,10 @@ class ComparisonTable(TableKind):
 
     def known(self, names: Collection[str]) -> bool:
         """Return whether these are columns of votes, under the usual names; see `TableKind.known`."""
-        from rankbench.data.tables.column_roles import guess
-
         return guess(names) is not None
 
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return votes under the names of the schema; see `TableKind.renamed`."""
-        from rankbench.data.tables.column_roles import (
-            OPTIONS,
-            as_comparisons,
-            guess,
-            parse_columns,
-            unread_outcomes,
-            whole_ids,
-        )
-        from rankbench.data.tables.covariates import control_roles, parse_control
-        from rankbench.data.tables.sides import decided, halved
-        from rankbench.interfaces.dataset import remark
-        from rankbench.interfaces.table_check import WEIGHTLESS, with_counts
-
         schema = raw.schema()
         with raw.located():
             said = parse_columns(columns) if columns else {}
@@ -101,14 +93,10 @@ class ComparisonTable(TableKind):
 
     def readings(self, raw: RawTable) -> list[ColumnReading]:
         """Return how the first rows may be read as votes; see `TableKind.readings`."""
-        from rankbench.data.tables.column_roles import vote_readings
-
         return vote_readings(raw)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; what times are taken for is decided here, see `TableKind.check`."""
-        from rankbench.data.tables.times import time_reading
-
         schema = comparisons_schema(raw.schema(), raw.roles.get("control", ""))
         if "time" not in schema:
             return partial(ComparisonsCheck, raw, schema, None)

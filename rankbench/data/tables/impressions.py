@@ -210,8 +210,6 @@ def reduce_clicks(frame: pl.DataFrame, several: Several = "all", off_list: OffLi
     InputError
         ``off_list="error"`` and there is such a click: its session is named.
     """
-    import polars as pl
-
     size = pl.col("shown").list.len()
     rows = frame.with_row_index("_row").with_columns(_size=size)
     clicks = (
@@ -259,8 +257,6 @@ def count_clicks(frame: pl.DataFrame) -> tuple[int, int, int]:
     frame : DataFrame
         Selections in the schema of `rankbench.data.tables`.
     """
-    import polars as pl
-
     rows = frame.select("clicked", _size=pl.col("shown").list.len()).with_row_index("_row")
     clicks = rows.explode("clicked", empty_as_null=False)
     shown = clicks.filter(pl.col("clicked") <= pl.col("_size"))

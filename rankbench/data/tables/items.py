@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 from rankbench.core.text import short_repr
 from rankbench.data.tables.schemas import ITEM_COLUMNS, ITEM_OPTIONAL, items_schema
 from rankbench.errors import InputError, SpecError, nearest
+from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import QUOTED, RawTable, TableCheck
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.dataset import Dataset
 
 
 class ItemTable(TableKind):
@@ -240,8 +238,6 @@ def load_queries(items: pl.LazyFrame) -> Queries:
     InputError
         There are no rows, or a query's rows do not stand together.
     """
-    import polars as pl
-
     frame = items.select("query_id", "label", "x").collect(engine="streaming")
     if not frame.height:
         raise InputError("the data has no rows")

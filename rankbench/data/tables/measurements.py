@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
 from rankbench.data.tables.schemas import MEASUREMENT_COLUMNS, MEASUREMENT_OPTIONAL, measurements_schema
-from rankbench.data.tables.score_layout import MISSING, without_errors
+from rankbench.data.tables.score_layout import MISSING, laid_out, roles_said, unwanted, usual_roles, without_errors
 from rankbench.errors import InputError
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table import TableKind
@@ -53,14 +53,10 @@ class MeasurementTable(TableKind):
 
     def known(self, names: Collection[str]) -> bool:
         """Return whether system, task and score are named as usual; see `TableKind.known`."""
-        from rankbench.data.tables.score_layout import usual_roles
-
         return {"system", "task", "score"} <= set(usual_roles(names))
 
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return measurements under the names of the schema, a row of several cells as one; see `TableKind.renamed`."""
-        from rankbench.data.tables.score_layout import laid_out, roles_said, unwanted
-
         schema = raw.schema()
         if not columns and not self.known(schema):
             return None
@@ -76,8 +72,6 @@ class MeasurementTable(TableKind):
 
     def facts(self, table: pl.LazyFrame) -> dict[str, int | float | str]:
         """Return the numbers of systems and of missing cells."""
-        import polars as pl
-
         row = table.select(pl.col("system").n_unique().alias("systems"), pl.col("score").null_count().alias("empty"))
         return dict(row.collect(engine="streaming").row(0, named=True))
 

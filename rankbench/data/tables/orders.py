@@ -13,12 +13,26 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.component import JudgmentKind
-from rankbench.core.text import short_repr
+from rankbench.core.text import plain_name, short_repr
+from rankbench.data.tables.column_roles import ROLES
+from rankbench.data.tables.rank_columns import of_places, of_ranks, rank_columns
 from rankbench.data.tables.schemas import ORDER_COLUMNS, ORDER_OPTIONAL, RANKS, SAYS_NOTHING, orders_schema
+from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
+from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.queries import Orders, Unranked
 from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, TableKind, said_columns
-from rankbench.interfaces.table_check import EXACT_BELOW, TOO_LONG, RawTable, TableCheck, check_weights, too_long
+from rankbench.interfaces.table_check import (
+    EXACT_BELOW,
+    TOO_LONG,
+    WEIGHTLESS,
+    RawTable,
+    TableCheck,
+    check_weights,
+    too_long,
+    weightless,
+    with_counts,
+)
 
 
 class OrderTable(TableKind):
@@ -56,12 +70,6 @@ class OrderTable(TableKind):
 
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return ballots under the names of the schema, of one query where they have none; see `TableKind.renamed`."""
-        import polars as pl
-
-        from rankbench.data.tables.rank_columns import of_places, of_ranks
-        from rankbench.data.tables.whole_names import with_whole_names
-        from rankbench.interfaces.table_check import WEIGHTLESS, weightless, with_counts
-
         schema = raw.schema()
         with raw.located():
             said = dict(said_columns(columns)) if columns else {}
@@ -94,8 +102,6 @@ class OrderTable(TableKind):
 
     def readings(self, raw: RawTable) -> list[ColumnReading]:
         """Return the reading of a table with a column for each rank; see `TableKind.readings`."""
-        from rankbench.data.tables.rank_columns import rank_columns
-
         cells = raw.first_cells()
         found, sure = rank_columns(cells)
         rows = zip(*(cells[name][:ROWS_SHOWN] for name in found.values()), strict=True)
@@ -109,10 +115,6 @@ class OrderTable(TableKind):
 
 def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
     """Return which ballots rank nobody; remarks count them, and rankings that are no lists."""
-    import polars as pl
-
-    from rankbench.interfaces.dataset import remark
-
     ranking, signs = pl.col(name), pl.lit(value=False)
     if isinstance(frame.collect_schema()[name], pl.String):
         empty = ranking.str.contains(r"^\s*\[\s*\]\s*$")
@@ -130,8 +132,6 @@ def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
 
 def _usual() -> dict[str, tuple[str, ...]]:
     """Return what a column of ballots may be, and the names that it usually has."""
-    from rankbench.data.tables.column_roles import ROLES
-
     as_of_votes = {role: ROLES[role] for role in ("query", "judge", "weight")}
     ranks = dict.fromkeys(RANKS, ())
     return {"ranking": ("ranking",), "candidates": ("candidates",)} | as_of_votes | ranks
@@ -139,8 +139,6 @@ def _usual() -> dict[str, tuple[str, ...]]:
 
 def _roles(names: Collection[str], said: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of ballots by role, given or named as usual."""
-    from rankbench.core.text import plain_name
-
     by_name = {plain_name(name): name for name in reversed(list(names)) if name not in said.values()}
     usual = {role: next((by_name[n] for n in known if n in by_name), "") for role, known in _usual().items()}
     return {role: name for role, name in (usual | dict(said)).items() if name}
@@ -364,8 +362,6 @@ def load_orders(table: pl.LazyFrame, *, unranked: Unranked = "absent") -> OrderL
     InputError
         There are no rows; or weights are too large or different.
     """
-    import polars as pl
-
     frame = table.collect(engine="streaming")
     if not frame.height:
         raise InputError("the data has no rows")

@@ -54,12 +54,11 @@ Files may call the columns otherwise: `rankbench.data.tables.column_roles`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+import polars as pl
+
+from rankbench.data.tables.covariates import CONTROL, parse_control
 from rankbench.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = [
     "COMPARISON_COLUMNS",
@@ -109,10 +108,6 @@ def comparisons_schema(columns: pl.Schema, control: str = "") -> pl.Schema:
     (`rankbench.data.tables.times.TimeReading`). Behind them stand the covariates that `control` names, of
     the left one less the right one: see `rankbench.data.tables.covariates`.
     """
-    import polars as pl
-
-    from rankbench.data.tables.covariates import CONTROL, parse_control
-
     types = {
         "weight": pl.Float64(),
         "judge": pl.String(),
@@ -138,8 +133,6 @@ ITEM_OPTIONAL: tuple[str, ...] = ("item", "x", "name")
 
 def items_schema(d: int, *, named: bool = False) -> pl.Schema:
     """Return the schema of items with d features, with or without the column ``name``."""
-    import polars as pl
-
     schema = pl.Schema(
         {"query_id": pl.String(), "item": pl.UInt32(), "label": pl.Float32(), "x": pl.Array(pl.Float32, d)}
     )
@@ -150,8 +143,6 @@ def items_schema(d: int, *, named: bool = False) -> pl.Schema:
 
 def features(schema: pl.Schema) -> int:
     """Return the number of features d of an items schema."""
-    import polars as pl
-
     dtype = schema["x"]
     if not isinstance(dtype, pl.Array):
         raise InputError(f"features must be Array(Float32, d), not {dtype}", column="x")
@@ -173,8 +164,6 @@ SAYS_NOTHING = "says_nothing"
 
 def orders_schema(columns: Iterable[str]) -> pl.Schema:
     """Return the schema of orders with those of the optional columns that are among `columns`."""
-    import polars as pl
-
     found = set(columns)
     types = {"weight": pl.Float64(), "judge": pl.String(), "candidates": pl.List(pl.String())}
     optional = {name: types[name] for name in ORDER_OPTIONAL if name in found}
@@ -190,8 +179,6 @@ SELECTION_OPTIONAL: tuple[str, ...] = ("part",)
 
 def selections_schema(*, part: bool) -> pl.Schema:
     """Return the schema of selections, with or without the column ``part``."""
-    import polars as pl
-
     schema = pl.Schema(
         {
             "query_id": pl.String(),
@@ -214,8 +201,6 @@ MEASUREMENT_OPTIONAL: tuple[str, ...] = ("seed",)
 
 def measurements_schema(columns: Iterable[str]) -> pl.Schema:
     """Return the schema of measurements with those of the optional columns that are among `columns`."""
-    import polars as pl
-
     schema = pl.Schema({"query_id": pl.String(), "system": pl.String(), "score": pl.Float64()})
     if "seed" in set(columns):
         schema["seed"] = pl.String()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,15 +13,19 @@ from numpy.typing import NDArray
 
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
-from rankbench.data.tables.impressions import OffList, Several, reduce_clicks
+from rankbench.data.tables.impressions import (
+    OffList,
+    Several,
+    as_lists,
+    impression_roles,
+    reduce_clicks,
+    roles_of_impressions,
+)
 from rankbench.data.tables.schemas import SELECTION_COLUMNS, SELECTION_OPTIONAL, selections_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.queries import Selections
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import TOO_LONG, TableCheck, too_long
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.table_check import RawTable
+from rankbench.interfaces.table_check import TOO_LONG, RawTable, TableCheck, too_long
 
 
 class SelectionTable(TableKind):
@@ -54,14 +58,10 @@ class SelectionTable(TableKind):
 
     def known(self, names: Collection[str]) -> bool:
         """Return whether a row is one item that was shown, by the names of its columns; see `TableKind.known`."""
-        from rankbench.data.tables.impressions import impression_roles
-
         return "shown" not in names and impression_roles(names) is not None
 
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return impressions, a row an item that was shown, as lists; see `TableKind.renamed`."""
-        from rankbench.data.tables.impressions import as_lists, impression_roles, roles_of_impressions
-
         with raw.located():
             given = roles_of_impressions(columns) if columns else {}
             if given is None or (not given and not self.known(raw.schema())):
@@ -75,8 +75,6 @@ class SelectionTable(TableKind):
 
     def part(self, table: pl.LazyFrame, name: str) -> pl.LazyFrame:
         """Return one part of the same queries' log: sessions are told apart, and the column ``part`` has its name."""
-        import polars as pl
-
         told = pl.concat_str(pl.lit(f"{name}/"), "session_id").alias("session_id")
         return table.with_columns(told).with_columns(part=pl.lit(name))
 

@@ -213,8 +213,6 @@ def moments_of_numbers(times: pl.Series, unit: TimeUnit | None, since: str = "")
 
     Numbers are moments if all of them are seconds since 1970, or thousandths of them and so on, from 1990 to 2100.
     """
-    import polars as pl
-
     asked = unit in CALENDAR_UNITS or (since.strip() and not _later(since))
     if not asked or not times.dtype.is_numeric() or not len(times):
         return times, []
@@ -242,8 +240,6 @@ def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
     SpecError
         They are numbers, of which nobody knows what a day is.
     """
-    import polars as pl
-
     if unit == "time" or (times.dtype == pl.Date and unit in ("minute", "hour")):
         return times
     if not isinstance(times.dtype, pl.Datetime) and times.dtype != pl.Date:
@@ -264,8 +260,6 @@ def units_since(times: pl.Series, unit: TimeUnit) -> pl.Series:
     unit : TimeUnit
         Not ``time``.
     """
-    import polars as pl
-
     if unit in _MONTHS:
         months = (times.dt.year().cast(pl.Int64) * 12 + times.dt.month()) // _MONTHS[unit]
         return pl.Series((months - months[0]).cast(pl.Float64))
