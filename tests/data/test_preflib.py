@@ -83,6 +83,11 @@ def test_by_content(tmp_path):
     assert choose_reader(path).name == "preflib"
 
 
+MALFORMED = (
+    *("1,{2,3", "1,2,3}", "1,{2,{3}}", "1,{}", "1{2,3}", "{2,3}1", "1,,2", "1,2,", "", "1,two", "1 2", "Ann, Bob"),
+)
+
+
 @pytest.mark.parametrize(
     ("ballots", "kind", "row", "said"),
     [
@@ -90,20 +95,10 @@ def test_by_content(tmp_path):
         ("1: 0,2\n", "toi", 10, "alternative 0 is unknown"),
         ("1: 1,2,1\n", "toi", 10, "alternative 1 is ranked twice"),
         ("1: {1,2},{3,2}\n", "toi", 10, "alternative 2 is ranked twice"),
-        ("1: 1,{2,3\n", "toi", 10, "a brace is not closed"),
-        ("1: 1,2,3}\n", "toi", 10, "brace '}' out of place"),
-        ("1: 1,{2,{3}}\n", "toi", 10, "brace '{' out of place"),
-        ("1: 1,{}\n", "toi", 10, "brace '}' out of place"),
-        ("1: 1{2,3}\n", "toi", 10, "brace '{' out of place"),
-        ("1: {2,3}1\n", "toi", 10, "no comma before '1'"),
-        ("1: 1,,2\n", "toi", 10, "a comma has no alternative"),
-        ("1: 1,2,\n", "toi", 10, "ends in a comma"),
-        ("1:\n", "toi", 10, "ranks nothing"),
-        ("1: 1,two\n", "toi", 10, "'two' is not the number of an alternative"),
-        ("1: 1 2\n", "toi", 10, "'1 2' is not the number"),
+        *((f"1:{text}\n", "toi", 10, "is not a ballot such as") for text in MALFORMED),
         ("0: 1,2\n", "toi", 10, "cast by 0 voters"),
-        ("1: 1,2\n1: 1,2\n", "toi", 11, "there in line 10 already"),
-        ("1: {1,2}\n1: {2,1}\n", "toi", 11, "there in line 10 already"),
+        ("1: 1,2\n1: 1,2\n", "toi", 11, "in line 10 already"),
+        ("1: {1,2}\n1: {2,1}\n", "toi", 11, "in line 10 already"),
         ("1: {1,2},3\n", "soi", 10, "has ties, but files of type soi have none"),
         ("1: 1,2,3\n", "soc", 10, "ranks 3 of 4 alternatives, but files of type soc rank all"),
         ("1: 1,{2,3}\n", "toc", 10, "ranks 3 of 4"),
@@ -116,18 +111,11 @@ def test_bad_ballots(tmp_path, ballots, kind, row, said):
     assert (caught.value.path, caught.value.row) == (path, row)
 
 
-def test_a_line_that_is_no_ballot(tmp_path):
-    path = write(tmp_path, "1: 1,2\nAnn, Bob\n", voters=1)
-    with pytest.raises(InputError, match="'Ann, Bob' is not a ballot") as caught:
-        PreflibReader().scan(path).collect()
-    assert caught.value.row == 11
-
-
 @pytest.mark.parametrize(
     ("change", "row", "said"),
     [
-        ({"voters": 7}, 4, "NUMBER VOTERS is 7, but the ballots were cast by 3"),
-        ({"unique": 3}, 5, "NUMBER UNIQUE ORDERS is 3, but the number of ballots is 2"),
+        ({"voters": 7}, 4, "NUMBER VOTERS is 7, but the ballots make 3"),
+        ({"unique": 3}, 5, "NUMBER UNIQUE ORDERS is 3, but the ballots make 2"),
     ],
 )
 def test_counts_that_do_not_add_up(tmp_path, change, row, said):
@@ -145,7 +133,7 @@ def test_counts_that_do_not_add_up(tmp_path, change, row, said):
         ("ALTERNATIVES: 4", "ALTERNATIVES: four", 3, "must be a whole number, not 'four'"),
         ("ALTERNATIVES: 4", "ALTERNATIVES: 0", 3, "is 0"),
         ("ALTERNATIVES: 4", "ALTERNATIVES: 5", 3, "alternative 5 has no name"),
-        ("ALTERNATIVES: 4", "ALTERNATIVES: 3", 9, "a name for alternative 4, but 3 alternatives (line 3)"),
+        ("ALTERNATIVES: 4", "ALTERNATIVES: 3", 9, "a name for alternative 4, but 3 alternatives"),
         ("NAME 3: Cy", "NAME 2: Cy", 8, "ALTERNATIVE NAME 2 is there twice"),
         ("NAME 3: Cy", "NAME 3:", 8, "alternative 3 has no name"),
         ("DATA TYPE: toi", "DATA TYPE: wmd", 2, "DATA TYPE is 'wmd'"),
@@ -200,7 +188,7 @@ def test_the_netflix_election():
 @needs("preflib/education_courses.soi")
 def test_a_real_file_whose_header_is_wrong():
     path = real("preflib/education_courses.soi")
-    with pytest.raises(InputError, match="NUMBER VOTERS is 14, but the ballots were cast by 12") as caught:
+    with pytest.raises(InputError, match="NUMBER VOTERS is 14, but the ballots make 12") as caught:
         PreflibReader().scan(path).collect()
     assert caught.value.row == 12
     assert PreflibReader(counts=False).scan(path).collect().height == 11

@@ -64,12 +64,13 @@ class PreflibReader(Reader):
 
 
 _BATCH = 20_000
-_BALLOT = re.compile(r"\s*([0-9]{1,15})\s*:(.*)\Z", re.DOTALL)
-_NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})\Z")
+_NUMBER = "[0-9]{1,15}"
+_PLACE = rf"{_NUMBER}|{{\s*{_NUMBER}(?:\s*,\s*{_NUMBER})*\s*}}"
+_BALLOT = re.compile(rf"({_NUMBER})\s*:\s*((?:{_PLACE})(?:\s*,\s*(?:{_PLACE}))*)")
+_NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
 _COUNTS = ("NUMBER ALTERNATIVES", "NUMBER VOTERS", "NUMBER UNIQUE ORDERS")
 _TYPES = ("soc", "soi", "toc", "toi")
-_NUMBER = re.compile(r"[0-9]{1,15}\Z")
-_TOKEN = re.compile(r"[{},]|[^{},\s][^{},]*")
+_BY_NUMBER = "preflib:names=false calls items by number"
 
 
 class PreflibFile:
@@ -86,182 +87,121 @@ class PreflibFile:
 
     def __init__(self, path: Path, names: bool, counted: bool) -> None:
         self.path, self.names, self.counted = path, names, counted
-        # Value and line of what the header says.
-        self.counts: dict[str, tuple[int, int]] = {}
-        self.alternatives: dict[int, tuple[str, int]] = {}
+        self.header: dict[str, tuple[str, int]] = {}  # value and line
         self.type = ""
         self.candidates: list[str] = []
-        self.voters, self.ballots = 0, 0
+        self.voters = 0
         self.seen: dict[tuple[tuple[int, ...], ...], int] = {}
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """Yield the ballots; a file is read once."""
-        rows: list[list[list[str]]] = []
-        weights: list[float] = []
+        ballots: list[tuple[list[list[str]], float]] = []
         line = 0
         for line, text in numbered_lines(self.path):
             content = text.strip()
             if content.startswith("#"):
-                self._header(content[1:].strip(), line)
+                self._say(content[1:].strip(), line)
             elif content:
-                if not self.ballots:
+                if not self.seen:
                     self._begin(line)
-                weight, places = self._ballot(content, line)
-                rows.append(places)
-                weights.append(weight)
-            if len(rows) == _BATCH:
-                yield self._frame(rows, weights)
-                rows, weights = [], []
+                ballots.append(self._ballot(content, line))
+            if len(ballots) == _BATCH:
+                yield self._frame(ballots)
+                ballots = []
         self._end(line)
-        if rows:
-            yield self._frame(rows, weights)
+        if ballots:
+            yield self._frame(ballots)
 
-    def _frame(self, rows: list[list[list[str]]], weights: list[float]) -> pl.DataFrame:
-        ids = pl.Series("query_id", [Path(unpacked_name(self.path)).stem], dtype=pl.String).new_from_index(0, len(rows))
-        candidates = pl.Series("candidates", [self.candidates], dtype=pl.List(pl.String))
-        schema = orders_schema(("weight", "candidates"))
-        columns = [ids, pl.Series("ranking", rows, dtype=schema["ranking"]), pl.Series("weight", weights)]
-        return pl.DataFrame([*columns, candidates.new_from_index(0, len(rows))], schema=schema)
+    def _frame(self, ballots: list[tuple[list[list[str]], float]]) -> pl.DataFrame:
+        query = Path(unpacked_name(self.path)).stem
+        rows = [(query, ranking, weight, self.candidates) for ranking, weight in ballots]
+        return pl.DataFrame(rows, schema=orders_schema(("weight", "candidates")), orient="row")
 
     def _error(self, message: str, line: int) -> InputError:
         return InputError(message, path=self.path, row=line)
 
-    def _header(self, text: str, line: int) -> None:
+    def _say(self, text: str, line: int) -> None:
+        """Keep what a line of the header says."""
         key, colon, value = (part.strip() for part in text.partition(":"))
-        if not colon:
+        named = _NAME.fullmatch(key)
+        if not colon or not (named or key in (*_COUNTS, "DATA TYPE")):
             return
-        if key in _COUNTS:
-            if not _NUMBER.match(value):
-                raise self._error(f"{key} must be a whole number, not {short_repr(value)}", line)
-            self._once(key, key in self.counts, line)
-            self.counts[key] = int(value), line
-        elif key == "DATA TYPE":
-            self._once(key, bool(self.type), line)
-            if value.lower() not in _TYPES:
-                raise self._error(f"DATA TYPE is {short_repr(value)}; ballots are one of {', '.join(_TYPES)}", line)
-            self.type = value.lower()
-        elif match := _NAME.match(key):
-            number = int(match[1])
-            self._once(key, number in self.alternatives, line)
-            if not value and self.names:
-                raise self._error(f"alternative {number} has no name; preflib:names=false calls items by number", line)
-            self.alternatives[number] = value, line
-
-    def _once(self, key: str, known: bool, line: int) -> None:
-        if self.ballots:
+        if self.seen:
             raise self._error(f"the header line {key} comes after the first ballot", line)
-        if known:
+        if key in _COUNTS and not re.fullmatch(_NUMBER, value):
+            raise self._error(f"{key} must be a whole number, not {short_repr(value)}", line)
+        if key == "DATA TYPE" and value.lower() not in _TYPES:
+            raise self._error(f"DATA TYPE is {short_repr(value)}; ballots are one of {', '.join(_TYPES)}", line)
+        if named and not value and self.names:
+            raise self._error(f"alternative {int(named[1])} has no name; {_BY_NUMBER}", line)
+        key = f"ALTERNATIVE NAME {int(named[1])}" if named else key
+        if key in self.header:
             raise self._error(f"the header line {key} is there twice", line)
+        self.header[key] = value, line
 
     def _begin(self, line: int) -> None:
         """Check the header at the first ballot."""
-        if "NUMBER ALTERNATIVES" not in self.counts:
+        if "NUMBER ALTERNATIVES" not in self.header:
             raise self._error(
                 "there is no header line '# NUMBER ALTERNATIVES: ...' before the first ballot; files in PrefLib's "
                 "format from before 2022 must be fetched again",
                 line,
             )
-        m, place = self.counts["NUMBER ALTERNATIVES"]
+        said, place = self.header["NUMBER ALTERNATIVES"]
+        m, known = int(said), dict[str, int]()
         if m == 0:
             raise self._error("NUMBER ALTERNATIVES is 0", place)
-        known: dict[str, int] = {}
-        for number, (name, at) in self.alternatives.items():
-            if not 1 <= number <= m:
-                raise self._error(f"there is a name for alternative {number}, but {m} alternatives (line {place})", at)
-            if self.names and name in known:
-                raise self._error(
-                    f"alternatives {known[name]} and {number} are both called {short_repr(name)}; "
-                    "preflib:names=false calls items by number",
-                    at,
-                )
-            known[name] = number
-        if self.names and len(self.alternatives) < m:
-            lacking = next(number for number in range(1, m + 1) if number not in self.alternatives)
-            raise self._error(
-                f"there are {m} alternatives, but alternative {lacking} has no name; "
-                "preflib:names=false calls items by number",
-                place,
-            )
-        self.candidates = [self.alternatives[i][0] if self.names else str(i) for i in range(1, m + 1)]
-        self.type = self.type or unpacked_name(self.path).lower().rpartition(".")[2]
+        for key, (name, at) in self.header.items():
+            if named := _NAME.fullmatch(key):
+                number = int(named[1])
+                if not 1 <= number <= m:
+                    raise self._error(f"there is a name for alternative {number}, but {m} alternatives", at)
+                if self.names and name in known:
+                    both = f"alternatives {known[name]} and {number}"
+                    raise self._error(f"{both} are both called {short_repr(name)}; {_BY_NUMBER}", at)
+                known[name] = number
+        if self.names and len(known) < m:
+            lacking = min(set(range(1, m + 1)) - set(known.values()))
+            raise self._error(f"there are {m} alternatives, but alternative {lacking} has no name; {_BY_NUMBER}", place)
+        names = {number: name for name, number in known.items()}
+        self.candidates = [names[i] if self.names else str(i) for i in range(1, m + 1)]
+        ending = unpacked_name(self.path).rpartition(".")[2]
+        self.type = self.header.get("DATA TYPE", (ending, 0))[0].lower()
 
-    def _ballot(self, text: str, line: int) -> tuple[float, list[list[str]]]:
-        """Return how many voters cast a ballot, and its places."""
-        match = _BALLOT.match(text)
+    def _ballot(self, text: str, line: int) -> tuple[list[list[str]], float]:
+        """Return a ballot's places, and how many voters cast it."""
+        match = _BALLOT.fullmatch(text)
         if match is None:
             raise self._error(f"{short_repr(text)} is not a ballot such as '12: 3,{{1,4}},2'", line)
         weight = int(match[1])
         if weight == 0:
             raise self._error("the ballot was cast by 0 voters", line)
-        places = self._places(match[2], line)
+        places = [[int(item) for item in re.findall(_NUMBER, place)] for place in re.findall(_PLACE, match[2])]
         ranked = [item for place in places for item in place]
         if len(set(ranked)) < len(ranked):
             again = next(item for i, item in enumerate(ranked) if item in ranked[:i])
             raise self._error(f"alternative {again} is ranked twice", line)
         m = len(self.candidates)
-        for item in ranked:
-            if not 1 <= item <= m:
-                raise self._error(f"alternative {item} is unknown: there are {m}", line)
+        if unknown := [item for item in ranked if not 1 <= item <= m]:
+            raise self._error(f"alternative {unknown[0]} is unknown: there are {m}", line)
         if self.type in ("soc", "soi") and len(places) < len(ranked):
             raise self._error(f"the ballot has ties, but files of type {self.type} have none", line)
         if self.type in ("soc", "toc") and len(ranked) < m:
-            raise self._error(
-                f"the ballot ranks {len(ranked)} of {m} alternatives, but files of type {self.type} rank all", line
-            )
-        known = tuple(tuple(sorted(place)) for place in places)
-        if known in self.seen:
-            raise self._error(
-                f"the same ballot is there in line {self.seen[known]} already; their counts belong together", line
-            )
-        self.seen[known] = line
+            what = f"the ballot ranks {len(ranked)} of {m} alternatives"
+            raise self._error(f"{what}, but files of type {self.type} rank all", line)
+        before = self.seen.setdefault(tuple(tuple(sorted(place)) for place in places), line)
+        if before != line:
+            raise self._error(f"the same ballot is in line {before} already; their counts belong together", line)
         self.voters += weight
-        self.ballots += 1
-        return float(weight), [[self.candidates[item - 1] for item in place] for place in places]
-
-    def _places(self, text: str, line: int) -> list[list[int]]:
-        """Return the numbers of the alternatives on each place."""
-        places: list[list[int]] = []
-        tied: list[int] | None = None
-        expected = True
-        for token in _TOKEN.findall(text):
-            if token == ",":
-                if expected:
-                    raise self._error("a comma has no alternative before it", line)
-                expected = True
-            elif token == "{":
-                if tied is not None or not expected:
-                    raise self._error(f"there is a brace {short_repr('{')} out of place", line)
-                tied = []
-            elif token == "}":
-                if tied is None or expected:
-                    raise self._error(f"there is a brace {short_repr('}')} out of place", line)
-                places.append(tied)
-                tied = None
-            else:
-                number = token.strip()
-                if not _NUMBER.match(number):
-                    raise self._error(f"{short_repr(number)} is not the number of an alternative", line)
-                if not expected:
-                    raise self._error(f"there is no comma before {short_repr(number)}", line)
-                if tied is None:
-                    places.append([int(number)])
-                else:
-                    tied.append(int(number))
-                expected = False
-        if tied is not None:
-            raise self._error("a brace is not closed", line)
-        if expected:
-            raise self._error("the ballot ranks nothing" if not places else "the ballot ends in a comma", line)
-        return places
+        return [[self.candidates[item - 1] for item in place] for place in places], float(weight)
 
     def _end(self, line: int) -> None:
         """Check what the header counts."""
-        if not self.ballots:
-            raise InputError("the file has no ballots", path=self.path, row=line)
-        for key, found, what in (
-            ("NUMBER VOTERS", self.voters, "the ballots were cast by"),
-            ("NUMBER UNIQUE ORDERS", self.ballots, "the number of ballots is"),
-        ):
-            if self.counted and key in self.counts and self.counts[key][0] != found:
-                said, place = self.counts[key]
-                raise self._error(f"{key} is {said}, but {what} {found}; preflib:counts=false does not mind", place)
+        if not self.seen:
+            raise self._error("the file has no ballots", line)
+        for key, found in (("NUMBER VOTERS", self.voters), ("NUMBER UNIQUE ORDERS", len(self.seen))):
+            said, place = self.header.get(key, (str(found), 0))
+            if self.counted and int(said) != found:
+                raise self._error(
+                    f"{key} is {said}, but the ballots make {found}; preflib:counts=false ignores it", place
+                )

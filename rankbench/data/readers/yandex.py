@@ -105,26 +105,20 @@ class YandexReader(Reader):
             return chunk.error(f"{message}; a session is 'query TAB item,item,... : clicked , clicked'", at + place)
 
         start = len(record) - len(record.lstrip())
-        tab = record.find(b"\t", start)
-        if tab < 0:
-            raise wrong("there is no tab after the query", start)
-        colon = record.find(b":", tab)
-        if colon < 0:
-            raise wrong("there is no colon after the items shown", len(record.rstrip()))
-        items = [item.strip().decode() for item in record[tab + 1 : colon].split(b",")]
+        query, _, rest = record[start:].partition(b"\t")
+        shown, colon, clicks = rest.partition(b":")
+        if not colon:
+            raise wrong("the record has no tab after the query, or no colon after the items", start)
+        first = start + len(query) + 1
+        items = [item.strip().decode() for item in shown.split(b",")]
         place: dict[str, int] = {}
         for position, item in enumerate(items, 1):
             if not item:
-                raise wrong(f"the name of the item in position {position} is missing", tab + 1)
+                raise wrong(f"the name of the item in position {position} is missing", first)
             if place.setdefault(item, position) != position:
-                raise wrong(f"item {short_repr(item)} is shown twice in one list", tab + 1)
-        clicks = record[colon + 1 :].decode()
-        names = [name.strip() for name in clicks.split(",")] if clicks.strip() else []
+                raise wrong(f"item {short_repr(item)} is shown twice in one list", first)
+        names = [name.strip() for name in clicks.decode().split(",")] if clicks.strip() else []
         for number, name in enumerate(names, 1):
             if not name or ":" in name or "\t" in name:
-                raise wrong(f"click {number} is {short_repr(name)}, not the name of an item", colon + 1)
-        if self.off_list == "error":
-            for name in names:
-                if name not in place:
-                    raise wrong(f"item {short_repr(name)} was clicked, but is not in the list", colon + 1)
-        return record[start:tab].strip().decode(), items, [place.get(name, len(items) + 1) for name in names]
+                raise wrong(f"click {number} is {short_repr(name)}, not the name of an item", first + len(shown) + 1)
+        return query.strip().decode(), items, [place.get(name, len(items) + 1) for name in names]
