@@ -243,13 +243,29 @@ def check_lines(path: Path, separator: str, skipped: int = 0) -> None:
         With its line: a stray quote, a quote that is never closed, or more fields than
         the header has.
     """
-    scanner = _Scanner(path, separator)
+    between, quoted = re.escape(separator), r'"[^"]*(?:""[^"]*)*"'
+    field = rf'(?:{quoted}|[^"{between}]*)'
+    well_formed = re.compile(rf"{field}(?:{between}{field})*")
+    lines: list[str] = []
+    columns, begin, is_open = 0, 0, False
     for number, line in numbered_lines(path):
         if number <= skipped:
             continue
-        scanner.feed(line.removesuffix("\r"), number)
-    if scanner.quoted:
-        raise scanner.error("a quote is opened here and never closed", scanner.opened)
+        begin = begin if lines else number
+        lines.append(line.removesuffix("\r"))
+        is_open ^= line.count('"') % 2 == 1
+        if is_open:
+            continue
+        row, lines = "\n".join(lines), []
+        if well_formed.fullmatch(row) is None:
+            what = 'a stray quote: a field that holds one is written "like ""this"""'
+            raise InputError(what, path=path, row=begin)
+        fields = re.sub(quoted, "", row).count(separator) + 1
+        columns = columns or (fields if row else 0)
+        if row and fields > columns:
+            raise InputError(f"the row has {fields} fields, the header {columns}", path=path, row=number)
+    if is_open:
+        raise InputError("a quote is opened here and never closed", path=path, row=begin)
 
 
 def blank_end(path: Path) -> bool:
@@ -270,52 +286,6 @@ def blank_end(path: Path) -> bool:
             raise InputError("the line is blank; remove it", path=path, row=blank)
         quoted ^= line.count('"') % 2 == 1
     return blank > 0
-
-
-class _Scanner:
-    def __init__(self, path: Path, separator: str) -> None:
-        self.path, self.separator = path, separator
-        self.quoted, self.opened = False, 0
-        self.fields, self.header = 0, 0
-
-    def error(self, message: str, line: int) -> InputError:
-        return InputError(message, path=self.path, row=line)
-
-    def feed(self, line: str, number: int) -> None:
-        """Take a line, which may begin within a quoted field."""
-        if not self.quoted:
-            self.fields = 1
-        if '"' not in line:
-            self.fields += 0 if self.quoted else line.count(self.separator)
-        else:
-            self._scan(line, number)
-        if self.quoted or not line:
-            return
-        self.header = self.header or self.fields
-        if self.fields > self.header:
-            raise self.error(f"the row has {self.fields} fields, the header {self.header}", number)
-
-    def _scan(self, line: str, number: int) -> None:
-        start, closed = not self.quoted, False
-        at = 0
-        while at < len(line):
-            character = line[at]
-            if self.quoted:
-                if character == '"':
-                    if line[at + 1 : at + 2] == '"':
-                        at += 1
-                    else:
-                        self.quoted, closed = False, True
-            elif character == self.separator:
-                self.fields, start, closed = self.fields + 1, True, False
-            elif closed or (character == '"' and not start):
-                what = 'a stray quote: a field that holds one is written "like ""this"""'
-                raise self.error(what, number)
-            elif character == '"':
-                self.quoted, self.opened, start = True, number, False
-            else:
-                start = False
-            at += 1
 
 
 _CELL = 24

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,22 +64,28 @@ def io_source(batches: Callable[[], Iterator[pl.DataFrame]]) -> _Source:
     return source
 
 
-def pushed_source(paths: Sequence[Path]) -> _Source:
-    """Return a source of Parquet files one after the other, of which only the rows and columns are read that are asked.
+def pushed_source(
+    frames: Sequence[pl.LazyFrame], guards: Sequence[Callable[[], AbstractContextManager[None]]]
+) -> _Source:
+    """Return a source of frames one after the other, of which only the rows and columns are read that are asked.
 
-    What Polars cannot read is an `InputError` that names the file.
+    Parameters
+    ----------
+    frames : sequence of LazyFrame
+    guards : sequence of callable
+        Of each frame: what it is read in, as `readable` of its file.
     """
 
     def source(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
         left = n_rows
-        for path in paths:
-            with readable(path):
-                frame = pl.scan_parquet(path, glob=False)
+        for whole, guard in zip(frames, guards, strict=True):
+            with guard():
+                frame = whole
                 if left is not None:
                     frame = frame.head(left)
-                    left -= frame.select(pl.len()).collect().item()
+                    left -= frame.select(pl.len()).collect().item() if len(frames) > 1 else 0
                 if predicate is not None:
                     frame = frame.filter(predicate)
                 if with_columns is not None:

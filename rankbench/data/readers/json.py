@@ -73,14 +73,9 @@ def _check_lines(path: Path) -> None:
             found = json.loads(
                 line, parse_constant=no_constant, parse_float=finite_number, object_pairs_hook=distinct_keys
             )
-        except json.JSONDecodeError as error:
-            raise InputError(f"not JSON: {error.msg}", path=path, row=row, column=error.colno) from error
-        except RecursionError as error:
-            raise InputError("the values are nested too deeply", path=path, row=row) from error
-        except ValueError as error:
-            raise InputError(str(error), path=path, row=row) from error
-        if not isinstance(found, dict):
-            raise InputError(f"a line must be a JSON object, not {type(found).__name__}", path=path, row=row)
+            _object(found)
+        except (ValueError, RecursionError) as error:
+            raise _refusal(error, path, row, getattr(error, "colno", None)) from error
     if empty:
         raise InputError("the file has no rows", path=path)
 
@@ -104,6 +99,19 @@ def _check_keys(path: Path) -> None:
                 raise InputError(str(error), path=path, row=chunk.line + row) from error
             except (ValueError, RecursionError):
                 continue  # Polars refuses it, and `_check_lines` says where
+
+
+def _refusal(error: ValueError | RecursionError, path: Path, row: int, column: int | None = None) -> InputError:
+    """Return the error of a row that is no JSON, or no object."""
+    said = "the values are nested too deeply" if isinstance(error, RecursionError) else str(error)
+    said = f"not JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else said
+    return InputError(said, path=path, row=row, column=column)
+
+
+def _object(row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise ValueError(f"a row must be a JSON object, not a {type(row).__name__}")
+    return row
 
 
 class _TwiceError(ValueError):
@@ -234,27 +242,20 @@ def _rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
             value, at = _DECODER.raw_decode(text, at)
             at = _token(text, at)
             for found in _of_columns(value, path):
+                yield _object(found)
                 row += 1
-                yield found
         elif text.startswith("[", at):
             at = _token(text, at + 1)
             while at < len(text) and text[at] != "]":
                 at = _after(text, at, ",") if row else at
                 found, at = _DECODER.raw_decode(text, at)
                 at = _token(text, at)
+                yield _object(found)
                 row += 1
-                if not isinstance(found, dict):
-                    what = type(found).__name__
-                    raise InputError(f"an entry must be a JSON object, not a {what}", path=path, row=row)
-                yield found
             at = _after(text, at, "]")
         _after(text, at, "")
-    except RecursionError as error:
-        raise InputError("the values are nested too deeply", path=path, row=row + 1) from error
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error.msg}", path=path, row=row + 1) from error
-    except ValueError as error:
-        raise InputError(str(error), path=path, row=row + 1) from error
+    except (ValueError, RecursionError) as error:
+        raise _refusal(error, path, row + 1) from error
     if not row:
         raise InputError("the file has no rows", path=path)
 
@@ -284,10 +285,7 @@ def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:
         return
     inside = _rows_inside(found)
     if len(inside) == 1:
-        for row in inside[0]:
-            if not isinstance(row, dict):
-                raise ValueError(f"an entry must be a JSON object, not a {type(row).__name__}")
-            yield row
+        yield from inside[0]
         return
     if not _are_columns(found):
         raise InputError(

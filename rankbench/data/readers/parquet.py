@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -20,7 +21,7 @@ from polars.io.plugins import register_io_source
 from pydantic import ConfigDict, Field, ValidationError
 
 from rankbench.core.component import Typed
-from rankbench.data.readers.frame_source import pushed_source
+from rankbench.data.readers.frame_source import pushed_source, readable
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
@@ -165,8 +166,9 @@ class Manifest(_Strict):
         if not any(shard.rows for shard in self.shards):
             raise InputError("the shards have no rows; convert the source again", path=folder)
         full = [folder / shard.file for shard in self.shards if shard.rows]
-        schema = pl.scan_parquet(full[0], glob=False).collect_schema()
-        return register_io_source(pushed_source(full), schema=schema)
+        frames = [pl.scan_parquet(path, glob=False) for path in full]
+        guards = [partial(readable, path) for path in full]
+        return register_io_source(pushed_source(frames, guards), schema=frames[0].collect_schema())
 
 
 def stable_hash(query_id: str, purpose: Literal["shard", "split"]) -> int:

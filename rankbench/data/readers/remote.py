@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import IO
@@ -19,6 +19,7 @@ from polars.io.plugins import register_io_source
 
 from rankbench.core.system import GB, free_disk
 from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.frame_source import pushed_source
 from rankbench.data.readers.text_lines import NULLS, head
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
@@ -70,7 +71,7 @@ def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
     """
     raw, header = _raw(text)
     with _named(text):
-        rows = _harmless_frame(raw, text)
+        rows = register_io_source(pushed_source([raw], [partial(_named, text)]), schema=raw.collect_schema())
         return checked(rows, columns=columns, locate=lambda row: (shown_address(text), row + header))
 
 
@@ -135,22 +136,6 @@ def _named(text: str) -> Iterator[None]:
             raise
         said = _harmless(error.message)
         raise type(error)(said, path=shown_address(text), row=error.row, column=error.column) from None
-
-
-def _harmless_frame(raw: pl.LazyFrame, text: str) -> pl.LazyFrame:
-    """Return a frame that raises, while it is read, what may be printed."""
-
-    def source(
-        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        frame = raw if n_rows is None else raw.head(n_rows)
-        frame = frame if predicate is None else frame.filter(predicate)
-        frame = frame if with_columns is None else frame.select(with_columns)
-        with _named(text):
-            yield from frame.collect_batches(maintain_order=True, engine="streaming")
-
-    with _named(text):
-        return register_io_source(source, schema=raw.collect_schema())
 
 
 def _harmless(message: str) -> str:

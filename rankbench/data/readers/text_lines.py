@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
 
@@ -54,7 +54,7 @@ def in_utf8(file: IO[bytes], path: Path) -> IO[bytes]:
     name = _MARKS.get(first[:2])
     if name is not None:
         file.read(2)
-        return io.BufferedReader(_Recoded(file, name, path))
+        return io.BufferedReader(_Pieces(_recoded(file, name, path), recoded=True))
     # Of Latin letters every other byte is zero, and no text in UTF-8 has such.
     zeros = [byte == 0 for byte in first]
     if zeros in ([False, True] * 2, [True, False] * 2):
@@ -67,7 +67,7 @@ def in_utf8(file: IO[bytes], path: Path) -> IO[bytes]:
 
 def is_recoded(file: IO[bytes]) -> bool:
     """Return whether `in_utf8` recodes a file."""
-    return isinstance(file, io.BufferedReader) and isinstance(file.raw, _Recoded)
+    return isinstance(file, io.BufferedReader) and isinstance(file.raw, _Pieces) and file.raw.recoded
 
 
 def foreign_byte(data: bytes, at: int, path: Path) -> str:
@@ -100,35 +100,32 @@ def _command(encoding: str, path: Path) -> str:
     return f"iconv -f {encoding} -t UTF-8 {name} > {shlex.quote(f'utf8-{path.name}')}"
 
 
-class _Recoded(io.RawIOBase):
-    """UTF-16 read as UTF-8."""
+class _Pieces(io.RawIOBase):
+    """A file of bytes that come in pieces."""
 
-    def __init__(self, file: IO[bytes], name: str, path: Path) -> None:
-        self.file, self.path, self.rest = file, path, b""
-        self.decoder = codecs.getincrementaldecoder(name)()
+    def __init__(self, pieces: Iterator[bytes], *, recoded: bool = False) -> None:
+        self.pieces, self.rest, self.recoded = pieces, b"", recoded
 
     def readable(self) -> bool:
         return True
 
-    def close(self) -> None:
-        self.file.close()
-        super().close()
-
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what io.BufferedReader gives
-        while not self.rest:
-            block = self.file.read(_BLOCK)
-            try:
-                self.rest = self.decoder.decode(block, final=not block).encode()
-            except UnicodeError as error:
-                raise InputError(
-                    f"the text is damaged or cut off: not all of it is UTF-16, as its first bytes say ({error})",
-                    path=self.path,
-                ) from error
-            if not block:
-                break
+        self.rest = self.rest or next(filter(None, self.pieces), b"")
         count = min(len(buffer), len(self.rest))
         buffer[:count], self.rest = self.rest[:count], self.rest[count:]
         return count
+
+
+def _recoded(file: IO[bytes], name: str, path: Path) -> Iterator[bytes]:
+    """Yield UTF-16 as UTF-8."""
+    try:
+        with file:
+            for text in codecs.iterdecode(iter(lambda: file.read(_BLOCK), b""), name):
+                yield text.encode()
+    except UnicodeError as error:
+        raise InputError(
+            f"the text is damaged or cut off: not all of it is UTF-16, as its first bytes say ({error})", path=path
+        ) from error
 
 
 _CHUNK = 8 << 20
@@ -175,17 +172,19 @@ def _open(path: Path) -> IO[bytes]:
     if not name:
         return in_utf8(file, path)
     with _unpacked(path):
-        plain = _member(file, path) if name == "zip" else _Lines(file, path) if name == "zstd" else _UNPACK[name](file)
-        packed = io.BufferedReader(plain)  # type: ignore[type-var, arg-type, unused-ignore]
-        return in_utf8(packed, path)  # type: ignore[arg-type, unused-ignore]
+        if name == "zstd":
+            file.close()
+            return in_utf8(io.BufferedReader(_Pieces(_lines(path))), path)
+        plain = _member(file, path) if name == "zip" else _UNPACK[name](file)
+        return in_utf8(io.BufferedReader(plain), path)
 
 
 def _packing(first: bytes) -> str:
     return next((name for name, mark in _PACKED.items() if first.startswith(mark)), "")
 
 
-def _member(file: IO[bytes], path: Path) -> IO[bytes]:
-    """Return the only file of a ZIP archive."""
+def _member(file: IO[bytes], path: Path) -> Any:
+    """Open the only file of a ZIP archive."""
     archive = zipfile.ZipFile(file)
     return archive.open(_only_member(archive, path))
 
@@ -200,32 +199,16 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
     return names[0]
 
 
-class _Lines(io.RawIOBase):
-    """The lines of a file that Polars decompresses: of Zstandard, which the standard library cannot read yet."""
-
-    def __init__(self, file: IO[bytes], path: Path) -> None:
-        file.close()
-        lines = pl.scan_lines(path, glob=False)
-        self.batches, self.rest = lines.collect_batches(maintain_order=True, engine="streaming"), b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what io.BufferedReader gives
-        while not self.rest:
-            batch = next(self.batches, None)
-            if batch is None:
-                return 0
-            self.rest = "".join(f"{line}\n" for line in batch.to_series()).encode()
-        count = min(len(buffer), len(self.rest))
-        buffer[:count], self.rest = self.rest[:count], self.rest[count:]
-        return count
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file that Polars decompresses: of Zstandard, which the standard library cannot read yet."""
+    for batch in pl.scan_lines(path, glob=False).collect_batches(maintain_order=True, engine="streaming"):
+        yield "".join(f"{line}\n" for line in batch.to_series()).encode()
 
 
 _PACKED = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zip": b"PK\3\4", "zstd": b"\x28\xb5\x2f\xfd"}
 """The first bytes of what is decompressed."""
 
-_UNPACK: dict[str, Callable[[IO[bytes]], object]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+_UNPACK: dict[str, Callable[[IO[bytes]], Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 
 _SCANNED = ("", "gzip", "zstd")
 """What Polars reads by itself."""
@@ -251,9 +234,15 @@ def _read(file: IO[bytes], size: int, path: Path) -> bytes:
         return file.read(size)
 
 
-def _damaged() -> tuple[type[BaseException], ...]:
-    """Return what is raised of compressed data that cannot be read; Polars is imported when something is raised."""
-    return EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, *UNREADABLE
+_DAMAGED: tuple[type[BaseException], ...] = (
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    RuntimeError,
+    *UNREADABLE,
+)
+"""What is raised of compressed data that cannot be read; `RuntimeError` is what zipfile raises of a password."""
 
 
 @contextmanager
@@ -262,8 +251,8 @@ def _unpacked(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except _damaged() as error:
-        # `RuntimeError` is what zipfile raises of a password; bz2 raises an `OSError` that is not the system's.
+    except _DAMAGED as error:
+        # bz2 raises an `OSError` that is not the system's.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise InputError(
