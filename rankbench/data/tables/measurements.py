@@ -18,7 +18,7 @@ from rankbench.data.tables.score_layout import MISSING, laid_out, roles_said, un
 from rankbench.errors import InputError
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import RawTable, TableCheck
+from rankbench.interfaces.table_check import QUOTED, RawTable, TableCheck
 
 
 class MeasurementTable(TableKind):
@@ -97,18 +97,13 @@ class MeasurementsCheck(TableCheck):
             named.remove("query_id" if "system" in self.roles else "system")
         columns = {name: self.cast(self._own(frame, name), pl.String()).alias(name) for name in named}
         self.keys.append(pl.DataFrame(columns))
-        if not several:
-            score = self._numbers(self._own(frame, "score")).alias("score")
-            return pl.DataFrame([*columns.values(), score]).select(list(self.schema))
-        cells = frame["score"].struct.unnest()
+        score = self._own(frame, "score")
+        cells = score.struct.unnest() if several else score.to_frame()
         side = pl.Series("query_id" if "system" in self.roles else "system", cells.columns, pl.String)
         at = np.repeat(np.arange(cells.width), frame.height)
         repeated = [column.gather(np.tile(np.arange(frame.height), cells.width)) for column in columns.values()]
-        together = self._together(cells)
-        if together is None:
-            together = pl.concat([self._numbers(cells[name]) for name in cells.columns])
-        score = together.alias("score")
-        return pl.DataFrame([*repeated, side.gather(at), score]).select(list(self.schema))
+        scores = [self._scores(cells), *([side.gather(at)] if several else [])]
+        return pl.DataFrame([*repeated, *scores]).select(list(self.schema))
 
     def end(self) -> None:
         """Refuse a cell that was given twice, and a column without any score."""
@@ -133,55 +128,42 @@ class MeasurementsCheck(TableCheck):
         """Return a column under its name in the file, for errors."""
         return frame[name].alias(self.roles.get("task" if name == "query_id" else name, name))
 
-    def _together(self, cells: pl.DataFrame) -> pl.Series | None:
-        """Return the scores of all columns, one after the other; None if each must be looked at by itself.
+    def _scores(self, cells: pl.DataFrame) -> pl.Series:
+        """Return the scores of all columns, one column after the other; null where one is missing.
 
-        A thousand columns are a thousand times as many calls. Signs, types that differ, and whatever is wrong are
-        things of one column, and are found there.
+        All columns are looked at together: a thousand columns are a thousand times as many calls.
         """
-        texts = all(dtype == pl.String for dtype in cells.dtypes)
-        if any(self.percent.values()) or not (texts or all(dtype.is_numeric() for dtype in cells.dtypes)):
-            return None
-        column = cells.unpivot(variable_name="name", value_name="score")["score"]
-        if texts:
-            column = _plain(column)
-            if column.str.ends_with("%").any():
-                return None
-        try:
-            scores = self._finite(column)
-        except InputError:
-            return None
+        for cell in cells:
+            if cell.dtype.is_nested() or cell.dtype.is_temporal():
+                raise self.error(f"the column holds {str(cell.dtype)[:QUOTED]}, not numbers", 0, cell.name)
+        numeric = all(dtype.is_numeric() for dtype in cells.dtypes)
+        column = cells.select(pl.all().cast(pl.Float64 if numeric else pl.String)).unpivot()["value"]
+        if not numeric:
+            column = self._without_signs(cells, _plain(column))
+        scores = column.cast(pl.Float64, strict=False)
+        self._refuse_cell(cells, scores.is_null() & column.is_not_null(), _NO_NUMBER)
+        scores = scores.fill_nan(None)
+        self._refuse_cell(cells, ~scores.is_finite().fill_null(True), "the score {} is not finite")
         some = scores.is_not_null().to_numpy().reshape(cells.width, cells.height)
         for name, filled in zip(cells.columns, some, strict=True):
             self.filled[name] = self.filled.get(name, False) or bool(filled.any())
-            if texts:
-                self.percent.setdefault(name, False)
-        return scores
+        return scores.alias("score")
 
-    def _numbers(self, column: pl.Series) -> pl.Series:
-        """Return scores, null where one is missing."""
-        if column.dtype == pl.String:
-            column = self._without_signs(_plain(column))
-        scores = self._finite(column)
-        self.filled[column.name] = self.filled.get(column.name, False) or scores.null_count() < len(scores)
-        return scores
+    def _refuse_cell(self, cells: pl.DataFrame, bad: pl.Series, message: str) -> None:
+        """Raise for the first true entry of `bad`, of all columns one after the other."""
+        if bad.any():
+            at, row = divmod(int(bad.arg_true()[0]), cells.height)
+            self.refuse(pl.Series(range(cells.height)) == row, cells.to_series(at), message)
 
-    def _finite(self, column: pl.Series) -> pl.Series:
-        if column.dtype == pl.String:
-            scores = column.cast(pl.Float64, strict=False)
-            self.refuse(scores.is_null() & column.is_not_null(), column, _NO_NUMBER)
-        else:
-            scores = self.cast(column, pl.Float64(), nulls=True)
-        scores = scores.fill_nan(None)
-        self.refuse(~scores.is_finite().fill_null(True), column, "the score {} is not finite")
-        return scores
-
-    def _without_signs(self, column: pl.Series) -> pl.Series:
-        """Return scores that have all a percent sign without it, ``60.25%`` as 60.25; or the column as it is."""
-        signed = column.str.ends_with("%")
-        with_sign = self.percent.setdefault(column.name, bool(signed.any()))
-        self.refuse((signed != with_sign) & column.is_not_null(), column, _SIGNS)
-        return column.str.strip_suffix("%").str.strip_chars_end() if with_sign else column
+    def _without_signs(self, cells: pl.DataFrame, texts: pl.Series) -> pl.Series:
+        """Return texts without percent signs, ``60.25%`` as 60.25, which all scores of a column have, or none."""
+        signed = texts.str.ends_with("%").fill_null(False)
+        of_columns = signed.to_numpy().reshape(cells.width, cells.height)
+        for name, some in zip(cells.columns, of_columns, strict=True):
+            self.percent.setdefault(name, bool(some.any()))
+        expected = np.repeat([self.percent[name] for name in cells.columns], cells.height)
+        self._refuse_cell(cells, (signed != pl.Series(expected)) & texts.is_not_null(), _SIGNS)
+        return texts.str.strip_suffix("%").str.strip_chars_end()
 
 
 def _plain(column: pl.Series) -> pl.Series:
