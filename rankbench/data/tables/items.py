@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
-from rankbench.data.tables.schemas import ITEM_COLUMNS, ITEM_OPTIONAL, items_schema
+from rankbench.data.tables.schemas import ITEM_COLUMNS, ITEM_OPTIONAL, features, items_schema
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.queries import Queries
@@ -54,73 +54,43 @@ class ItemTable(TableKind):
         """Return what makes a check; features are looked for here, see `TableKind.check`."""
         from functools import partial
 
-        return partial(ItemsCheck, raw, ItemShape(raw))
+        spread, d = _feature_columns(raw)
+        if d == 0:
+            raise InputError("column 'x' is missing: a list of numbers, or columns x_0, x_1, ...", path=raw.path)
+        return partial(ItemsCheck, raw, items_schema(d, named="name" in raw.schema()), spread)
 
 
 _FEATURE = re.compile(r"x_?([0-9]{1,9})\Z")
 
 
-class ItemShape:
-    """Where the features of an items table are, and how many.
-
-    Parameters
-    ----------
-    raw : RawTable
-        Where features are lists, the first row says how many there are.
-
-    Attributes
-    ----------
-    spread : list of str
-        The columns ``x_0, x_1, ...`` in order; empty if there is a column ``x``.
-    d : int
-    named : bool
-        Whether there is a column ``name``.
-    """
-
-    def __init__(self, raw: RawTable) -> None:
-        schema, path = raw.schema(), raw.path
-        self.spread: list[str] = []
-        self.named = "name" in schema
-        if "x" in schema:
-            dtype = schema["x"]
-            if isinstance(dtype, pl.Array):
-                self.d = dtype.size
-            elif isinstance(dtype, pl.List):
-                self.d = _first_length(raw)
-            else:
-                raise InputError(f"features must be a list of numbers a row, not {dtype}", path=path, column="x")
-        else:
-            numbered: dict[int, str] = {}
-            for name in schema.names():
-                if match := _FEATURE.match(name):
-                    other = numbered.setdefault(int(match[1]), name)
-                    if other != name:
-                        raise InputError(
-                            f"columns {other!r} and {name!r} are the same feature; remove or rename one", path=path
-                        )
-            self.spread = [numbered[index] for index in sorted(numbered)]
-            self.d = len(self.spread)
-            if numbered:
-                begin = min(numbered)
-                absent = set(range(begin, begin + self.d)) - set(numbered)
-                if begin > 1 or absent:
-                    missing = "x_1" if begin > 1 else f"x_{min(absent)}"
-                    raise InputError(f"column {missing!r} is missing among the features", path=path)
-        if self.d == 0:
-            raise InputError("column 'x' is missing: a list of numbers, or columns x_0, x_1, ...", path=path)
-
-    @property
-    def result(self) -> pl.Schema:
-        """The schema of what the table becomes."""
-        return items_schema(self.d, named=self.named)
+def _feature_columns(raw: RawTable) -> tuple[list[str], int]:
+    """Return the columns ``x_0, x_1, ...`` in order, none if there is a column ``x``, and the number of features."""
+    schema = raw.schema()
+    if "x" in schema:
+        dtype = schema["x"]
+        if not isinstance(dtype, pl.Array | pl.List):
+            raise InputError(f"features must be a list of numbers a row, not {dtype}", path=raw.path, column="x")
+        return [], dtype.size if isinstance(dtype, pl.Array) else _first_length(raw)
+    numbered: dict[int, str] = {}
+    for name in schema.names():
+        if match := _FEATURE.match(name):
+            other = numbered.setdefault(int(match[1]), name)
+            if other != name:
+                what = f"columns {other!r} and {name!r} are the same feature; remove or rename one"
+                raise InputError(what, path=raw.path)
+    first = min(numbered, default=0)
+    absent = set(range(min(first, 1), min(first, 1) + len(numbered))) - set(numbered)
+    if absent:
+        raise InputError(f"column 'x_{min(absent)}' is missing among the features", path=raw.path)
+    return [numbered[index] for index in sorted(numbered)], len(numbered)
 
 
 class ItemsCheck(TableCheck):
     """Items: queries stand together, positions count up, everything is finite."""
 
-    def __init__(self, raw: RawTable, shape: ItemShape) -> None:
-        super().__init__(raw, shape.result)
-        self.shape, self.allow_single = shape, raw.allow_single
+    def __init__(self, raw: RawTable, schema: pl.Schema, spread: Sequence[str]) -> None:
+        super().__init__(raw, schema)
+        self.spread, self.d = spread, features(schema)
         self.seen: set[str] = set()
         self.current: str | None = None
         self.single: tuple[str, int] | None = None
@@ -136,7 +106,7 @@ class ItemsCheck(TableCheck):
         label = self.cast(frame["label"], pl.Float32(), nulls=True)
         self.refuse((~label.is_finite()).fill_null(False), frame["label"], "{} is not a finite number")
         columns = [ids, items, label, self.features(frame)]
-        if self.shape.named:
+        if "name" in self.schema:
             columns.append(self.cast(frame["name"], pl.String()))
         return pl.DataFrame(columns, schema=self.schema)
 
@@ -169,17 +139,16 @@ class ItemsCheck(TableCheck):
 
     def features(self, frame: pl.DataFrame) -> pl.Series:
         """Return the features as one finite column of arrays."""
-        if self.shape.spread:
-            columns = [self.cast(frame[name], pl.Float32()) for name in self.shape.spread]
-            for name, column in zip(self.shape.spread, columns, strict=True):
+        if self.spread:
+            columns = [self.cast(frame[name], pl.Float32()) for name in self.spread]
+            for name, column in zip(self.spread, columns, strict=True):
                 self.refuse(~column.is_finite(), frame[name], "{} is not a finite 32-bit number")
             return pl.Series("x", np.column_stack([column.to_numpy() for column in columns]))
         x = frame["x"]
         self.refuse(x.is_null(), x, "the features are missing")
         if isinstance(x.dtype, pl.List):
-            lengths = x.list.len()
-            self.refuse(lengths != self.shape.d, x, f"the row has not {self.shape.d} features as the first one has")
-            x = x.list.to_array(self.shape.d)
+            self.refuse(x.list.len() != self.d, x, f"the row has not {self.d} features as the first one has")
+            x = x.list.to_array(self.d)
         inner = x.explode(empty_as_null=False, keep_nulls=True)
         if inner.dtype.is_nested():
             raise self.error(f"features must be numbers, not {str(inner.dtype)[:QUOTED]}", 0, "x")
@@ -190,23 +159,18 @@ class ItemsCheck(TableCheck):
         flat = numbers.fill_null(float("nan")).to_numpy()
         bad = np.flatnonzero(~np.isfinite(flat))
         if len(bad):
-            row, feature = divmod(int(bad[0]), self.shape.d)
+            row, feature = divmod(int(bad[0]), self.d)
             value = inner[int(bad[0])]
-            raise self.error(
-                f"feature {feature} (from 0) is {short_repr(value)}, not a finite 32-bit number"
-                if value is not None
-                else f"feature {feature} (from 0) is missing",
-                row,
-                "x",
-            )
-        return pl.Series("x", flat.reshape(-1, self.shape.d))
+            what = "missing" if value is None else f"{short_repr(value)}, not a finite 32-bit number"
+            raise self.error(f"feature {feature} (from 0) is {what}", row, "x")
+        return pl.Series("x", flat.reshape(-1, self.d))
 
     def end(self) -> None:
         """Check the last query too; see `TableCheck.end`."""
         super().end()
         self.close(0)
         # Raised last, as the query might have come back.
-        if self.single is not None and not self.allow_single:
+        if self.single is not None and not self.raw.allow_single:
             query, row = self.single
             message = f"query {short_repr(query)} has one item, which cannot be ranked"
             raise self.error(message, row - self.rows, "query_id")
@@ -243,10 +207,9 @@ def load_queries(items: pl.LazyFrame) -> Queries:
         raise InputError("the data has no rows")
     runs = frame["query_id"].rle().struct.unnest()
     ids = [str(query) for query in runs["value"].to_list()]
-    if len(set(ids)) != len(ids):
-        seen: set[str] = set()
-        again = next(query for query in ids if query in seen or seen.add(query))  # type: ignore[func-returns-value]
-        raise InputError(f"the rows of query {again!r} do not stand together", column="query_id")
+    again = runs["value"].filter(~runs["value"].is_first_distinct())
+    if len(again):
+        raise InputError(f"the rows of query {again[0]!r} do not stand together", column="query_id")
     offsets = np.concatenate([[0], np.cumsum(runs["len"].to_numpy().astype(np.int64))])
     labels = frame["label"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     x = frame.drop_in_place("x").to_numpy()
@@ -322,6 +285,5 @@ def apply(names: Sequence[str], queries: Queries) -> Queries:
     for name in names:
         if name not in TRANSFORMS:
             raise SpecError(f"there is no feature transform {name!r}{nearest(name, TRANSFORMS)}")
-    for name in names:
         queries = replace(queries, x=TRANSFORMS[name](queries))
     return queries

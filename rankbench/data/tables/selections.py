@@ -162,42 +162,32 @@ class SelectionsCheck(TableCheck):
         if column.dtype == pl.Null or (isinstance(column.dtype, pl.List) and column.dtype.inner == pl.Null):
             # Nothing but nulls or empty lists: their type is unknown to the format.
             column = column.cast(pl.List(inner))
-        # CSV cannot tell an empty text from a missing value: nothing was clicked.
-        if column.dtype == pl.String:
-            words = column.fill_null("").str.extract_all(r"\S+")
+        if column.dtype == pl.String or column.dtype.is_integer():
+            # CSV cannot tell an empty text from a missing value, and may hold single numbers only.
+            words = column.cast(pl.String).fill_null("").str.extract_all(r"\S+")
         elif isinstance(column.dtype, pl.List | pl.Array):
             self.refuse(column.is_null(), column, "the list is missing")
             words = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
-        elif column.dtype.is_integer():
-            # CSV and NDJSON may hold single numbers only.
-            words = column.cast(pl.String).fill_null("").str.extract_all(r"\S+")
         else:
             raise self.error(f"the column holds {column.dtype}, not lists of {wanted}", 0, column.name)
+        held = words.list.explode(empty_as_null=False, keep_nulls=True).dtype
+        if not (held.is_numeric() or held in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+            raise self.error(f"the lists hold {held}, not {wanted}", 0, column.name)
+        words = self.whole_lists(words) if inner == pl.String and held.is_float() else words
         entries = words.list.explode(empty_as_null=False, keep_nulls=True)
-        fits = entries.dtype.is_numeric() or entries.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
-        if inner == pl.String and entries.dtype.is_float():
-            words = self.whole_lists(words)
-            entries = words.list.explode(empty_as_null=False, keep_nulls=True)
-        if not fits:
-            raise self.error(f"the lists hold {entries.dtype}, not {wanted}", 0, column.name)
         cast = entries.cast(inner, strict=False)
-        if inner == pl.String:
-            empty = (cast == "").fill_null(False)
-            if empty.any():
-                raise self.error("an item has no name", _row_of(words, int(empty.arg_true()[0])), column.name)
-            long = too_long(cast)
-            if long.any():
-                place = int(long.arg_true()[0])
-                raise self.error(TOO_LONG.format(short_repr(cast[place])), _row_of(words, place), column.name)
         whole = cast.is_not_null()
         if entries.dtype.is_float():
             whole &= cast.cast(entries.dtype) == entries
-        if not whole.all():
-            place = int((~whole).arg_true()[0])
-            row = _row_of(words, place)
-            value = entries[place]
-            found = "an entry that is missing" if value is None else short_repr(value)
-            raise self.error(f"the list must hold {wanted}, not {found}", row, column.name)
+        wrong = {f"the list must hold {wanted}, not {{}}": ~whole}
+        if inner == pl.String:
+            wrong |= {"an item has no name": cast == "", TOO_LONG: too_long(cast)}
+        for message, bad in wrong.items():
+            if bad.any():
+                place = int(bad.arg_true()[0])
+                value = entries[place]
+                found = "an entry that is missing" if value is None else short_repr(value)
+                raise self.error(message.format(found), _row_of(words, place), column.name)
         return words.cast(pl.List(inner)).alias(column.name)
 
 
