@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankbench.core.component import Component, JudgmentKind
-from rankbench.errors import InputError
+from rankbench.core.text import plain_name
+from rankbench.errors import InputError, nearest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,6 +81,56 @@ def with_column(columns: str, role: str, name: str) -> str:
     """Return what is said of columns, with another one for a role."""
     said = dict(said_columns(columns)) if columns else {}
     return columns_text({**said, role: name})
+
+
+def said_roles(pairs: Iterable[tuple[str, str]], known: Collection[str]) -> dict[str, str]:
+    """Return columns by role from what `said_columns` returns; a role without a name has no column.
+
+    Raises
+    ------
+    InputError
+        A role that is not known, or one given twice.
+    """
+    found: dict[str, str] = {}
+    for role, name in pairs:
+        if role not in known:
+            raise InputError(f"there is no role {role!r} of columns{nearest(role, known)}")
+        if role in found:
+            raise InputError(f"the {role}'s column is given twice")
+        found[role] = name
+    return found
+
+
+def check_there(roles: Mapping[str, str], columns: Collection[str]) -> None:
+    """Raise for the first role whose column is not among the columns of the file."""
+    for role, name in roles.items():
+        if name and name not in columns:
+            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, columns)}", column=name)
+
+
+def usual_columns(
+    columns: Iterable[str], usual: Mapping[str, Collection[str]], given: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Return columns by role, given or named as usual: several where names differ in capitals and spaces alone.
+
+    Parameters
+    ----------
+    columns : iterable of str
+    usual : mapping of str to collection of str
+        Names of each role in the form of `rankbench.core.text.plain_name`, the likeliest first.
+    given : mapping of str to str
+        Columns by role; these roles are not guessed. Of an empty name: no column has this role.
+    """
+    by_name: dict[str, list[str]] = {}
+    for name in columns:
+        by_name.setdefault(plain_name(name), []).append(name)
+    taken, found = set(given.values()), {role: [name] for role, name in given.items() if name}
+    for role, names in usual.items():
+        if role not in given:
+            free = ([column for column in by_name.get(name, ()) if column not in taken] for name in names)
+            if match := next(filter(None, free), None):
+                found[role] = match
+    return found
 
 
 def _name(name: str) -> str:

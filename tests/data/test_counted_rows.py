@@ -130,7 +130,7 @@ def test_columns_of_ballots_are_said(tmp_path: Path) -> None:
     CAST.rename({"ranking": "order", "count": "cast"}).write_csv(path)
     found = rankbench.aggregate(path, columns="ranking=order,weight=cast").table
     assert found.equals(rankbench.aggregate(CAST).table)
-    with pytest.raises(InputError, match="there is no role 'winner' of columns of ballots"):
+    with pytest.raises(InputError, match="there is no role 'winner' of columns"):
         rankbench.aggregate(path, columns="ranking=order,winner=cast")
     with pytest.raises(InputError, match="there is no column 'ordr' for the ranking; did you mean 'order'"):
         rankbench.aggregate(path, columns="ranking=ordr")

@@ -102,7 +102,7 @@ def test_a_method_that_does_not_fit_names_those_that_do(tmp_path: Path) -> None:
         (["s1,q,1,a,0", "s1,q,3,b,0"], "", " [position]: session 's1': nothing is said of position 2"),
         (["s1,q,1,a,0", "s1,q,2,a,0"], "", " [doc]: session 's1': item 'a' is shown twice in one list"),
         (["s1,q,1,a,0"], "session=visit", "there is no column 'visit' for the session"),
-        (["s1,q,1,a,0"], "doc=doc,left=query", "there is no role 'left' of columns of clicks"),
+        (["s1,q,1,a,0"], "doc=doc,left=query", "there is no role 'left' of columns"),
         ([], "", "the table has no rows"),
     ],
 )

@@ -14,15 +14,29 @@ from itertools import combinations
 
 import polars as pl
 
-from rankbench.core.text import listed, plain_name, short_repr
+from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.covariates import control_expressions
-from rankbench.data.tables.outcomes import MOST_WORDS, side_words, tie_words, word_readings
+from rankbench.data.tables.outcomes import (
+    MOST_WORDS,
+    numbers_reading,
+    shown_vote,
+    side_words,
+    tie_words,
+    word_readings,
+)
 from rankbench.data.tables.rank_columns import rank_columns
 from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, dropped, of_two_sides
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, nearest
-from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, said_columns
-from rankbench.interfaces.table_check import BOOLEANS, WEIGHTLESS, RawTable
+from rankbench.errors import InputError
+from rankbench.interfaces.table import (
+    ROWS_SHOWN,
+    ColumnReading,
+    check_there,
+    said_columns,
+    said_roles,
+    usual_columns,
+)
+from rankbench.interfaces.table_check import WEIGHTLESS, RawTable
 
 ROLES: dict[str, tuple[str, ...]] = {
     "winner": (
@@ -103,7 +117,7 @@ _SIDED = ("left", "right", *(role for roles in OUTCOMES[1:] for role in roles))
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """Return columns by role from ``left=model_x,right=model_y,winner=choice``.
+    """Return columns by role from ``left=model_x,right=model_y``.
 
     A role without a name, ``time=``, is one that no column has, whatever columns are called.
 
@@ -112,30 +126,7 @@ def parse_columns(text: str) -> dict[str, str]:
     InputError
         A role that does not exist, one given twice, or no equals sign.
     """
-    found: dict[str, str] = {}
-    for role, name in said_columns(text):
-        if role not in ROLES:
-            raise InputError(f"there is no role {role!r} of columns{nearest(role, ROLES)}")
-        if role in found:
-            raise InputError(f"the {role}'s column is given twice")
-        found[role] = name
-    return found
-
-
-def named_roles(columns: Iterable[str], given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Return columns by role, given or named as usual, and for each guessed role the columns that are named alike."""
-    by_name: dict[str, list[str]] = {}
-    for name in columns:
-        by_name.setdefault(plain_name(name), []).append(name)
-    found, alike = dict(given), dict[str, list[str]]()
-    taken = set(found.values())
-    for role, usual in ROLES.items():
-        if role not in found:
-            free = ([column for column in by_name.get(name, ()) if column not in taken] for name in usual)
-            match = next(filter(None, free), None)
-            if match is not None:
-                found[role], alike[role] = match[0], match
-    return {role: name for role, name in found.items() if name}, alike
+    return said_roles(said_columns(text), ROLES)
 
 
 def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str] | None:
@@ -156,9 +147,7 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
     """
     columns = list(names)
     said = dict(given or {})
-    for role, name in said.items():
-        if name and name not in columns:
-            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, columns)}", column=name)
+    check_there(said, columns)
     readings = [role for role in READINGS if said.get(role)]
     for role in readings:
         if said.setdefault("winner", said[role]) != said[role] or len(readings) > 1:
@@ -166,14 +155,15 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
                 f"one column says who won: give it as winner, {', '.join(READINGS)}, not as two", column=said[role]
             )
         said["loser"] = ""
-    found, alike = named_roles(columns, said)
+    named = usual_columns(columns, ROLES, said)
+    found = {role: alike[0] for role, alike in named.items()}
     unused = _unused(found, given or {})
     if unused is not None:
         found = {role: name for role, name in found.items() if role not in unused}
         for role in found:
-            if len(alike.get(role, ())) > 1:
+            if len(named[role]) > 1:
                 raise InputError(
-                    f"columns differ in capitals or spaces alone: {listed(alike[role])}; say which one is the {role} "
+                    f"columns differ in capitals or spaces alone: {listed(named[role])}; say which one is the {role} "
                     f"(--columns {role}=NAME), or that none is (--columns {role}=)"
                 )
         return found
@@ -187,7 +177,7 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
 
 def unread_outcomes(names: Iterable[str], chosen: Mapping[str, str], given: Mapping[str, str]) -> str:
     """Say which other columns say who won, where one was chosen of several that nobody gave; empty: none."""
-    found, _ = named_roles(names, given)
+    found = {role: alike[0] for role, alike in usual_columns(names, ROLES, given).items()}
     if not {"left", "right"} <= set(chosen) or any(given.get(role) for roles in OUTCOMES for role in roles):
         return ""
     outcome = next((roles for roles in OUTCOMES if set(roles) <= set(chosen)), ())
@@ -283,7 +273,7 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
     raw : RawTable
     """
     cells = raw.first_cells()
-    usual, _ = named_roles(cells, {})
+    usual = {role: alike[0] for role, alike in usual_columns(cells, ROLES, {}).items()}
     roles = {role: name for role, name in usual.items() if role in ("left", "right", *sum(OUTCOMES, ()))}
     beside = set(usual.values()) - set(roles.values())
     columns = [name for name in cells if name not in beside and any(cells[name])]
@@ -313,7 +303,7 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
         if roles.get("winner") in (left, right):
             continue
         rest = [roles["winner"]] if "winner" in roles else [name for name in columns if name not in (left, right)]
-        found += _own_readings(cells, left, right, rest)
+        found += _own_readings(raw.frame, cells, left, right, rest)
     if sided or (found and "winner" in roles):
         return found
     says = {name for reading in found for name in reading.roles.values()}
@@ -334,13 +324,16 @@ def _unread(reading: ColumnReading, found: Sequence[ColumnReading]) -> list[str]
     return [f"whatever {listed(others)} may say (to count both, write a row for each)"] if others else []
 
 
-def _own_readings(cells: CellsByColumn, left: str, right: str, rest: Sequence[str]) -> Iterator[ColumnReading]:
+def _own_readings(
+    raw: pl.LazyFrame, cells: CellsByColumn, left: str, right: str, rest: Sequence[str]
+) -> Iterator[ColumnReading]:
     """Yield what other columns may say of two items: words of their own, points, margins, or scores of both."""
-    items, numbers = {*cells[left], *cells[right]}, []
+    items, numbers, sides = {*cells[left], *cells[right]}, [], {"left": left, "right": right}
     for name in rest:
         words = Counter(filter(None, cells[name]))
-        if words.keys() <= {"0", "1"} or all(word.lower() in BOOLEANS for word in words):
-            yield from (_counted(cells, x, y, {"points": name}) for x, y in ((left, right), (right, left)))
+        if {word.lower() for word in words} <= {"0", "1", "true", "false"}:
+            yield numbers_reading(raw, {**sides, "points": name})
+            yield numbers_reading(raw, {"left": right, "right": left, "points": name})
         elif all(map(_is_number, words)):
             numbers.append(name)
         elif (
@@ -348,28 +341,11 @@ def _own_readings(cells: CellsByColumn, left: str, right: str, rest: Sequence[st
             and not words.keys() & items
             and not any(char.isdigit() for word in words for char in word)
         ):
-            rows = list(zip(cells[left], cells[right], cells[name], strict=True))
-            commonest = [word for word, _ in words.most_common()]
-            yield from word_readings({"left": left, "right": right, "winner": name}, rows, commonest)
+            yield from word_readings(raw, {**sides, "winner": name}, [word for word, _ in words.most_common()])
     if len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
-        yield _counted(cells, left, right, {"margin": numbers[0]})
+        yield numbers_reading(raw, {**sides, "margin": numbers[0]})
     if len(numbers) == 2:
-        yield _counted(cells, left, right, dict(zip(("left_score", "right_score"), numbers, strict=True)))
-
-
-def _counted(cells: CellsByColumn, left: str, right: str, says: Mapping[str, str]) -> ColumnReading:
-    """Return a reading of numbers: points or a margin of the left, or scores of both."""
-    shown = []
-    for at in range(min(ROWS_SHOWN, len(cells[left]))):
-        texts = [cells[name][at].lower() for name in says.values()]
-        x, y = short_repr(cells[left][at]), short_repr(cells[right][at])
-        if not all(texts):
-            shown.append(f"nothing of {x} and {y}")
-            continue
-        one, *other = [float(BOOLEANS.get(text, text)) for text in texts]
-        lead = one - (other[0] if other else 0.5 if "points" in says else 0.0)
-        shown.append(f"{x} {'beats' if lead > 0 else 'ties with'} {y}" if lead >= 0 else f"{y} beats {x}")
-    return ColumnReading({"left": left, "right": right, **says}, tuple(shown), sure=False)
+        yield numbers_reading(raw, sides | dict(zip(("left_score", "right_score"), numbers, strict=True)))
 
 
 def _pairs(
@@ -418,11 +394,8 @@ def _shown(cells: CellsByColumn, left: str, right: str, winner: str) -> Iterator
     for x, y, w in rows[:ROWS_SHOWN]:
         won = w == x if named else w.lower() in on_left
         lost = w == y if named else w.lower() in on_right
-        first, second = (y, x) if lost else (x, y)
-        if not (won or lost or w.lower() in ties):
-            yield f"{short_repr(w) if w else 'nothing'} of {short_repr(x)} and {short_repr(y)}"
-            continue
-        yield f"{short_repr(first)} {'beats' if won or lost else 'ties with'} {short_repr(second)}"
+        lead = 1 if won else -1 if lost else 0 if w.lower() in ties else None
+        yield shown_vote(x, y, lead, unread=w)
 
 
 def _is_number(text: str) -> bool:

@@ -15,9 +15,9 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, nearest
+from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
-from rankbench.interfaces.table import said_columns
+from rankbench.interfaces.table import check_there, said_columns, said_roles, usual_columns
 from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable
 
 IMPRESSIONS: dict[str, tuple[str, ...]] = {
@@ -42,16 +42,8 @@ def roles_of_impressions(text: str) -> dict[str, str] | None:
     InputError
         A role that does not exist beside one that does, or one given twice.
     """
-    pairs = said_columns(text)
-    if not any(role in IMPRESSIONS for role, _ in pairs):
-        return None
-    for role, _ in pairs:
-        if role not in IMPRESSIONS:
-            raise InputError(f"there is no role {role!r} of columns of clicks{nearest(role, IMPRESSIONS)}")
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise InputError("a column of clicks is given twice")
-    return found
+    said = said_columns(text)
+    return said_roles(said, IMPRESSIONS) if any(role in IMPRESSIONS for role, _ in said) else None
 
 
 def impression_roles(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str] | None:
@@ -63,17 +55,8 @@ def impression_roles(names: Iterable[str], given: Mapping[str, str] | None = Non
         A given column is not there, or something is missing beside it.
     """
     columns = list(names)
-    found = {role: name for role, name in (given or {}).items() if name}
-    for role, name in found.items():
-        if name not in columns:
-            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, columns)}", column=name)
-    by_name = {name.strip().lower().replace(" ", "_"): name for name in reversed(columns)}
-    for role, usual in IMPRESSIONS.items():
-        if role not in (given or {}):
-            free = (by_name[name] for name in usual if name in by_name and by_name[name] not in found.values())
-            match = next(free, None)
-            if match is not None:
-                found[role] = match
+    check_there(given or {}, columns)
+    found = {role: named[0] for role, named in usual_columns(columns, IMPRESSIONS, given or {}).items()}
     missing = [role for role in _NEEDED if role not in found]
     if missing and given:
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.component import JudgmentKind
-from rankbench.core.text import plain_name, short_repr
+from rankbench.core.text import short_repr
 from rankbench.data.tables.column_roles import ROLES
 from rankbench.data.tables.rank_columns import of_places, of_ranks, rank_columns
 from rankbench.data.tables.schemas import ORDER_COLUMNS, ORDER_OPTIONAL, RANKS, SAYS_NOTHING, orders_schema
@@ -21,7 +22,15 @@ from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.queries import Orders, Unranked
-from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, TableKind, said_columns
+from rankbench.interfaces.table import (
+    ROWS_SHOWN,
+    ColumnReading,
+    TableKind,
+    check_there,
+    said_columns,
+    said_roles,
+    usual_columns,
+)
 from rankbench.interfaces.table_check import (
     EXACT_BELOW,
     TOO_LONG,
@@ -66,25 +75,23 @@ class OrderTable(TableKind):
 
     def known(self, names: Collection[str]) -> bool:
         """Return whether there is a column of rankings; see `TableKind.known`."""
-        return "ranking" in _roles(names, {})
+        return "ranking" in usual_columns(names, BALLOT_ROLES, {})
 
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return ballots under the names of the schema, of one query where they have none; see `TableKind.renamed`."""
         schema = raw.schema()
         with raw.located():
-            said = dict(said_columns(columns)) if columns else {}
+            pairs = said_columns(columns) if columns else []
+            said = dict(pairs)
             if "place" in said:
                 return of_places(raw, said)
-            strange = [role for role in said if role not in _usual()]
-            if strange and set(self.roles) & set(said):
-                near = nearest(strange[0], _usual())
-                raise InputError(f"there is no role {strange[0]!r} of columns of ballots{near}")
-            found = _roles(schema, said)
-            for role, name in found.items():
-                if name not in schema:
-                    raise InputError(f"there is no column {name!r} for the {role}{nearest(name, schema)}", column=name)
+            if set(said) - set(BALLOT_ROLES) and not set(self.roles) & set(said):
+                return None  # what votes or clicks have
+            said = said_roles(pairs, BALLOT_ROLES)
+            check_there(said, schema)
+            found = {role: names[0] for role, names in usual_columns(schema, BALLOT_ROLES, said).items()}
             ranked = bool({*RANKS} & set(found))
-            if strange or ("ranking" in found) == ranked:
+            if ("ranking" in found) == ranked:
                 return None
             if not ranked and not isinstance(schema[found["ranking"]], pl.String | pl.List):
                 return None
@@ -130,19 +137,12 @@ def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
     return empty
 
 
-def _usual() -> dict[str, tuple[str, ...]]:
-    """Return what a column of ballots may be, and the names that it usually has."""
-    as_of_votes = {role: ROLES[role] for role in ("query", "judge", "weight")}
-    ranks = dict.fromkeys(RANKS, ())
-    return {"ranking": ("ranking",), "candidates": ("candidates",)} | as_of_votes | ranks
-
-
-def _roles(names: Collection[str], said: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of ballots by role, given or named as usual."""
-    by_name = {plain_name(name): name for name in reversed(list(names)) if name not in said.values()}
-    usual = {role: next((by_name[n] for n in known if n in by_name), "") for role, known in _usual().items()}
-    return {role: name for role, name in (usual | dict(said)).items() if name}
-
+BALLOT_ROLES = (
+    {"ranking": ("ranking",), "candidates": ("candidates",)}
+    | {role: ROLES[role] for role in ("query", "judge", "weight")}
+    | dict.fromkeys(RANKS, ())
+)
+"""What a column of ballots may be, and the names that it usually has."""
 
 _NAMES = pl.List(pl.String())
 _FORM = '["best", ["tied", "tied"], "last"]'
@@ -233,23 +233,18 @@ class OrdersCheck(TableCheck):
             try:
                 value = None if text is None else _places(text, signs=ties)
             except (ValueError, RecursionError):
-                raise self.error(
-                    f"{short_repr(text)} is not JSON such as {_FORM}, nor {SIGNS}", row, column.name
-                ) from None
+                what = f"{short_repr(text)} is not JSON such as {_FORM}, nor {SIGNS}"
+                raise self.error(what, row, column.name) from None
             if value is None:
                 found.append(None)
                 continue
             places = value if isinstance(value, list) else [value]
-            for place in places:
-                for name in place if ties and isinstance(place, list) else [place]:
-                    if not isinstance(name, str) and (isinstance(name, bool) or not isinstance(name, int)):
-                        raise self.error(
-                            f"{short_repr(name)} is not a name: a text or a whole number", row, column.name
-                        )
-            if ties:
-                found.append([[str(name) for name in (p if isinstance(p, list) else [p])] for p in places])
-            else:
-                found.append([str(name) for name in places])
+            places = [place if ties and isinstance(place, list) else [place] for place in places]
+            for name in itertools.chain.from_iterable(places):
+                if not isinstance(name, str) and (isinstance(name, bool) or not isinstance(name, int)):
+                    raise self.error(f"{short_repr(name)} is not a name: a text or a whole number", row, column.name)
+            named = [[str(name) for name in place] for place in places]
+            found.append(named if ties else [name for [name] in named])
         return pl.Series(column.name, found, dtype=pl.List(_NAMES) if ties else _NAMES)
 
     def known(self, ids: pl.Series, ranking: pl.Series, column: pl.Series) -> pl.Series:
@@ -267,19 +262,16 @@ class OrdersCheck(TableCheck):
         for row in changes.fill_null(True).arg_true():
             query, names = ids[row], tuple(lists[row])
             if self.candidates.setdefault(query, names) != names:
-                raise self.error(
-                    f"the candidates of query {short_repr(query)} are not those of its other rows", row, "candidates"
-                )
+                what = f"the candidates of query {short_repr(query)} are not those of its other rows"
+                raise self.error(what, row, column.name)
         ranked = ranking.to_frame().with_row_index("row").explode("ranking", empty_as_null=False)
         items = ranked.explode("ranking", empty_as_null=False).rename({"ranking": "item"})
         among = rows.explode(column.name, empty_as_null=False).rename({column.name: "item"})
         unknown = items.join(among, on=["row", "item"], how="anti", maintain_order="left")
         if unknown.height:
             row, item = unknown.row(0)
-            hint = nearest(item, list(lists[row]))
-            raise self.error(
-                f"item {short_repr(item)} is not among the candidates of its query{hint}", row, ranking.name
-            )
+            what = f"item {short_repr(item)} is not among the candidates of its query{nearest(item, list(lists[row]))}"
+            raise self.error(what, row, ranking.name)
         return lists
 
     def names(self, items: pl.DataFrame, column: pl.Series, twice: str) -> None:

@@ -124,32 +124,71 @@ def tie_words(left: str, right: str) -> list[str]:
     return _as_written([*TIED, *(("d",) if _at_home(left, right) else ())], brackets=False)
 
 
-def word_readings(
-    roles: Mapping[str, str], rows: Sequence[tuple[str, str, str]], words: Iterable[str]
-) -> list[ColumnReading]:
+def shown_vote(left: str, right: str, lead: float | None, unread: str = "") -> str:
+    """Return a vote in words: who won, by the lead of the left; without one, what is said of the two."""
+    x, y = short_repr(left), short_repr(right)
+    if lead is None:
+        return f"{short_repr(unread) if unread else 'nothing'} of {x} and {y}"
+    return f"{y} beats {x}" if lead < 0 else f"{x} {'beats' if lead else 'ties with'} {y}"
+
+
+def _first_rows(raw: pl.LazyFrame, columns: Iterable[str], *more: pl.Expr) -> list[tuple[Any, ...]]:
+    """Return the first rows of some columns, as texts, and of what is computed."""
+    texts = [pl.col(name).cast(pl.String).fill_null("").alias(str(at)) for at, name in enumerate(columns)]
+    return raw.head(ROWS_SHOWN).select(*texts, *more).collect().rows()
+
+
+def word_readings(raw: pl.LazyFrame, roles: Mapping[str, str], words: Iterable[str]) -> list[ColumnReading]:
     """Return what two words of a winner's column may mean: each may be the left side's, and the other the right one's.
 
     Parameters
     ----------
+    raw : LazyFrame
     roles : mapping of str to str
         Columns of the left, the right and the winner.
-    rows : sequence of (str, str, str)
-        The first of the log: left, right, and what is said of them.
     words : iterable of str
         Of the winner's column, the commonest first; ties among them are left out.
     """
     ties = tie_words(roles["left"], roles["right"])
     free = [word for word in words if word.lower() not in ties][:2]
+    rows = _first_rows(raw, (roles[role] for role in ("left", "right", "winner")))
     found = []
-    for sides in permutations(free, 2):
-        said = dict(zip(("left_word", "right_word"), sides, strict=True))
-        shown = []
-        for left, right, word in rows[:ROWS_SHOWN]:
-            verb = "ties with" if word.lower() in ties else "beats" if word in sides else "and"
-            first, second = (right, left) if word == said["right_word"] else (left, right)
-            shown.append(f"{short_repr(first)} {verb} {short_repr(second)}{': nothing' if verb == 'and' else ''}")
-        found.append(ColumnReading({**roles, **said}, tuple(shown), sure=False))
+    for one, other in permutations(free, 2):
+        leads = {one: 1, other: -1}
+        shown = [shown_vote(x, y, 0 if word.lower() in ties else leads.get(word)) for x, y, word in rows]
+        found.append(ColumnReading({**roles, "left_word": one, "right_word": other}, tuple(shown), sure=False))
     return found
+
+
+def numbers_reading(raw: pl.LazyFrame, roles: Mapping[str, str]) -> ColumnReading:
+    """Return a reading of numbers with the first rows, in words.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    roles : mapping of str to str
+        Columns of the left and the right, and either of points, of a margin, or of numbers of both.
+    """
+    one = next((name for role, name in roles.items() if role in ("points", "margin")), "")
+    pair = [name for role, name in roles.items() if role.startswith(("left_", "right_"))]
+    numbers = [named_number({**roles, "winner": one})] if one else number_of_each(pair)
+    shown = []
+    sides = (roles["left"], roles["right"])
+    for x, y, *values in _first_rows(raw, sides, *(number.alias(f"value{k}") for k, number in enumerate(numbers))):
+        lead = None if None in values else values[0] - sum(values[1:])
+        if "left_wins" in roles and lead is not None:
+            won, lost = values
+            shown.append(f"{short_repr(x)} beats {short_repr(y)} {won:g} times and loses {lost:g} times")
+        else:
+            shown.append(shown_vote(x, y, lead))
+    return ColumnReading(dict(roles), tuple(shown), sure=False)
+
+
+def _proposed(raw: pl.LazyFrame, columns: Mapping[str, str], *says: Mapping[str, str]) -> str:
+    """Return what to say of numbers, beside which rows the user leaves out: a proposal says it again."""
+    sides = {role: columns[role] for role in ("left", "right")}
+    beside = {role: columns[role] for role in ("drop", "self", "mirrored") if role in columns}
+    return proposed(numbers_reading(raw, {**sides, **one, **beside}) for one in says)
 
 
 def _at_home(left: str, right: str) -> bool:
@@ -288,48 +327,23 @@ def pair_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
         pl.len().alias("rows"),
     )
     facts = found.collect(engine="streaming").row(0, named=True)
-    if kind == "wins":
-        flags = roles | {"left_won": names[0], "right_won": names[1]}
-        flags = {role: name for role, name in flags.items() if role not in ("left_wins", "right_wins")}
-        if facts["words"]:
-            return flags
-        if (facts["most"] or 0) <= 1 and facts["nothing"]:
-            raise InputError(
-                "the columns hold 0 and 1 alone, and two zeros may say that neither won, or that nothing was played: "
-                + proposed([_pair_shown(raw, roles, "won", names), _pair_shown(raw, roles, "wins", names)]),
-                column=names[0],
-            )
-        return roles
+    won, wins, scores = ({f"left_{what}": names[0], f"right_{what}": names[1]} for what in ("won", "wins", "score"))
     often = max(facts["sums"] or 0, facts["firsts"] or 0)
+    if kind == "wins" and facts["words"]:
+        return {role: name for role, name in roles.items() if role not in wins} | won
+    if kind == "wins" and (facts["most"] or 0) <= 1 and facts["nothing"]:
+        what = "the columns hold 0 and 1 alone, and two zeros may say that neither won, or that nothing was played: "
+        raise InputError(what + _proposed(raw, roles, won, wins), column=names[0])
     if (
-        facts["decided"]
+        kind == "score"
+        and facts["decided"]
         and facts["most"] >= 2
         and often >= max(2, facts["rows"] / 2)
         and "goal" not in names[0].lower()
     ):
-        raise InputError(
-            "the numbers may be scores, and the higher one won, or the games that each side won: "
-            + proposed([_pair_shown(raw, roles, "score", names), _pair_shown(raw, roles, "wins", names)]),
-            column=names[0],
-        )
+        what = "the numbers may be scores, and the higher one won, or the games that each side won: "
+        raise InputError(what + _proposed(raw, roles, scores, wins), column=names[0])
     return roles
-
-
-def _pair_shown(raw: pl.LazyFrame, columns: Mapping[str, str], kind: str, names: list[str]) -> ColumnReading:
-    given = {"left": columns["left"], "right": columns["right"], f"left_{kind}": names[0], f"right_{kind}": names[1]}
-    given |= _beside(columns)
-    texts = [pl.col(columns[role]).cast(pl.String).fill_null("") for role in ("left", "right")]
-    won, lost = number_of_each(names)
-    rows = raw.head(ROWS_SHOWN).select(left=texts[0], right=texts[1], won=won, lost=lost)
-    shown = []
-    for left, right, won, lost in rows.collect().iter_rows():
-        if won is None or lost is None:
-            shown.append(f"nothing of {short_repr(left)} and {short_repr(right)}")
-        elif kind == "wins":
-            shown.append(f"{short_repr(left)} beats {short_repr(right)} {won:g} times and loses {lost:g} times")
-        else:
-            shown.append(_words((left, right, won - lost)))
-    return ColumnReading(given, tuple(shown))
 
 
 def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
@@ -363,11 +377,10 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
     if facts["words"] or not facts["numbers"]:
         return {}
     low, high, between = facts["low"], facts["high"], facts["between"]
-    swapped = dict(columns) | {"left": columns["right"], "right": columns["left"]}
     if low < 0 and (between or high > 1):
         raise InputError(
             f"the column holds numbers from {low:g} to {high:g}; where those above 0 say that the left won: "
-            + proposed([_shown(raw, columns, "margin")]),
+            + _proposed(raw, columns, {"margin": column}),
             column=column,
         )
     if low < 0:
@@ -380,11 +393,9 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
             column=column,
         )
     if not between and column.strip().lower() not in _OF_THE_LEFT:
-        raise InputError(
-            "1 may say that the left won, or 0 may, as its number from 0: "
-            + proposed([_shown(raw, columns, "points"), _shown(raw, swapped, "points")]),
-            column=column,
-        )
+        turned = {"left": columns["right"], "right": columns["left"], "points": column}
+        what = "1 may say that the left won, or 0 may, as its number from 0: "
+        raise InputError(what + _proposed(raw, columns, {"points": column}, turned), column=column)
     remark(
         f"{short_repr(column)} is read as points of {short_repr(columns['left'])}: 1 where it won, 0 where "
         f"{short_repr(columns['right'])} did"
@@ -399,27 +410,6 @@ def _is_preference(facts: Mapping[str, Any], columns: Mapping[str, str]) -> bool
     """Return whether numbers are 0 or from 1 to 2, and the columns of the items are numbered so."""
     numbered = all(str(at) in plain_name(columns[side]).split("_") for at, side in enumerate(("left", "right"), 1))
     return numbered and bool(facts["preference"]) and facts["high"] > 1
-
-
-def _shown(raw: pl.LazyFrame, columns: Mapping[str, str], role: str) -> ColumnReading:
-    """Return a reading of numbers with the first rows, in words."""
-    given = {"left": columns["left"], "right": columns["right"], role: columns["winner"], **_beside(columns)}
-    named = {name: pl.col(columns[name]).cast(pl.String).fill_null("") for name in ("left", "right")}
-    rows = raw.head(ROWS_SHOWN).select(**named, value=named_number({**columns, role: columns["winner"]})).collect()
-    return ColumnReading(given, tuple(map(_words, rows.iter_rows())))
-
-
-def _beside(columns: Mapping[str, str]) -> dict[str, str]:
-    """Return which rows the user leaves out: a proposal says it again."""
-    return {role: columns[role] for role in ("drop", "self", "mirrored") if role in columns}
-
-
-def _words(row: tuple[str, str, float | None]) -> str:
-    left, right, value = short_repr(row[0]), short_repr(row[1]), row[2]
-    if value is None:
-        return f"nothing of {left} and {right}"
-    first, second = (right, left) if value < 0 else (left, right)
-    return f"{first} {'ties with' if value == 0 else 'beats'} {second}"
 
 
 def _facts(raw: pl.LazyFrame, column: str) -> dict[str, Any]:

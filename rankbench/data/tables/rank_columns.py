@@ -10,8 +10,9 @@ import polars as pl
 from rankbench.core.text import plain_name
 from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, nearest
+from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.table import check_there
 from rankbench.interfaces.table_check import RawTable
 
 _WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -79,9 +80,7 @@ def of_places(raw: RawTable, given: Mapping[str, str]) -> RawTable:
     schema = raw.schema()
     if set(given) != {"query", "item", "place"}:
         raise InputError("places are ballots by three columns: --columns query=NAME,item=NAME,place=NAME")
-    for role, name in given.items():
-        if name not in schema:
-            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, schema)}", column=name)
+    check_there(given, schema)
     with raw.located():
         frame = with_whole_names(raw.frame, [given["item"]], [given["query"]])
     place = pl.col(given["place"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)

@@ -11,9 +11,17 @@ import polars as pl
 from rankbench.core.text import cut, first_of, listed, short_repr
 from rankbench.data.tables.schemas import MEASUREMENT_COLUMNS
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, nearest
+from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
-from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, proposed, said_columns
+from rankbench.interfaces.table import (
+    ROWS_SHOWN,
+    ColumnReading,
+    check_there,
+    proposed,
+    said_columns,
+    said_roles,
+    usual_columns,
+)
 from rankbench.interfaces.table_check import RawTable
 
 AS_SCORES = "system="
@@ -55,16 +63,10 @@ def roles_said(text: str) -> dict[str, str] | None:
     InputError
         A role that does not exist beside one that does, or one given twice; no equals sign.
     """
-    pairs = [pair for pair in said_columns(text) if pair[0] != WITHOUT]
-    if not any(role in ROLE_NAMES for role, _ in pairs):
+    said = [(role, name) for role, name in said_columns(text) if role != WITHOUT]
+    if not any(role in ROLE_NAMES for role, _ in said):
         return None
-    found: dict[str, str] = {}
-    for role, name in pairs:
-        if role not in ROLE_NAMES:
-            raise InputError(f"there is no role {role!r} of a score table's columns{nearest(role, ROLE_NAMES)}")
-        if role in found:
-            raise InputError(f"the {role}'s column is given twice")
-        found[role] = name
+    found = said_roles(said, ROLE_NAMES)
     if not found.get("system"):
         found.pop("system", None)
     return found
@@ -77,17 +79,7 @@ def unwanted(text: str) -> frozenset[str]:
 
 def usual_roles(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return columns by role: those that are given, and those that are named as usual."""
-    columns = list(names)
-    said = dict(given or {})
-    by_name = {name.strip().lower(): name for name in reversed(columns)}
-    found = {role: name for role, name in said.items() if name}
-    for role, usual in ROLE_NAMES.items():
-        if role not in said:
-            free = (by_name[name] for name in usual if name in by_name and by_name[name] not in found.values())
-            match = next(free, None)
-            if match is not None:
-                found[role] = match
-    return found
+    return {role: named[0] for role, named in usual_columns(names, ROLE_NAMES, given or {}).items()}
 
 
 def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
@@ -106,9 +98,7 @@ def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
         A given column is not there, several readings are possible, or none is.
     """
     names = list(raw.schema())
-    for role, name in given.items():
-        if name and name not in names:
-            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, names)}", column=name)
+    check_there(given, names)
     roles = _decided(raw, usual_roles(names, given), given)
     chosen = [pl.col(roles[role]).alias(column) for role, column in _COLUMN_OF.items() if role in roles]
     scores = [roles["score"]] if "score" in roles else []

@@ -33,7 +33,7 @@ from rankbench.data.tables.outcomes import (
 from rankbench.data.tables.schemas import GAMES, SHARE
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
-from rankbench.interfaces.table import ROWS_SHOWN, proposed
+from rankbench.interfaces.table import proposed
 from rankbench.interfaces.table_check import WEIGHTLESS, weightless
 
 SAID = "said"
@@ -61,26 +61,34 @@ def plain_words(word: str) -> list[str]:
     return pl.select(plain_word(pl.lit(word))).to_series().to_list() if word else []
 
 
-def dropped(columns: Mapping[str, str]) -> pl.Expr:
-    """Return which rows are to be left out.
+def left_out_rows(columns: Mapping[str, str]) -> dict[str, pl.Expr]:
+    """Return which rows are to be left out, by what is said of them.
 
-    They say one of the words of ``drop=NA|no result`` of who won, or nothing in the column that there are rankings by,
-    or weigh nothing; or, with ``self=drop``, compare an item with itself.
+    They say one of the words of ``drop=NA|no result`` of who won, or nothing in the column that there are rankings by;
+    or, with ``self=drop``, compare an item with itself.
     """
-    gone = []
+    found = {}
     if "self" in columns:
         pair = ("winner", "loser") if "loser" in columns else ("left", "right")
         one, other = (pl.col(columns[role]).cast(pl.String) for role in pair)
-        gone.append((one == other).fill_null(False))
-    if "drop" in columns:
-        words = pl.select(plain_word(pl.lit(pl.Series(columns["drop"].split("|"))))).to_series()
-        names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
-        gone += [plain_word(pl.col(name)).fill_null("").is_in(words.implode()) for name in names]
+        found["rows that compare an item with itself"] = (one == other).fill_null(False)
     if "by" in columns:
-        gone.append(pl.col(columns["by"]).cast(pl.String).fill_null("").str.strip_chars() == "")
-    if WEIGHTLESS in columns:
-        gone.append(weightless(columns[WEIGHTLESS]))
-    return pl.any_horizontal(gone)
+        empty = pl.col(columns["by"]).cast(pl.String).fill_null("").str.strip_chars() == ""
+        found[f"rows with nothing in {short_repr(columns['by'])}"] = empty
+    if "drop" in columns:
+        words = columns["drop"].split("|")
+        plain = pl.select(plain_word(pl.lit(pl.Series(words)))).to_series().implode()
+        names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
+        said = listed([word if word.strip() else "nothing" for word in words])
+        gone = (plain_word(pl.col(name)).fill_null("").is_in(plain) for name in names)
+        found[f"rows that say {said} of who won"] = pl.any_horizontal(gone)
+    return found
+
+
+def dropped(columns: Mapping[str, str]) -> pl.Expr:
+    """Return which rows are to be left out, those that weigh nothing too."""
+    weigh_nothing = [weightless(columns[WEIGHTLESS])] if WEIGHTLESS in columns else []
+    return pl.any_horizontal(*left_out_rows(columns).values(), *weigh_nothing)
 
 
 @dataclass(frozen=True)
@@ -152,22 +160,14 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         )
     if roles.get("self", "drop") != "drop":
         raise InputError("columns may say self=drop: rows that compare an item with itself are left out")
-    if "self" in roles:
-        _left_out(
-            raw,
-            dropped({role: name for role, name in roles.items() if role not in ("drop", "by", WEIGHTLESS)}),
-            "rows that compare an item with itself",
-        )
-    if "by" in roles:
-        where = dropped({"by": roles["by"]})
-        _left_out(raw, where, f"rows with nothing in {short_repr(roles['by'])}")
+    left_out = left_out_rows(roles)
+    for named, rows in left_out.items():
+        _left_out(raw, rows, named)
     if "drop" in roles:
-        gone = dropped({role: name for role, name in roles.items() if role != "self"})
-        said = listed(["nothing" if not word.strip() else word for word in roles["drop"].split("|")])
-        _left_out(raw, gone, f"rows that say {said} of who won")
+        kept = ~pl.any_horizontal(left_out.values())
         # Of a winner's column errors have rows, which stay where they are.
-        nothing = pl.when(~gone).then(pl.col(roles.get("winner", ""))).name.keep()
-        raw = raw.with_columns(nothing) if "winner" in roles else raw.filter(~gone)
+        winner = pl.when(kept).then(pl.col(roles.get("winner", ""))).name.keep()
+        raw = raw.with_columns(winner) if "winner" in roles else raw.filter(kept)
     if "loser" in roles:
         return roles
     for name in (roles["left"], roles["right"]):
@@ -272,9 +272,7 @@ def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: _Words) -> 
     said = [word for word in _words_said(raw, words.said) if word.lower() not in known]
     if not 1 < len(said) <= MOST_WORDS or any(char.isdigit() for word in said for char in word):
         return
-    roles = {role: columns[role] for role in ("left", "right", "winner")}
-    texts = [pl.col(name).cast(pl.String).fill_null("").alias(role) for role, name in roles.items()]
-    readings = word_readings(roles, raw.head(ROWS_SHOWN).select(texts).collect().rows(), said)
+    readings = word_readings(raw, {role: columns[role] for role in ("left", "right", "winner")}, said)
     raise InputError(
         f"the column says {listed(said)}, which are neither sides nor names of the two items: {proposed(readings)}",
         column=columns["winner"],
