@@ -225,6 +225,9 @@ _BLANK = re.compile(rb"(?:\A|\n)(?:[ \r]*\n|[ \r]+\Z)")
 """A line of a chunk, which holds whole lines, with nothing in it but spaces: no separator is one."""
 
 
+_STRAY = 'a stray quote: a field that holds one is written "like ""this"""'
+
+
 def check_lines(path: Path, separator: str, skipped: int = 0) -> None:
     """Raise for the first row of a CSV file that is not one of RFC 4180.
 
@@ -258,14 +261,14 @@ def check_lines(path: Path, separator: str, skipped: int = 0) -> None:
             continue
         row, lines = "\n".join(lines), []
         if well_formed.fullmatch(row) is None:
-            what = 'a stray quote: a field that holds one is written "like ""this"""'
-            raise InputError(what, path=path, row=begin)
+            raise InputError(_STRAY, path=path, row=begin)
         fields = re.sub(quoted, "", row).count(separator) + 1
         columns = columns or (fields if row else 0)
         if row and fields > columns:
             raise InputError(f"the row has {fields} fields, the header {columns}", path=path, row=number)
     if is_open:
-        raise InputError("a quote is opened here and never closed", path=path, row=begin)
+        opened = re.fullmatch(rf'(?:{field}{between})*"[^"]*(?:""[^"]*)*', lines[0])
+        raise InputError("a quote is opened here and never closed" if opened else _STRAY, path=path, row=begin)
 
 
 def blank_end(path: Path) -> bool:
