@@ -150,7 +150,7 @@ def describe(table: str, reader: str, columns: str) -> Answer:
         ("could be controlled for", _offer(controls)),
         *(("note", note) for note in read),
     ]
-    rows = [*summary.lines(), *(line for line in lines if line[1])]
+    rows = [*summary.lines, *(line for line in lines if line[1])]
     return Answer(record, [Table(("", ""), rows, title=shown_log(table))])
 
 

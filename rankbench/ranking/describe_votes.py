@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,6 @@ from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import PairCounts
 
 if TYPE_CHECKING:
-    from rankbench.ranking.drift import Drift
-    from rankbench.ranking.judges import OneSided, Position, Repeats
     from rankbench.ranking.suspicions import Findings
 
 
@@ -49,10 +46,13 @@ class Majority:
     cycles: int | None
     winner: str | None
 
-    @property
-    def share(self) -> float | None:
-        """Share of the triples that are cyclic; None if there are none."""
-        return self.cycles / self.triples if self.triples and self.cycles is not None else None
+    def __str__(self) -> str:
+        if self.triples is None or self.cycles is None:
+            return f"{self.decided:,} pairs decided; too many triples to count cycles"
+        if not self.triples:
+            return f"{self.decided:,} pairs decided; no triple of items is"
+        cycles = f"{self.cycles:,} of {self.triples:,} triples are cycles ({self.cycles / self.triples:.1%})"
+        return f"{self.decided:,} pairs decided; {cycles}"
 
 
 def majority(counts: PairCounts) -> Majority:
@@ -107,24 +107,24 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class TableSummary(ABC):
+class TableSummary:
     """What a table holds.
 
     Attributes
     ----------
-    table : str
-        Name of the kind of table.
+    facts : dict
+        By name; ``table`` is the name of the kind of table.
+    lines : list of (str, str)
+        Name and value of each fact, for people.
     """
 
-    table: str = field(init=False)
+    facts: dict[str, Any]
+    lines: list[tuple[str, str]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
-
-    @abstractmethod
-    def lines(self) -> list[tuple[str, str]]:
-        """Return name and value of each fact, for people."""
+        """Return the facts as plain values for JSON."""
+        facts: dict[str, Any] = asdict(self)["facts"]
+        return facts
 
 
 _ROUNDED = 1e-12
@@ -134,213 +134,121 @@ _MIRRORED = 1 << 18
 """Votes among which mirrored ones are looked for."""
 
 
-@dataclass(frozen=True)
-class ComparisonsSummary(TableSummary):
-    """What is in a comparisons table.
-
-    Attributes
-    ----------
-    rows, queries, items : int
-    rows_per_query : Sizes
-    ties : int
-    judges : int, optional
-        None if the table does not say who judged.
-    weight : tuple of float, optional
-        Smallest and largest; None if unweighted.
-    time : tuple of str, optional
-        The first and the last; None if the table does not say when.
-    untimed : int
-        Votes without a time; if there are any, there is no order of time.
-    pairs : int
-        Different pairs of items that were compared, in whatever query.
-    pairs_observed : float
-        Their share of all pairs.
-    components : list of int
-        Sizes of the connected components, the largest first: of different ones nothing can be
-        said. At most twenty.
-    scales : list of int
-        Sizes of the strongly connected components of "beat, or tied with", the largest first: in
-        them plain maximum likelihood has finite scores. At most twenty.
-    component_count, scale_count : int
-    majority : Majority
-    position : Position, optional
-        None if the table does not say what stood on the left.
-    one_sided : list of OneSided, optional
-    repeats : Repeats, optional
-    mirrored : (int, int), optional
-        Votes that have a mirrored one, and all that were looked at, the first 262,144; None where games do not stand
-        there from both sides.
-    drift : Drift, optional
-        None if there is no order of time.
-    lookalikes : list of list of str
-        Items called alike.
-    odd_names : list of str
-    """
-
-    table: str = field(default="comparisons", init=False)
-    rows: int
-    queries: int
-    items: int
-    rows_per_query: Sizes
-    ties: int
-    judges: int | None
-    weight: tuple[float, float] | None
-    time: tuple[str, str] | None
-    untimed: int
-    pairs: int
-    pairs_observed: float
-    components: list[int]
-    component_count: int
-    scales: list[int]
-    scale_count: int
-    majority: Majority
-    position: Position | None
-    one_sided: list[OneSided] | None
-    repeats: Repeats | None
-    mirrored: tuple[int, int] | None
-    drift: Drift | None
-    lookalikes: list[list[str]]
-    odd_names: list[str]
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Return name and value of each fact, for people."""
-        from rankbench.ranking.suspicions import count_and_first
-
-        found = self._findings()
-        alike = [" = ".join(map(short_repr, group)) for group in self.lookalikes]
-        return [
-            ("table", self.table),
-            ("rows", f"{self.rows:,}"),
-            ("queries", f"{self.queries:,}"),
-            *([("rows per query", str(self.rows_per_query))] if self.queries > 1 else []),
-            ("items", f"{self.items:,}"),
-            ("ties", f"{self.ties:,} ({self.ties / self.rows:.1%})"),
-            ("judges", "not given" if self.judges is None else f"{self.judges:,}"),
-            ("weights", "none" if self.weight is None else f"{self.weight[0]:g} to {self.weight[1]:g}"),
-            ("time", self._time()),
-            ("pairs observed", f"{self.pairs:,} ({self.pairs_observed:.1%} of all)"),
-            ("connected", self._connected()),
-            ("strongly connected", self._strongly()),
-            ("majority", self._majority()),
-            ("Condorcet winner", "none" if self.majority.winner is None else cut(self.majority.winner)),
-            ("left wins", _marked(found.left_wins(), found.sided())),
-            ("one-sided judges", _marked(found.one_sided_judges(), bool(self.one_sided))),
-            ("votes cast again", _marked(found.cast_again(), self.repeats is not None and self.repeats.votes > 0)),
-            ("mirrored votes", _marked(found.mirrored_games(), self.mirrored is not None)),
-            ("drift", _marked(self._drift(), self.drift is not None and bool(self.drift.items))),
-            ("items called alike", _marked(count_and_first(alike), bool(alike))),
-            (
-                "odd names",
-                _marked(count_and_first([short_repr(name) for name in self.odd_names]), bool(self.odd_names)),
-            ),
-        ]
-
-    def _time(self) -> str:
-        if self.time is None:
-            return "not given"
-        missing = f"; missing in {self.untimed:,} rows, so that there is no order of time  !" if self.untimed else ""
-        return f"{self.time[0]} to {self.time[1]}{missing}"
-
-    def _drift(self) -> str:
-        if self.drift is None:
-            return "not known: no order of time, or one time alone"
-        from rankbench.ranking.suspicions import count_and_first
-
-        who = "judges" if self.drift.by_judge else "votes"
-        about = "" if self.drift.sampled == 1 else f"; of {self.drift.sampled:.0%} of the votes"
-        if not self.drift.items:
-            return f"no item is shown to change at a quarter of the log ({who} taken as independent{about})"
-        said = [
-            f"{short_repr(one.item)} ({one.change:+.2f} log-odds from {one.since} on; won {one.before:.0%} before, "
-            f"{one.after:.0%} after)"
-            for one in self.drift.items
-        ]
-        return f"{count_and_first(said)} ({who} taken as independent{about})"
-
-    def _connected(self) -> str:
-        if self.component_count == 1:
-            return "all items"
-        sizes = ", ".join(f"{size:,}" for size in self.components[:_MOST])
-        more = ", ..." if self.component_count > _MOST else ""
-        return f"no: {self.component_count:,} groups ({sizes}{more} items) that were never compared with one another"
-
-    def _strongly(self) -> str:
-        if self.scale_count == 1:
-            return "all items"
-        alone = "an item that never won, or never lost, is a group of its own"
-        return f"no: {self.scale_count:,} groups, the largest of {self.scales[0]:,} items ({alone})"
-
-    def _majority(self) -> str:
-        found = self.majority
-        if found.triples is None or found.cycles is None:
-            return f"{found.decided:,} pairs decided; too many triples to count cycles"
-        if not found.triples:
-            return f"{found.decided:,} pairs decided; no triple of items is"
-        share = found.cycles / found.triples
-        return (
-            f"{found.decided:,} pairs decided; {found.cycles:,} of {found.triples:,} triples are cycles ({share:.1%})"
-        )
-
-    def _findings(self) -> Findings:
-        from rankbench.ranking.suspicions import Findings
-
-        return Findings(self.position, self.one_sided, self.repeats, mirrored=self.mirrored)
-
-
-def _marked(text: str, suspicious: bool) -> str:
-    return f"{text}  !" if suspicious else text
-
-
-def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> ComparisonsSummary:
+def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSummary:
     """Summarize a comparisons table in a few passes; see `rankbench.ranking.describe.describe`.
 
-    Memory grows with the queries, the judges, the items and their compared pairs, not with
-    the rows.
+    Memory grows with the queries, the judges, the items and their compared pairs, not with the rows. The facts are:
+
+    - ``rows, queries, items, ties``; ``rows_per_query``, a `Sizes`; ``judges``, None if the table names none;
+    - ``weight``, smallest and largest, None if unweighted; ``time``, the first and the last, None without times;
+      ``untimed``, votes without a time: if there are any, there is no order of time;
+    - ``pairs``, different pairs of items that were compared, in whatever query, and ``pairs_observed``, their share of
+      all pairs;
+    - ``components``, sizes of the connected components, and ``scales``, sizes of the strongly connected components of
+      "beat, or tied with", in which plain maximum likelihood has finite scores. Both are the largest first, at most
+      twenty of ``component_count`` and ``scale_count``;
+    - ``majority``, a `Majority`; ``drift``, None if there is no order of time; ``position``, ``one_sided``, ``repeats``
+      and ``mirrored`` as in `rankbench.ranking.suspicions.Findings`, the last of the first 262,144 votes;
+    - ``lookalikes`` and ``odd_names``, names of items.
     """
     from rankbench.interfaces.pair_counts import connected_components, strongly_connected
     from rankbench.ranking.count_log import count_log
     from rankbench.ranking.drift import drift
     from rankbench.ranking.judges import mirrored_votes, position_bias, repeats, votes_with_points
-    from rankbench.ranking.suspicions import lookalikes, odd
+    from rankbench.ranking.suspicions import Findings, lookalikes, odd
 
     votes = votes_with_points(table)
     schema = votes.collect_schema()
-    facts = votes.select(_needed_columns(schema)).collect(engine="streaming").row(0, named=True)
-    if not facts["rows"]:
+    seen = votes.select(_needed_columns(schema)).collect(engine="streaming").row(0, named=True)
+    rows, untimed = seen["rows"], seen.get("untimed")
+    if not rows:
         raise InputError("the table has no rows", path=path)
     counts = count_log(table)
     sizes = votes.group_by("query_id").len().collect(engine="streaming")["len"].to_list()
-    position, judges = position_bias(votes)
-    components, scales = connected_components(counts).sizes, strongly_connected(counts).sizes
-    m = counts.m
-    weights = (facts["lightest"], facts["heaviest"]) if "weight" in schema else None
-    if weights is not None and "points" in schema and max(abs(weight - 1) for weight in weights) < _ROUNDED:
-        weights = None  # rows of split points have weights, those of votes are 1
-    return ComparisonsSummary(
-        rows=facts["rows"],
-        queries=len(sizes),
-        items=m,
-        rows_per_query=Sizes.from_counts(sizes),
-        ties=facts.get("ties", 0),
-        judges=facts.get("judges"),
-        weight=weights,
-        time=None if facts.get("earliest") is None else (str(facts["earliest"]), str(facts["latest"])),
-        untimed=facts.get("untimed", 0),
-        pairs=len(counts),
-        pairs_observed=len(counts) / (m * (m - 1) / 2),
-        components=sorted(components.tolist(), reverse=True)[:20],
-        component_count=len(components),
-        scales=sorted(scales.tolist(), reverse=True)[:20],
-        scale_count=len(scales),
-        majority=majority(counts),
-        position=position,
-        one_sided=judges,
-        repeats=repeats(votes, facts["rows"]),
-        mirrored=mirrored_votes(votes.head(_MIRRORED)),
-        drift=drift(votes, facts["rows"], counts) if facts.get("untimed") == 0 else None,
-        lookalikes=lookalikes(counts.items),
-        odd_names=odd(counts.items),
+    components, scales = (
+        sorted(found(counts).sizes.tolist(), reverse=True) for found in (connected_components, strongly_connected)
     )
+    weight = (seen["lightest"], seen["heaviest"]) if "weight" in schema else None
+    if weight is not None and "points" in schema and max(abs(each - 1) for each in weight) < _ROUNDED:
+        weight = None  # rows of split points have weights, those of votes are 1
+    position, judges = position_bias(votes)
+    found = Findings(position, judges, repeats(votes, rows), mirrored=mirrored_votes(votes.head(_MIRRORED)))
+    facts = {
+        "table": "comparisons",
+        "rows": rows,
+        "queries": len(sizes),
+        "items": counts.m,
+        "rows_per_query": Sizes.from_counts(sizes),
+        "ties": seen.get("ties", 0),
+        "judges": seen.get("judges"),
+        "weight": weight,
+        "time": None if seen.get("earliest") is None else (str(seen["earliest"]), str(seen["latest"])),
+        "untimed": untimed or 0,
+        "pairs": len(counts),
+        "pairs_observed": len(counts) / (counts.m * (counts.m - 1) / 2),
+        "components": components[:20],
+        "component_count": len(components),
+        "scales": scales[:20],
+        "scale_count": len(scales),
+        "majority": majority(counts),
+        "position": found.position,
+        "one_sided": found.one_sided,
+        "repeats": found.repeats,
+        "mirrored": found.mirrored,
+        "drift": drift(votes, rows, counts) if untimed == 0 else None,
+        "lookalikes": lookalikes(counts.items),
+        "odd_names": odd(counts.items),
+    }
+    return TableSummary(facts, _lines(facts, found))
+
+
+def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
+    """Return name and value of each fact about votes; what is suspicious has a mark."""
+    from rankbench.ranking.suspicions import count_and_first
+
+    def marked(fact: object, suspicious: object) -> str:
+        return f"{fact}  !" if suspicious else str(fact)
+
+    rows, weight, drift = facts["rows"], facts["weight"], facts["drift"]
+    alike = [" = ".join(map(short_repr, group)) for group in facts["lookalikes"]]
+    strange = [short_repr(name) for name in facts["odd_names"]]
+    connected, strongly = "all items", "all items"
+    if facts["component_count"] > 1:
+        sizes = ", ".join(f"{size:,}" for size in facts["components"][:_MOST])
+        more = ", ..." if facts["component_count"] > _MOST else ""
+        connected = (
+            f"no: {facts['component_count']:,} groups ({sizes}{more} items) that were never compared with one another"
+        )
+    if facts["scale_count"] > 1:
+        alone = "an item that never won, or never lost, is a group of its own"
+        strongly = f"no: {facts['scale_count']:,} groups, the largest of {facts['scales'][0]:,} items ({alone})"
+    time = "not given" if facts["time"] is None else " to ".join(facts["time"])
+    if facts["time"] is not None and facts["untimed"]:
+        time += f"; missing in {facts['untimed']:,} rows, so that there is no order of time  !"
+    winner = facts["majority"].winner
+    return [
+        ("table", facts["table"]),
+        ("rows", f"{rows:,}"),
+        ("queries", f"{facts['queries']:,}"),
+        *([("rows per query", str(facts["rows_per_query"]))] if facts["queries"] > 1 else []),
+        ("items", f"{facts['items']:,}"),
+        ("ties", f"{facts['ties']:,} ({facts['ties'] / rows:.1%})"),
+        ("judges", "not given" if facts["judges"] is None else f"{facts['judges']:,}"),
+        ("weights", "none" if weight is None else f"{weight[0]:g} to {weight[1]:g}"),
+        ("time", time),
+        ("pairs observed", f"{facts['pairs']:,} ({facts['pairs_observed']:.1%} of all)"),
+        ("connected", connected),
+        ("strongly connected", strongly),
+        ("majority", str(facts["majority"])),
+        ("Condorcet winner", "none" if winner is None else cut(winner)),
+        ("left wins", marked(found.left_wins(), found.sided())),
+        ("one-sided judges", marked(found.one_sided_judges(), found.one_sided)),
+        ("votes cast again", marked(found.cast_again(), found.repeats and found.repeats.votes)),
+        ("mirrored votes", marked(found.mirrored_games(), found.mirrored)),
+        ("drift", marked(drift or "not known: no order of time, or one time alone", drift and drift.items)),
+        ("items called alike", marked(count_and_first(alike), alike)),
+        ("odd names", marked(count_and_first(strange), strange)),
+    ]
 
 
 def _needed_columns(schema: pl.Schema) -> list[pl.Expr]:

@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.text import short_repr
+from rankbench.ranking.suspicions import count_and_first
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -82,6 +85,18 @@ class Drift:
     items: list[Drifting]
     by_judge: bool
     sampled: float
+
+    def __str__(self) -> str:
+        who = "judges" if self.by_judge else "votes"
+        about = "" if self.sampled == 1 else f"; of {self.sampled:.0%} of the votes"
+        if not self.items:
+            return f"no item is shown to change at a quarter of the log ({who} taken as independent{about})"
+        said = [
+            f"{short_repr(one.item)} ({one.change:+.2f} log-odds from {one.since} on; won {one.before:.0%} before, "
+            f"{one.after:.0%} after)"
+            for one in self.items
+        ]
+        return f"{count_and_first(said)} ({who} taken as independent{about})"
 
 
 @dataclass(frozen=True, eq=False)

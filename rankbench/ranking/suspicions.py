@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rankbench.core.text import short_repr
+from rankbench.core.text import first_of, short_repr
 from rankbench.data.tables.schemas import REST
 from rankbench.ranking.judges import (
     OneSided,
@@ -213,10 +213,7 @@ class Findings:
 
 def count_and_first(texts: Sequence[str]) -> str:
     """Return how many there are, and the first four."""
-    if not texts:
-        return "none"
-    more = f" and {len(texts) - _MOST:,} more" if len(texts) > _MOST else ""
-    return f"{len(texts):,}: {', '.join(texts[:_MOST])}{more}"
+    return f"{len(texts):,}: {first_of(texts, _MOST)}" if texts else "none"
 
 
 def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool = True) -> Findings:

@@ -101,7 +101,7 @@ def test_the_log_is_in_the_schema():
     assert log.items[:4] == ["item-0", "item-1", "item-2", "item-3"]
     assert np.array_equal(log.selections.items, drawn.items)
     assert np.array_equal(log.selections.clicked, drawn.clicked)
-    assert describe(dataset.scan()).clicks == {0: 300 - drawn.clicked.sum(), 1: drawn.clicked.sum()}
+    assert describe(dataset.scan()).facts["clicks"] == {0: 300 - drawn.clicked.sum(), 1: drawn.clicked.sum()}
 
 
 def test_names_and_parameters():

@@ -201,9 +201,9 @@ def test_folds_by_time_learn_from_lower_numbers(tmp_path: Path) -> None:
 
 def test_describe_says_from_when_to_when(tmp_path: Path) -> None:
     found = describe_votes(CsvReader().scan(csv(tmp_path, ["10", "9", "11"])))
-    assert (found.time, found.untimed) == (("9", "11"), 0)
-    assert dict(found.lines())["time"] == "9 to 11"
+    assert (found.facts["time"], found.facts["untimed"]) == (("9", "11"), 0)
+    assert dict(found.lines)["time"] == "9 to 11"
     found = describe_votes(CsvReader().scan(csv(tmp_path, ["2024-01-02", "", "2024-01-01"])))
-    assert dict(found.lines())["time"].startswith("2024-01-01 to 2024-01-02; missing in 1 rows")
+    assert dict(found.lines)["time"].startswith("2024-01-01 to 2024-01-02; missing in 1 rows")
     found = describe_votes(CsvReader(columns="time=").scan(tmp_path / "votes.csv"))
-    assert dict(found.lines())["time"] == "not given"
+    assert dict(found.lines)["time"] == "not given"

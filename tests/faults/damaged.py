@@ -228,7 +228,7 @@ def described(path: Path) -> None:
     from rankbench.ranking.open import open_source
 
     source = open_source(str(path))
-    source.counted(lambda frame: describe(frame, path=source.path)).lines()
+    source.counted(lambda frame: describe(frame, path=source.path))
 
 
 def read_rows(folder: Path) -> None:

@@ -23,23 +23,28 @@ def test_items():
         }
     )
     found = describe(validate("items", table.lazy()))
-    assert (found.rows, found.queries, found.usable, found.unlabelled) == (9, 3, 1, 1)
-    assert found.labels == {"0": 3, "1": 4, "2": 1}
-    sizes = found.items_per_query
+    assert (found.facts["rows"], found.facts["queries"], found.facts["usable"], found.facts["unlabelled"]) == (
+        9,
+        3,
+        1,
+        1,
+    )
+    assert found.facts["labels"] == {"0": 3, "1": 4, "2": 1}
+    sizes = found.facts["items_per_query"]
     assert (sizes.smallest, sizes.median, sizes.mean, sizes.largest) == (2, 3, 3, 4)
-    assert (found.features, found.constant, found.feature_range) == (2, [0], (-9.5, 8))
-    assert found.zeros == pytest.approx(3 / 18)
+    assert (found.facts["features"], found.facts["constant"], found.facts["feature_range"]) == (2, [0], (-9.5, 8))
+    assert found.facts["zeros"] == pytest.approx(3 / 18)
 
 
 def test_sizes_of_one_query_are_not_said_twice():
     votes = {"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]}
     for queries, said in ((["q"] * 3, None), (["q", "q", "r"], "1 to 2 (median 2, mean 1.5)"), (list("qrs"), "1")):
         found = describe(validate("comparisons", pl.LazyFrame({"query_id": queries, **votes})))
-        assert dict(found.lines()).get("rows per query") == said
+        assert dict(found.lines).get("rows per query") == said
         assert found.as_dict()["rows_per_query"]["largest"] == max(map(queries.count, queries))
     for queries in (["q"] * 3, ["q", "q", "r"]):
         ballots = pl.LazyFrame({"query_id": queries, "ranking": [[["a"], ["b"]]] * 3})
-        assert ("ballots per query" in dict(describe(ballots).lines())) == (len(set(queries)) > 1)
+        assert ("ballots per query" in dict(describe(ballots).lines)) == (len(set(queries)) > 1)
 
 
 def test_facts_do_not_depend_on_the_batches():
@@ -54,24 +59,24 @@ def test_facts_do_not_depend_on_the_batches():
         }
     )
     found = describe(validate("items", table.lazy()))
-    assert (found.rows, found.queries) == (n, n // 50)
-    assert found.labels == {f"{v:g}": c for v, c in table["label"].value_counts().sort("label").iter_rows()}
+    assert (found.facts["rows"], found.facts["queries"]) == (n, n // 50)
+    assert found.facts["labels"] == {f"{v:g}": c for v, c in table["label"].value_counts().sort("label").iter_rows()}
     x = table["x"].to_numpy()
-    assert found.feature_range == (x.min(), x.max())
+    assert found.facts["feature_range"] == (x.min(), x.max())
 
 
 def test_what_a_reader_would_have_refused_is_counted():
     x = np.array([[1, np.nan], [np.inf, 2]], np.float32)
     table = pl.DataFrame({"query_id": ["a", "a"], "item": [0, 1], "label": [0.0, 1], "x": x})
     found = describe(table.lazy())
-    assert (found.not_finite, found.feature_range) == (2, (1, 2))
+    assert (found.facts["not_finite"], found.facts["feature_range"]) == (2, (1, 2))
 
 
 def test_many_label_values_become_a_range():
     table = pl.DataFrame({"query_id": ["a"] * 30, "label": [i / 7 for i in range(30)], "x_0": [1.0] * 30})
     found = describe(validate("items", table.lazy()))
-    assert found.labels == {}
-    assert found.label_range == (0, pytest.approx(29 / 7))
+    assert found.facts["labels"] == {}
+    assert found.facts["label_range"] == (0, pytest.approx(29 / 7))
 
 
 def test_comparisons():
@@ -86,11 +91,17 @@ def test_comparisons():
         }
     )
     found = describe(validate("comparisons", table.lazy()))
-    assert (found.rows, found.queries, found.items, found.ties, found.judges) == (4, 2, 4, 2, 3)
-    assert found.weight == (0.5, 2)
-    assert (found.rows_per_query.smallest, found.rows_per_query.largest) == (1, 3)
+    assert (
+        found.facts["rows"],
+        found.facts["queries"],
+        found.facts["items"],
+        found.facts["ties"],
+        found.facts["judges"],
+    ) == (4, 2, 4, 2, 3)
+    assert found.facts["weight"] == (0.5, 2)
+    assert (found.facts["rows_per_query"].smallest, found.facts["rows_per_query"].largest) == (1, 3)
     plain = describe(validate("comparisons", table.select("query_id", "winner", "loser").lazy()))
-    assert (plain.ties, plain.judges, plain.weight) == (0, None, None)
+    assert (plain.facts["ties"], plain.facts["judges"], plain.facts["weight"]) == (0, None, None)
 
 
 def test_an_empty_table():
@@ -144,7 +155,7 @@ def test_judges_that_convert_to_names_are_taken_by_all_that_read_a_log(tmp_path,
     path = judged(tmp_path, judges)
     source = open_source(path)
     found = source.counted(describe)
-    assert (found.judges, found.repeats.votes) == (2, 1)
+    assert (found.facts["judges"], found.facts["repeats"].votes) == (2, 1)
     votes = load_votes(source.frame)
     assert votes.judges.tolist() == [0, 1, 1]
     text = judged(tmp_path, judges.cast(pl.String))

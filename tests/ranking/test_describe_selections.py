@@ -25,14 +25,14 @@ def table(rows=ROWS):
 
 def test_facts():
     found = describe(validate("selections", table().lazy()))
-    assert (found.sessions, found.queries, found.items) == (4, 2, 5)
-    assert (found.sessions_per_query.smallest, found.sessions_per_query.largest) == (1, 3)
-    assert (found.shown.smallest, found.shown.mean, found.shown.largest) == (1, 2.25, 3)
-    assert found.clicks == {0: 1, 1: 1, 2: 2}
-    assert found.click_rate == [3 / 4, 0, 1]
-    assert (found.clicks_off_list, found.sessions_off_list) == (2, 1)
-    assert (found.repeated, found.upwards, found.parts) == (1, 2, {})
-    text = dict(found.lines())
+    assert (found.facts["sessions"], found.facts["queries"], found.facts["items"]) == (4, 2, 5)
+    assert (found.facts["sessions_per_query"].smallest, found.facts["sessions_per_query"].largest) == (1, 3)
+    assert (found.facts["shown"].smallest, found.facts["shown"].mean, found.facts["shown"].largest) == (1, 2.25, 3)
+    assert found.facts["clicks"] == {0: 1, 1: 1, 2: 2}
+    assert found.facts["click_rate"] == [3 / 4, 0, 1]
+    assert (found.facts["clicks_off_list"], found.facts["sessions_off_list"]) == (2, 1)
+    assert (found.facts["repeated"], found.facts["upwards"], found.facts["parts"]) == (1, 2, {})
+    text = dict(found.lines)
     assert text["positions clicked"] == "0: 1 (25.0%), 1: 1 (25.0%), 2: 2 (50.0%)"
     assert text["clicks off the list"] == "2 in 1 sessions"
     assert found.as_dict()["table"] == "selections"
@@ -81,9 +81,14 @@ def test_shards_hold_the_same(tmp_path):
 def test_the_real_sessions():
     dataset = get(Dataset, "yandex-clicks")
     found = describe(dataset.scan())
-    assert (found.sessions, found.queries) == (dataset.card.expected.rows, dataset.card.expected.queries)
-    assert found.parts == {"test": 21413, "train": 35064}
-    assert (found.clicks_off_list, found.sessions_off_list) == (693, 324)
+    assert (found.facts["sessions"], found.facts["queries"]) == (
+        dataset.card.expected.rows,
+        dataset.card.expected.queries,
+    )
+    assert found.facts["parts"] == {"test": 21413, "train": 35064}
+    assert (found.facts["clicks_off_list"], found.facts["sessions_off_list"]) == (693, 324)
     # About a third of the sessions that click at all, and more, click several results.
-    assert sum(count for clicks, count in found.clicks.items() if clicks > 1) == 15742
-    assert found.click_rate == sorted(found.click_rate[:8], reverse=True) + found.click_rate[8:]
+    assert sum(count for clicks, count in found.facts["clicks"].items() if clicks > 1) == 15742
+    assert (
+        found.facts["click_rate"] == sorted(found.facts["click_rate"][:8], reverse=True) + found.facts["click_rate"][8:]
+    )

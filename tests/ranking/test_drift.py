@@ -128,8 +128,8 @@ def test_without_an_order_of_time_nothing_is_known() -> None:
         votes.with_columns(time=pl.when(pl.col("time") > 5).then("time")),
     ):
         summary = describe_votes(frame.lazy())
-        assert summary.drift is None
-        assert dict(summary.lines())["drift"].startswith("not known")
+        assert summary.facts["drift"] is None
+        assert dict(summary.lines)["drift"].startswith("not known")
 
 
 def test_an_item_with_few_votes_before_the_moment_is_not_accused() -> None:
@@ -147,11 +147,11 @@ def test_an_item_with_few_votes_before_the_moment_is_not_accused() -> None:
 
 
 def test_the_line_is_marked_and_says_item_size_and_time() -> None:
-    line = dict(describe_votes(Null().votes(0, fallen=3).lazy()).lines())["drift"]
+    line = dict(describe_votes(Null().votes(0, fallen=3).lazy()).lines)["drift"]
     assert line.startswith("1: 'i3' (-")
     assert "log-odds from 300 on; won " in line
     assert line.endswith("0% after) (votes taken as independent)  !")
-    assert dict(describe_votes(Null().votes(0).lazy()).lines())["drift"].startswith("no item is shown to change")
+    assert dict(describe_votes(Null().votes(0).lazy()).lines)["drift"].startswith("no item is shown to change")
 
 
 def test_a_long_log_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ class Log(Dataset):
 
 
 def line(frame: pl.DataFrame, name: str) -> str:
-    return dict(describe(frame.lazy()).lines())[name].removesuffix("  !")
+    return dict(describe(frame.lazy()).lines)[name].removesuffix("  !")
 
 
 def test_home_wins_are_said_by_aggregate_and_run_in_the_words_of_describe() -> None:

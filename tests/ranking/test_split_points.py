@@ -146,12 +146,12 @@ def test_describe_counts_rows_and_points() -> None:
     log = LEVEL.with_columns(judge=pl.Series([f"j{k}" for k in range(100)]), time=pl.Series(range(100)))
     source = open_source(log)
     found = describe(source.frame)
-    lines = dict(found.lines())
+    lines = dict(found.lines)
     assert (lines["rows"], lines["weights"], lines["votes cast again"]) == ("100", "none", "none")
     assert lines["left wins"].startswith("70.0% of the points of 100 decisive votes (95%: ")
-    assert found.drift is not None
-    assert found.drift.items == []
-    alone = describe(open_source(LEVEL).frame).position
+    assert found.facts["drift"] is not None
+    assert found.facts["drift"].items == []
+    alone = describe(open_source(LEVEL).frame).facts["position"]
     assert alone is not None
     half = student.ppf(0.975, 99) * 0.1 * np.sqrt(100 / 99) / 10
     assert (alone.upper - alone.lower) / 2 == pytest.approx(half, rel=0.03)
@@ -164,9 +164,9 @@ def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:
     log = pl.DataFrame(
         {"left": ["x", "y", "x"], "right": ["y", "x", "z"], "preference": [0.9, 0.7, 0.2], "judge": ["j", "j", "k"]}
     )
-    found = describe(open_source(log).frame).repeats
+    found = describe(open_source(log).frame).facts["repeats"]
     assert (found.votes, found.contradictions) == (1, 1)
-    agreed = describe(open_source(log.with_columns(preference=pl.Series([0.9, 0.3, 0.2]))).frame).repeats
+    agreed = describe(open_source(log.with_columns(preference=pl.Series([0.9, 0.3, 0.2]))).frame).facts["repeats"]
     assert (agreed.votes, agreed.contradictions) == (1, 0)
 
 

@@ -50,14 +50,13 @@ def test_cycles_are_those_of_brute_force(dense: bool, votes: list[tuple[int, int
     triples, cycles, winner = brute_force(votes, 7)
     assert (found.triples, found.cycles) == (triples, cycles)
     assert found.winner == (None if winner is None else str(winner))
-    assert found.share == (cycles / triples if triples else None)
 
 
 def test_triples_that_take_long_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(majority, "DENSE", 0)
     monkeypatch.setattr(majority, "_WORK", 5)
     found = majority.majority(count_pairs([0, 1, 2], [1, 2, 0]))
-    assert (found.decided, found.triples, found.cycles, found.share) == (3, None, None, None)
+    assert (found.decided, found.triples, found.cycles) == (3, None, None)
 
 
 @pytest.mark.parametrize(
@@ -225,12 +224,18 @@ def test_votes_cast_again_are_sampled_from_long_logs(monkeypatch: pytest.MonkeyP
 def test_a_log_in_two_pieces() -> None:
     table = log([("q", "x", "a", "b", False), ("q", "x", "b", "c", False), ("r", "y", "u", "v", True)])
     found = describe_votes(table)
-    assert (found.rows, found.queries, found.items, found.ties, found.judges) == (3, 2, 5, 1, 2)
-    assert (found.pairs, found.pairs_observed) == (3, pytest.approx(0.3))
-    assert (found.components, found.component_count) == ([3, 2], 2)
+    assert (
+        found.facts["rows"],
+        found.facts["queries"],
+        found.facts["items"],
+        found.facts["ties"],
+        found.facts["judges"],
+    ) == (3, 2, 5, 1, 2)
+    assert (found.facts["pairs"], found.facts["pairs_observed"]) == (3, pytest.approx(0.3))
+    assert (found.facts["components"], found.facts["component_count"]) == ([3, 2], 2)
     # The tie holds its two together; a beat b beat c, and nobody won back.
-    assert (found.scales, found.scale_count) == ([2, 1, 1, 1], 4)
-    text = dict(found.lines())
+    assert (found.facts["scales"], found.facts["scale_count"]) == ([2, 1, 1, 1], 4)
+    text = dict(found.lines)
     assert "2 groups (3, 2 items) that were never compared" in text["connected"]
     assert "4 groups, the largest of 2 items" in text["strongly connected"]
     assert text["Condorcet winner"] == "none"
@@ -238,6 +243,6 @@ def test_a_log_in_two_pieces() -> None:
 
 def test_all_of_it_fits_a_screen() -> None:
     rows = [("q", f"j{j}", f"i{i}", f"I{i}", False) for j in range(50) for i in range(40)]
-    lines = describe_votes(log(rows)).lines()
+    lines = describe_votes(log(rows)).lines
     assert len(lines) <= 20
     assert all(len(value) < 200 for _, value in lines)
