@@ -17,9 +17,8 @@ from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.expected_votes import ExpectedShares, drawn_first, expected_shares, refit_spread
-from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.sampling_units import Units, spread_of_points, units_of_counts
-from rankbench.ranking.votes import Votes, coded_votes, load_votes, query_numbers
+from rankbench.ranking.votes import Votes, load_votes
 from rankbench.stats.random_effects import CategoryEstimates
 
 if TYPE_CHECKING:
@@ -31,57 +30,6 @@ _DIFFERENCES = 300
 
 MOST_HELD = 50_000_000
 """Most votes whose categories are held: 1 GB."""
-
-
-@dataclass(frozen=True, eq=False)
-class CategoryVotes:
-    """Votes with their categories.
-
-    Attributes
-    ----------
-    votes : Votes
-        In the log's order.
-    names : list of str, length C
-        Of the categories, sorted.
-    category : ndarray of int32, shape (n,)
-    by_judge : bool
-        Whether judges are what is independent; else single votes are.
-    """
-
-    votes: Votes
-    names: list[str]
-    category: NDArray[np.int32]
-    by_judge: bool
-
-    def counts(self) -> PairCounts | ClusterCounts:
-        """Return the sums of all votes, by what is independent."""
-        votes = self.votes
-        return self.summed(
-            votes.winners, votes.losers, votes.judges if self.by_judge else None, slice(None), len(votes.items)
-        )
-
-    def pairs(self) -> PairCounts:
-        """Return the sums by pair of all votes."""
-        counted = self.counts()
-        return counted.counts if isinstance(counted, ClusterCounts) else counted
-
-    def summed(
-        self,
-        winners: NDArray[np.integer],
-        losers: NDArray[np.integer],
-        judges: NDArray[np.integer] | None,
-        taken: slice | NDArray[np.int64],
-        m: int,
-    ) -> PairCounts | ClusterCounts:
-        """Return the sums of the votes at some rows, of items with other numbers; by vote where they have weights."""
-        ties, weights = self.votes.ties[taken], None if self.votes.alike else self.votes.weights[taken]
-        if judges is None and weights is None:
-            return count_pairs(winners, losers, ties=ties, m=m)
-        clusters = self.votes.numbers[taken] if judges is None else judges
-        data = count_clusters(winners, losers, clusters, ties=ties, weights=weights, m=m)
-        if self.votes.rest is None:
-            return data
-        return replace(data, counts=replace(data.counts, judgments=int((~self.votes.rest[taken]).sum())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +63,13 @@ class CategorySample:
     notes: list[str]
 
 
-def category_votes(frame: pl.LazyFrame) -> CategoryVotes:
-    """Load votes with their categories; judges are what is independent where all votes have one and there are two.
+def category_votes(frame: pl.LazyFrame) -> Votes:
+    """Load votes whose queries are their categories.
 
     Parameters
     ----------
     frame : LazyFrame
-        Comparisons in the schema of `rankbench.data.tables`; the query is the category.
+        Comparisons in the schema of `rankbench.data.tables`.
 
     Raises
     ------
@@ -130,22 +78,25 @@ def category_votes(frame: pl.LazyFrame) -> CategoryVotes:
     InputError
         See `rankbench.ranking.votes.load_votes`.
     """
-    import polars as pl
-
     names = frame.collect_schema().names()
-    kept = ["query_id", "winner", "loser", *(name for name in ("judge", "weight", "tie", REST) if name in names)]
-    table = coded_votes(frame.select(kept))
-    votes = load_votes(table)
+    kept = ("query_id", "winner", "loser", "judge", "weight", "tie", REST)
+    # In the order of the log: times are left out.
+    votes = load_votes(frame.select(name for name in kept if name in names))
     if len(votes) > MOST_HELD:
         raise SpecError(f"{votes.count:,} votes by category are too many to be held (at most {MOST_HELD:,})")
-    categories = table.select("query_id").unique().collect()["query_id"].cast(pl.String).sort().to_list()
-    if len(categories) < 2:
+    if len(votes.query_names) < 2:
         raise SpecError("all votes are of one category: there is nothing to pool; leave --by out")
-    by_judge = votes.judges is not None and int(votes.judges.max()) > 0
-    return CategoryVotes(votes, categories, query_numbers(table), by_judge)
+    return votes
 
 
-def estimated_categories(log: CategoryVotes, aggregator: Aggregator, seed: int) -> CategorySample:
+def _counts(votes: Votes) -> PairCounts | ClusterCounts:
+    """Return the sums of all votes, by what is independent: by vote where they have weights."""
+    if votes.judge_count > 1 and votes.judges is not None:
+        return votes.clusters(votes.judges)
+    return votes.counts() if votes.alike else votes.clusters(votes.numbers)
+
+
+def estimated_categories(log: Votes, aggregator: Aggregator, seed: int) -> CategorySample:
     """Return the scores of each category with the covariance of their errors.
 
     Errors are those of the aggregator's sandwich, by judge where judges are independent; then scores of different
@@ -159,14 +110,14 @@ def estimated_categories(log: CategoryVotes, aggregator: Aggregator, seed: int) 
     SpecError
         No category has scores, or there are more items than the aggregator can rank.
     """
-    m = len(log.votes.items)
-    order = np.argsort(log.category, kind="stable")
-    ends = np.cumsum(np.bincount(log.category, minlength=len(log.names)))
-    shares = expected_shares(log.pairs(), aggregator)
+    m = len(log.items)
+    order = np.argsort(log.queries, kind="stable")
+    ends = np.cumsum(np.bincount(log.queries, minlength=len(log.query_names)))
+    shares = expected_shares(log.counts(), aggregator)
     # Ties vary less already, as ties.
-    points = spread_of_points(log.votes, np.where(log.votes.ties, -1, log.votes.groups).astype(np.int64))
+    points = spread_of_points(log, np.where(log.ties, -1, log.groups).astype(np.int64))
     found, left = _Found(), list[tuple[int, str]]()
-    for c, (name, rows) in enumerate(zip(log.names, np.split(order, ends[:-1]), strict=True)):
+    for c, (name, rows) in enumerate(zip(log.query_names, np.split(order, ends[:-1]), strict=True)):
         try:
             found.add(c, name, _estimate(log, aggregator, rows, shares, points))
         except (InputError, ContenderDiverged) as error:
@@ -175,9 +126,9 @@ def estimated_categories(log: CategoryVotes, aggregator: Aggregator, seed: int) 
     notes = [said for _, said in sorted(left, key=lambda one: -one[0])]
     if not found.names:
         raise SpecError(f"no category can be ranked: {notes[0]}")
-    whole = units_of_counts(log.counts(), split=log.votes.rest is not None)
+    whole = units_of_counts(_counts(log), split=log.rest is not None)
     found.widen(aggregator, seed)
-    if not log.by_judge:
+    if log.judge_count < 2:
         categories = [one.weighted_by(one.expected) for one in found.some]
         errors = [one.by_vote for one in found.some]
         return CategorySample(found.names, categories, found.counts(), errors, None, found.units(), whole, notes)
@@ -262,18 +213,17 @@ class _Found:
 
 
 def _estimate(
-    log: CategoryVotes, aggregator: Aggregator, rows: NDArray[np.int64], shares: ExpectedShares, points: float
+    log: Votes, aggregator: Aggregator, rows: NDArray[np.int64], shares: ExpectedShares, points: float
 ) -> _Estimate:
     """Return what an aggregator makes of a category; `points` is the variance of graded votes over whole ones."""
-    split = log.votes.rest is not None
-    winners, losers = log.votes.winners[rows], log.votes.losers[rows]
+    split = log.rest is not None
+    winners, losers = log.winners[rows], log.losers[rows]
     items = np.unique(np.concatenate([winners, losers])).astype(np.int64)
     if len(rows) < 2:
         raise InputError("it has one vote")
-    won, lost = np.searchsorted(items, winners), np.searchsorted(items, losers)
-    said = log.summed(won, lost, None, rows, len(items))
-    counts = said.counts if isinstance(said, ClusterCounts) else said
-    clusters = said if isinstance(said, ClusterCounts) else None
+    ends = np.searchsorted(items, winners), np.searchsorted(items, losers)
+    clusters = None if log.alike else log.clusters(log.numbers[rows], rows, ends, len(items))
+    counts = count_pairs(*ends, ties=log.ties[rows], m=len(items)) if clusters is None else clusters.counts
     scores = call_aggregator(aggregator, counts, counts.m)
     by_vote = covariance_of(aggregator, counts, scores, clusters)
     squares = None
@@ -282,31 +232,30 @@ def _estimate(
         of_vote = np.repeat(np.bincount(np.repeat(np.arange(len(sizes)), sizes), clusters.weights), sizes)
         squares = points * np.bincount(clusters.cells // 3, clusters.weights * of_vote, len(counts)).astype(np.float64)
     usual = shares.votes(counts, items, squares)
-    if log.by_judge and log.votes.judges is not None:
-        by_judge = log.summed(won, lost, log.votes.judges[rows], rows, len(items))
-        clusters = by_judge if isinstance(by_judge, ClusterCounts) else None
+    if log.judge_count > 1 and log.judges is not None:
+        clusters = log.clusters(log.judges[rows], rows, ends, len(items))
     scales = scales_of(aggregator, counts).scale_of.astype(np.int64)
     expected = covariance_of(aggregator, usual, call_aggregator(aggregator, usual, usual.m), None)
     return _Estimate(items, scores, scales, by_vote, usual, expected, counts, clusters, aggregator, split)
 
 
-def _joint(log: CategoryVotes, aggregator: Aggregator, found: _Found, m: int) -> NDArray[np.float64] | None:
+def _joint(log: Votes, aggregator: Aggregator, found: _Found, m: int) -> NDArray[np.float64] | None:
     """Return the sandwich by judge of the scores of all categories, (n, n): each score is an item of its own."""
     n = found.cells()
     if n > MOST_DENSE:
         return None
-    place = np.full((len(log.names), m), -1)
+    place = np.full((len(log.query_names), m), -1)
     first = 0
     for number, one in zip(found.numbers, found.some, strict=True):
         place[number, one.items] = np.arange(first, first + len(one.items))
         first += len(one.items)
-    winners = place[log.category, log.votes.winners]
+    winners = place[log.queries, log.winners]
     rows = np.flatnonzero(winners >= 0)
-    losers = place[log.category[rows], log.votes.losers[rows]]
-    judges = log.votes.judges[rows] if log.votes.judges is not None else rows
-    said = log.summed(winners[rows], losers, judges, rows, n)
+    losers = place[log.queries[rows], log.losers[rows]]
+    judges = log.judges[rows] if log.judges is not None else rows
+    said = log.clusters(judges, rows, (winners[rows], losers), n)
     scores = np.concatenate([one.scores for one in found.some])
-    if not isinstance(said, ClusterCounts) or len(said) < 2:
+    if len(said) < 2:
         return None
     return covariance_of(aggregator, said.counts, scores, said)
 

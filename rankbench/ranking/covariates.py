@@ -108,8 +108,7 @@ def rank_controlled(
     votes = load_votes(source.frame)
     if intervals is not None:
         check_size(len(votes.items))
-    judges = 0 if votes.judges is None else int(votes.judges.max()) + 1
-    clustered = by_judge(LogFacts(votes.count, judges, votes.unsigned), "sandwich")
+    clustered = by_judge(LogFacts(votes.count, votes.judge_count, votes.unsigned), "sandwich")
     rows = covariate_votes(votes, by_judge=clustered)
     notes = [*_scale_notes(votes), *_separated(rows)]
     rows = rows.summed()

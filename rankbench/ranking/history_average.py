@@ -27,7 +27,6 @@ from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
-from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.sampling_units import Units, judged_enough, spread_of_points, units_of_counts
 from rankbench.ranking.votes import Votes
 
@@ -296,33 +295,33 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
     pair = numbered_pairs(votes.winners, votes.losers, len(votes.items))[1].astype(np.int64)
     # Scores walk: votes of one time tell how points vary, or those of half of the log.
     points = spread_of_points(votes, pair * (int(place[-1]) + 1) + place, 2 * pair + late)
-    if votes.judges is None or votes.unsigned or int(votes.judges.max()) == 0:
+    if votes.judges is None or votes.judge_count < 2:
         return AlikeVotes(points, points, units_of_counts(votes.counts()), 0, points)
     m = len(votes.items)
-    by_judge = _by(votes, votes.winners, votes.losers, votes.judges, m)
+    by_judge = votes.clusters(votes.judges)
     units = units_of_counts(by_judge, split=votes.rest is not None)
-    spread, single = _spreads(votes, votes.winners, votes.losers, by_judge)
+    spread, single = _spreads(votes, (votes.winners, votes.losers), by_judge)
     worth = of_changes = _ratio(np.diag(spread), np.diag(single), judged_enough(units))
     # An item before and after is two items.
     ends = np.stack([votes.winners, votes.losers]) + m * late
     nodes, place = np.unique(ends, return_inverse=True)
     if len(nodes) <= MOST_DENSE:
         winners, losers = place.reshape(ends.shape)
-        apart = _by(votes, winners, losers, votes.judges, len(nodes))
+        apart = votes.clusters(votes.judges, ends=(winners, losers), m=len(nodes))
         enough = judged_enough(units_of_counts(apart, split=votes.rest is not None))
         both = np.intersect1d(nodes[enough & (nodes < m)], nodes[enough & (nodes >= m)] - m)
         early, after = np.searchsorted(nodes, both), np.searchsorted(nodes, both + m)
         if len(both):
             spread, single = (
                 one[early, early] + one[after, after] - 2 * one[early, after]
-                for one in _spreads(votes, winners, losers, apart)
+                for one in _spreads(votes, (winners, losers), apart)
             )
             of_changes = _ratio(spread, single, np.ones(len(both), np.bool_))
     return AlikeVotes(worth * points, of_changes * points, units, len(by_judge), points)
 
 
 def _spreads(
-    votes: Votes, winners: NDArray[np.integer], losers: NDArray[np.integer], by_judge: ClusterCounts
+    votes: Votes, ends: tuple[NDArray[np.integer], NDArray[np.integer]], by_judge: ClusterCounts
 ) -> list[NDArray[np.float64]]:
     """Return the covariances of scores by judge and by vote, (m, m)."""
     from rankbench.interfaces.aggregator import Aggregator
@@ -331,17 +330,10 @@ def _spreads(
     counts, aggregator = by_judge.counts, get(Aggregator, _METHOD)
     scores = call_aggregator(aggregator, counts, counts.m)
     # Of votes with weights sums do not say what single ones weigh.
-    each = None if votes.alike else _by(votes, winners, losers, votes.numbers, counts.m)
+    each = None if votes.alike else votes.clusters(votes.numbers, ends=ends, m=counts.m)
     return [covariance_of(aggregator, counts, scores, one) for one in (by_judge, each)]
 
 
 def _ratio(spread: NDArray[np.float64], single: NDArray[np.float64], known: NDArray[np.bool_]) -> float:
     known = known & (single > 0)
     return max(float((spread[known] / single[known]).mean()), 1.0) if known.any() else 1.0
-
-
-def _by(
-    votes: Votes, winners: NDArray[np.integer], losers: NDArray[np.integer], judges: NDArray[np.integer], m: int
-) -> ClusterCounts:
-    weights = None if votes.alike else votes.weights
-    return count_clusters(winners, losers, judges, ties=votes.ties, weights=weights, m=m)

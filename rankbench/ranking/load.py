@@ -228,7 +228,7 @@ def _facts_of_votes(votes: Votes, intervals: WantedIntervals) -> LogFacts:
             f"the judge is missing in {votes.unsigned:,} of {votes.count:,} votes; take --intervals bootstrap",
             column="judge",
         )
-    return LogFacts(votes.count, 0 if votes.judges is None else int(votes.judges.max()) + 1, votes.unsigned)
+    return LogFacts(votes.count, votes.judge_count, votes.unsigned)
 
 
 def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:

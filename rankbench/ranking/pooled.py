@@ -13,11 +13,12 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import number
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
-from rankbench.ranking.categories import CategorySample, CategoryVotes, category_votes, estimated_categories
+from rankbench.ranking.categories import CategorySample, category_votes, estimated_categories
 from rankbench.ranking.expected_votes import CategoryTest, category_test, expected_shares
 from rankbench.ranking.rank import ItemRanking, with_covariance
 from rankbench.ranking.ranked_log import tallies_of_counts
 from rankbench.ranking.sampling_units import Units, check_size, too_thin
+from rankbench.ranking.votes import Votes
 from rankbench.stats.random_effects import Shrinkage, VarianceEstimate
 
 if TYPE_CHECKING:
@@ -105,13 +106,13 @@ def category_rankings(
     if source.table.row != "comparisons":
         raise SpecError(f"--pool is for votes; {source.name} holds {source.table}")
     log = category_votes(source.frame)
-    check_size(len(log.votes.items))
+    check_size(len(log.items))
     # Many small matrices: more threads take longer.
     with one_blas_thread():
         return pooled_rankings(log, aggregator, column, seed)
 
 
-def pooled_rankings(log: CategoryVotes, aggregator: Aggregator, column: str, seed: int) -> CategoryRankings:
+def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) -> CategoryRankings:
     """Rank categories by scores that are drawn towards common ones.
 
     Raises
@@ -119,7 +120,7 @@ def pooled_rankings(log: CategoryVotes, aggregator: Aggregator, column: str, see
     SpecError
         See `category_rankings`.
     """
-    m = len(log.votes.items)
+    m = len(log.items)
     if m > MOST_POOLED:
         raise SpecError(f"--pool: {m:,} items are too many (at most {MOST_POOLED:,}); leave some out")
     _check_matrices(log)
@@ -134,25 +135,24 @@ def pooled_rankings(log: CategoryVotes, aggregator: Aggregator, column: str, see
     return CategoryRankings(sample.names, rankings, notes, facts)
 
 
-def categories_matter(log: CategoryVotes, aggregator: Aggregator, seed: int) -> CategoryTest:
+def categories_matter(log: Votes, aggregator: Aggregator, seed: int) -> CategoryTest:
     """Test whether categories matter, around the scores that the aggregator gives the whole log."""
-    votes = log.votes
-    chances = expected_shares(log.pairs(), aggregator).chances(votes.winners, votes.losers)
-    residuals = votes.weights * (np.where(votes.ties, 0.5, 1.0) - chances)
-    judges = votes.judges if log.by_judge and votes.judges is not None else votes.numbers
-    return category_test(residuals, votes.winners, votes.losers, log.category, judges, len(votes.items), seed)
+    chances = expected_shares(log.counts(), aggregator).chances(log.winners, log.losers)
+    residuals = log.weights * (np.where(log.ties, 0.5, 1.0) - chances)
+    judges = log.judges if log.judge_count > 1 and log.judges is not None else log.numbers
+    return category_test(residuals, log.winners, log.losers, log.queries, judges, len(log.items), seed)
 
 
-def _check_matrices(log: CategoryVotes) -> None:
+def _check_matrices(log: Votes) -> None:
     """Refuse more items of categories than matrices can be held for."""
-    m = len(log.votes.items)
-    cells = log.category.astype(np.int64) * m
-    items = np.bincount(np.unique(np.concatenate([cells + log.votes.winners, cells + log.votes.losers])) // m)
+    m = len(log.items)
+    cells = log.queries.astype(np.int64) * m
+    items = np.bincount(np.unique(np.concatenate([cells + log.winners, cells + log.losers])) // m)
     if float((items.astype(np.float64) ** 2).sum()) > _MOST_MATRICES:
         raise SpecError("--pool: items by categories are more than fit into memory; leave some out")
 
 
-def _ranking(log: CategoryVotes, sample: CategorySample, model: Shrinkage, category: int, seed: int) -> ItemRanking:
+def _ranking(log: Votes, sample: CategorySample, model: Shrinkage, category: int, seed: int) -> ItemRanking:
     """Return the ranking of the items of a category by their predicted scores."""
     found, whole, items = model.predicted(category), sample.whole, sample.categories[category].items
     block, scales = np.ix_(items, items), model.scales[items]
@@ -165,7 +165,7 @@ def _ranking(log: CategoryVotes, sample: CategorySample, model: Shrinkage, categ
     spread = own**2 / own_freedom + (variance - own) ** 2 / log_freedom
     freedom = np.divide(variance**2, spread, out=log_freedom.copy(), where=spread > 0)
     units = Units(whole.count, whole.effective, whole.items[items], whole.votes[items], freedom + 1)
-    names = [log.votes.items[i] for i in items]
+    names = [log.items[i] for i in items]
     ranking = with_covariance(names, scores, scales, covariance, units, seed)
     return replace(ranking, tallies=tallies_of_counts(sample.counts[category]))
 
@@ -191,12 +191,10 @@ def _facts(found: VarianceEstimate, tested: CategoryTest, aggregator: Aggregator
     }
 
 
-def _words(
-    found: VarianceEstimate, tested: CategoryTest, column: str, aggregator: Aggregator, log: CategoryVotes
-) -> list[str]:
+def _words(found: VarianceEstimate, tested: CategoryTest, column: str, aggregator: Aggregator, log: Votes) -> list[str]:
     """Return whether categories matter, and by how much."""
     unit = f" {aggregator.score_unit()}" if aggregator.score_unit() else ""
-    of = "judges" if log.by_judge else "votes"
+    of = "judges" if log.judge_count > 1 else "votes"
     p = f"p = {tested.p:.3g}" if tested.p > 0.001 else "p = 0.001 or less"
     made = f"{p}, {tested.trials} logs in which {of} exchange their categories"
     # The test exchanges categories, the interval rests on a model: one alone shows nothing.

@@ -21,12 +21,11 @@ from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
-from rankbench.interfaces.pair_counts import ClusterCounts
+from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
 from rankbench.interfaces.resamples import crossed_resamples, resamples_of
-from rankbench.interfaces.table_check import check_weights
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import FEW, Units, units_of_parts
-from rankbench.ranking.votes import all_ones
+from rankbench.ranking.votes import load_votes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,39 +62,28 @@ class CrossedVotes(CountedVotes):
     cell: NDArray[np.int32] = field(kw_only=True)
     weight: NDArray[np.float64] = field(kw_only=True)
 
-    def by(self, unit: NDArray[np.integer]) -> ClusterCounts:
-        """Return the votes by a unit, numbered in any way, shape (n,): a row a vote, none of them summed up."""
+    def by(self, *units: NDArray[np.int32], rows: slice | NDArray[np.int64] = slice(None)) -> ClusterCounts:
+        """Return the votes by units, shape (n,), a row a vote: votes that differ in one are different clusters."""
+        keys = [unit[rows] for unit in units]
         # As resamples take them: what a cluster said in the order of the pairs.
-        order = np.lexsort((self.cell, unit))
-        ordered = unit[order]
-        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
-        return ClusterCounts(self.counts, [""] * (len(starts) - 1), starts, self.cell[order], self.weight[order])
+        order = np.lexsort((self.cell[rows], *reversed(keys)))
+        new = np.ones(len(order) + 1, np.bool_)
+        new[1:-1] = False
+        for key in keys:
+            ordered = key[order]
+            new[1:-1] |= ordered[1:] != ordered[:-1]
+        starts = np.flatnonzero(new)
+        names = [""] * (len(starts) - 1)
+        return ClusterCounts(self.counts, names, starts, self.cell[rows][order], self.weight[rows][order])
 
-    def parts(self, unit: NDArray[np.int32], within: NDArray[np.int32] | None = None) -> Iterator[ClusterCounts]:
-        """Yield the votes by a unit, whole units at a time, a row a vote: what is made on the way does not grow.
-
-        Parameters
-        ----------
-        unit : ndarray of int32, shape (n,)
-            Numbered from 0.
-        within : ndarray of int32, shape (n,), optional
-            Votes of one unit that differ in it are different clusters.
-        """
+    def parts(self, unit: NDArray[np.int32], *within: NDArray[np.int32]) -> Iterator[ClusterCounts]:
+        """Yield what `by` returns, whole units at a time: what is made on the way does not grow."""
         ends = np.cumsum(np.bincount(unit))
         first, before = 0, 0
         while first < len(ends):
             last = max(first + 1, int(np.searchsorted(ends, before + _AT_ONCE, side="right")))
             rows = np.flatnonzero((unit >= first) & (unit < last)) if (first, last) != (0, len(ends)) else slice(None)
-            keys = [unit[rows]] if within is None else [unit[rows], within[rows]]
-            order = np.lexsort((self.cell[rows], *reversed(keys)))
-            new = np.ones(len(order) + 1, np.bool_)
-            new[1:-1] = False
-            for key in keys:
-                ordered = key[order]
-                new[1:-1] |= ordered[1:] != ordered[:-1]
-            starts = np.flatnonzero(new)
-            cells, weights = self.cell[rows][order], self.weight[rows][order]
-            yield ClusterCounts(self.counts, [""] * (len(starts) - 1), starts, cells, weights)
+            yield self.by(unit, *within, rows=rows)
             first, before = last, int(ends[last - 1])
 
     @cached_property
@@ -130,8 +118,8 @@ class CrossedVotes(CountedVotes):
         a note says so.
         """
         total = np.zeros((len(scores), len(scores)))
-        for sign, unit, within in ((1.0, self.judge, None), (1.0, self.query, None), (-1.0, self.judge, self.query)):
-            total += sign * self._sandwich(aggregator, scores, self.parts(unit, within))
+        for sign, units in ((1.0, [self.judge]), (1.0, [self.query]), (-1.0, [self.judge, self.query])):
+            total += sign * self._sandwich(aggregator, scores, self.parts(*units))
         kept, clipped = _clipped(total)
         if not clipped:
             return kept, []
@@ -170,12 +158,12 @@ class CrossedVotes(CountedVotes):
             aggregator, scores, crossed_resamples(self.counts, units, self.cell, self.weight, resamples, seed)
         )
 
-        def variance(unit: NDArray[np.integer]) -> NDArray[np.float64]:
-            some = self.by(unit)
+        def variance(*way: NDArray[np.int32]) -> NDArray[np.float64]:
+            some = self.by(*way)
             found = replicates_of(aggregator, scores, resamples_of(some, resamples, seed))
             return _spread_of(found) * len(some) / (len(some) - 1)
 
-        judges, queries, both = variance(self.judge), variance(self.query), variance(self._both)
+        judges, queries, both = variance(self.judge), variance(self.query), variance(*units)
         wanted = np.maximum(judges + queries - both, np.maximum(judges, queries))
         count = self.units.count
         # `rank` widens what fewer units than that spread by.
@@ -184,11 +172,6 @@ class CrossedVotes(CountedVotes):
         factor[~np.isfinite(factor)] = 1.0
         scaled: NDArray[np.float64] = scores + (drawn - scores) * factor
         return scaled
-
-    @property
-    def _both(self) -> NDArray[np.int64]:
-        """Number of each vote's judge and query together, (n,)."""
-        return self.judge.astype(np.int64) * (int(self.query.max()) + 1) + self.query
 
     def few_units(self) -> list[str]:
         """Return what a reader of intervals must know where judges or queries are few."""
@@ -222,69 +205,34 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
 
     from rankbench.ranking.count_log import count_log
 
-    if "judge" not in frame.collect_schema():
+    names = frame.collect_schema().names()
+    if "judge" not in names:
         raise SpecError(
             "the log does not say who judged (judge=COLUMN in --columns says where it stands); take --intervals "
             "bootstrap"
         )
-    votes = _columns(frame)
-    facts = votes.select(
-        pl.len(), pl.col("judge").null_count().alias("unsigned"), (pl.col("weight") == 1).all().alias("alike")
-    )
-    n, unsigned, alike = facts.collect(engine="streaming").row(0)
-    if not n:
-        raise InputError("the log has no votes")
-    if unsigned:
-        raise InputError(f"the judge is missing in {unsigned:,} of {n:,} votes", column="judge")
+    n = frame.select(pl.len()).collect(engine="streaming").item()
     check_memory(
-        n * (_BYTES + (not alike) * _WEIGHT_BYTES),
+        n * (_BYTES + ("weight" in names) * _WEIGHT_BYTES),
         f"holding the judge and the query of {n:,} votes",
         "fewer votes, or --intervals judges",
     )
-    counts = count_log(votes.drop("weight") if alike else votes)
-    judges, queries = (_names(votes, name) for name in ("judge", "query_id"))
-    for units, what, other in ((judges, "judge", "bootstrap"), (queries, "query", "judges")):
-        if len(units) < 2:
+    # In the order of the log: times are left out.
+    kept = ("query_id", "winner", "loser", "judge", "weight", "tie", REST)
+    frame = frame.select(name for name in kept if name in names)
+    votes = load_votes(frame)
+    if votes.judges is None:
+        raise InputError(f"the judge is missing in {votes.unsigned or n:,} of {n:,} votes", column="judge")
+    for count, what, other in (
+        (votes.judge_count, "judge", "bootstrap"),
+        (len(votes.query_names), "query", "judges"),
+    ):
+        if count < 2:
             raise SpecError(f"all votes are of one {what}; take --intervals {other}")
-    numbers = [
-        pl.col("winner", "loser").cast(pl.Enum([str(item) for item in counts.items])).to_physical(),
-        pl.col("tie"),
-    ]
-    numbers += [
-        pl.col("judge").cast(pl.Enum(judges)).to_physical(),
-        pl.col("query_id").cast(pl.Enum(queries)).to_physical(),
-    ]
-    read = votes.select(*numbers, *([] if alike else ["weight"])).collect(engine="streaming")
-    weight = all_ones(n) if alike else read["weight"].to_numpy()
-    check_weights(weight)
-    judge, query, cell = (np.empty(n, np.int32) for _ in range(3))
-    known, begin = counts.low.astype(np.int64) * counts.m + counts.high, 0
-    for some in read.iter_slices(_AT_ONCE):
-        rows = slice(begin, begin + len(some))
-        judge[rows], query[rows] = some["judge"].to_numpy(), some["query_id"].to_numpy()
-        winners, losers = (some[name].to_numpy().astype(np.int64) for name in ("winner", "loser"))
-        pair = np.searchsorted(known, np.minimum(winners, losers) * counts.m + np.maximum(winners, losers))
-        cell[rows] = 3 * pair + np.where(some["tie"].to_numpy(), 2, winners > losers)
-        begin = rows.stop
-    return CrossedVotes(counts, judge=judge, query=query, cell=cell, weight=weight)
-
-
-def _columns(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return winners, losers, judges and queries as texts, weights (1 where there are none), and ties."""
-    import polars as pl
-
-    names = frame.collect_schema().names()
-    weight = pl.col("weight").cast(pl.Float64).fill_null(1.0) if "weight" in names else pl.lit(1.0).alias("weight")
-    tie = pl.col("tie").fill_null(False) if "tie" in names else pl.lit(False).alias("tie")
-    rest = [REST] if REST in names else []
-    return frame.select(pl.col("query_id", "winner", "loser", "judge").cast(pl.String), weight, tie, *rest)
-
-
-def _names(votes: pl.LazyFrame, column: str) -> pl.Series:
-    """Return the different names in a column, sorted."""
-    import polars as pl
-
-    return votes.select(pl.col(column).unique().sort()).collect(engine="streaming")[column]
+    cell = 3 * numbered_pairs(votes.winners, votes.losers, len(votes.items))[1]
+    cell += np.where(votes.ties, 2, votes.winners > votes.losers).astype(np.int32)
+    counts = count_log(frame.drop("weight", strict=False) if votes.alike else frame)
+    return CrossedVotes(counts, judge=votes.judges, query=votes.queries, cell=cell, weight=votes.weights)
 
 
 def _with_silent(part: ClusterCounts, more: int) -> ClusterCounts:

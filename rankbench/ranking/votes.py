@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from rankbench.interfaces.table_check import check_weights
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.interfaces.pair_counts import PairCounts
+    from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 
 
 _TABLE = 1 << 22
@@ -64,6 +65,10 @@ class Votes:
     rest : ndarray of bool, shape (n,), or None
         Which rows are the rest of the vote of the row before: a vote whose points are split has two rows, one for
         each item, whose weights are its points. None: every row is a vote.
+    queries : ndarray of int32, shape (n,) or (0,)
+        Number of the query, in the order of `query_names`; empty where it is not kept.
+    query_names : sequence of str
+        Sorted.
     """
 
     items: list[str]
@@ -78,6 +83,8 @@ class Votes:
     undated: int = 0
     covariates: Covariates | None = None
     rest: NDArray[np.bool_] | None = None
+    queries: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    query_names: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.winners)
@@ -91,6 +98,11 @@ class Votes:
     def count(self) -> int:
         """Number of votes."""
         return len(self) if self.rest is None else int(len(self) - self.rest.sum())
+
+    @property
+    def judge_count(self) -> int:
+        """Number of judges; 0 where not all votes have one."""
+        return 0 if self.judges is None else int(self.judges.max()) + 1
 
     @property
     def alike(self) -> bool:
@@ -124,12 +136,40 @@ class Votes:
         )
 
     def counts(self, rows: NDArray[np.int64] | None = None) -> PairCounts:
-        """Return the sums by pair of all votes, or of those at `rows`."""
+        """Return the sums by pair of all votes, or of those at `rows`; each row is a judgment."""
         from rankbench.ranking.count import count_pairs
 
         said = self.comparisons(rows)
         weights = None if (said.weights == 1).all() else said.weights
         return count_pairs(said.winners, said.losers, weights=weights, ties=said.ties, items=self.items)
+
+    def clusters(
+        self,
+        units: NDArray[np.integer],
+        rows: NDArray[np.int64] | None = None,
+        ends: tuple[NDArray[np.integer], NDArray[np.integer]] | None = None,
+        m: int | None = None,
+    ) -> ClusterCounts:
+        """Return what each cluster said about each pair; each vote is a judgment.
+
+        Parameters
+        ----------
+        units : ndarray of int
+            Cluster of each vote, or of each at `rows`.
+        rows : ndarray of int64, optional
+        ends : (ndarray of int, ndarray of int), optional
+            Winners and losers of these votes by other numbers, in ``[0, m)``.
+        m : int, optional
+        """
+        from rankbench.ranking.partial_counts import count_clusters
+
+        chosen = slice(None) if rows is None else rows
+        winners, losers = (self.winners[chosen], self.losers[chosen]) if ends is None else ends
+        weights, size = None if self.alike else self.weights[chosen], len(self.items) if m is None else m
+        found = count_clusters(winners, losers, units, ties=self.ties[chosen], weights=weights, m=size)
+        if self.rest is None:
+            return found
+        return replace(found, counts=replace(found.counts, judgments=int((~self.rest[chosen]).sum())))
 
 
 def all_ones(n: int) -> NDArray[np.float64]:
@@ -203,7 +243,8 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     judges = None
     if "judge" in frame.columns and not unsigned:
         judges = _alphabetical(frame["judge"])[1][column("judge").to_physical().to_numpy()]
-    queries = _alphabetical(frame["query_id"])[1][column("query_id").to_physical().to_numpy()]
+    query_names, query_place = _alphabetical(frame["query_id"])
+    queries = query_place[column("query_id").to_physical().to_numpy()]
     return Votes(
         items,
         winners,
@@ -217,14 +258,9 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         0 if undated == whole.height else undated,
         loaded_covariates(frame, order, weights),
         column(REST).to_numpy() if REST in frame.columns else None,
+        queries,
+        query_names,
     )
-
-
-def query_numbers(coded: pl.LazyFrame) -> NDArray[np.int32]:
-    """Return the number of each row's query, by name, shape (n,): of what `coded_votes` returns."""
-    queries = coded.select("query_id").collect()["query_id"]
-    numbers: NDArray[np.int32] = _alphabetical(queries)[1][queries.to_physical().to_numpy()]
-    return numbers
 
 
 def _are_coded(table: pl.LazyFrame) -> bool:
