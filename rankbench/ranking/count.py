@@ -27,14 +27,11 @@ _WAITING = 4
 _MOST_ITEMS = 2**30 - 1
 
 
-def no_flags() -> NDArray[np.uint8]:
-    """Return the `Chunk.ties` of a log without ties."""
-    return np.zeros(0, np.uint8)
+NO_TIES: NDArray[np.uint8] = np.zeros(0, np.uint8)
+"""The `LogPiece.ties` of a log without ties."""
 
-
-def no_weights() -> NDArray[np.float64]:
-    """Return the `Chunk.weights` of a log without weights."""
-    return np.zeros(0)
+NO_WEIGHTS: NDArray[np.float64] = np.zeros(0)
+"""The `LogPiece.weights` of a log without weights."""
 
 
 class Counter:
@@ -132,18 +129,24 @@ def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[st
 
 
 def pair_counts(run: SortedPairs, items: list[str], judgments: int, weighted: bool) -> PairCounts:
-    """Return a run as what users see.
+    """Return a run as what users see."""
+    forward, backward = np.ascontiguousarray(run.cells[:, 0]), np.ascontiguousarray(run.cells[:, 1])
+    ties = np.ascontiguousarray(run.cells[:, 2]) if run.cells.shape[1] > 2 else np.zeros(len(forward))
+    return PairCounts(items, run.starts, run.high, forward, backward, ties, judgments, weighted)
+
+
+def checked_sums(counts: PairCounts) -> PairCounts:
+    """Return counts whose sums of weights can be computed with.
 
     Raises
     ------
     InputError
         Sums of weights by pair are too large or different: see `check_weights`.
     """
-    if weighted:
-        check_weights(run.cells[run.cells != 0])
-    forward, backward = np.ascontiguousarray(run.cells[:, 0]), np.ascontiguousarray(run.cells[:, 1])
-    ties = np.ascontiguousarray(run.cells[:, 2]) if run.cells.shape[1] > 2 else np.zeros(len(forward))
-    return PairCounts(items, run.starts, run.high, forward, backward, ties, judgments, weighted)
+    if counts.weighted:
+        sums = np.column_stack([counts.forward, counts.backward, counts.ties])
+        check_weights(sums[sums != 0])
+    return counts
 
 
 def count_pairs(
@@ -178,8 +181,8 @@ def count_pairs(
         finite.
     """
     w, v = np.asarray(winners), np.asarray(losers)
-    g = no_weights() if weights is None else np.ascontiguousarray(weights, np.float64)
-    t = no_flags() if ties is None else np.ascontiguousarray(ties, np.bool_).view(np.uint8)
+    g = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, np.float64)
+    t = NO_TIES if ties is None else np.ascontiguousarray(ties, np.bool_).view(np.uint8)
     n = len(w)
     if not (w.shape == v.shape == (n,) and g.shape in ((n,), (0,)) and t.shape in ((n,), (0,))):
         raise InputError("winners, losers, weights and ties must be one-dimensional and equally long")
@@ -195,7 +198,7 @@ def count_pairs(
             rows = slice(begin, begin + ROWS)
             counter.add([LogPiece(_indices(w[rows], size), _indices(v[rows], size), t[rows], g[rows])], size)
         run = counter.total(size)
-    return pair_counts(run, listed, n, len(g) > 0)
+    return checked_sums(pair_counts(run, listed, n, len(g) > 0))
 
 
 def _size(winners: NDArray[np.int64], losers: NDArray[np.int64], m: int | None, names: list[str] | None) -> int:

@@ -25,23 +25,21 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.frame_source import frame_in_memory
 from rankbench.errors import ExecutorError, InputError, RankbenchError, nearest
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.ranking.count import Counter, no_flags, no_weights, pair_counts
-from rankbench.ranking.item_encoding import CategoryCodes, Codes, OutOfRange, codes_for
+from rankbench.ranking.count import NO_TIES, NO_WEIGHTS, Counter, checked_sums, pair_counts
+from rankbench.ranking.item_encoding import CategoryCodes, Codes, IntegerCodes, OutOfRange, codes_for
 from rankbench.ranking.lists import LogRows, ParquetLog, is_parquet, parquet_log
 from rankbench.ranking.open import Log
 from rankbench.ranking.partial_counts import (
     PART,
     Cells,
-    ClusterCells,
     LogPart,
     Tree,
     cluster_counts,
     compacted,
-    counts_of,
     joined_parts,
     packed_clusters,
 )
-from rankbench.ranking.stream import FirstVotes, LogStream, log_schema, streamed
+from rankbench.ranking.stream import FirstVotes, LogStream, log_schema
 from rankbench.ranking.thread_tables import ROWS, LogPiece, SortedPairs, relabelled_run
 
 
@@ -106,11 +104,11 @@ def count_log(log: Log, *, judge: str | None = None, address: str = "") -> PairC
     """
     found = _opened(log, everywhere=bool(address))
     if not isinstance(found, ParquetLog):
-        return counts_of(count_frame(found, judge=judge))
+        return count_frame(found, judge=judge).data
     try:
         if address:
-            return counts_of(count_parts_on_cluster(found, address, judge=judge))
-        return counts_of(count_frame(found.frame(), judge=judge))
+            return count_parts_on_cluster(found, address, judge=judge).data
+        return count_frame(found.frame(), judge=judge).data
     except InputError as error:
         raise found.located(error) from error
 
@@ -135,7 +133,7 @@ def count_frame(
         Called with sums of parts as they are made, the last one that of all.
     """
 
-    def use(codes: Codes) -> LogPart:
+    def counted(codes: Codes) -> LogPart:
         tree = Tree(joined_parts)
         for part in parts(frame, codes, judge=judge, signed=signed, first_votes=first_votes):
             tree.add(part)
@@ -144,9 +142,16 @@ def count_frame(
         total = tree.total()
         if check is not None:
             check(total)
+        checked_sums(total.counts)
         return total
 
-    return streamed(frame, use)
+    schema = log_schema(frame)
+    codes = codes_for([schema["winner"], schema["loser"]])
+    try:
+        return counted(codes)
+    except OutOfRange:
+        # Integers are large or negative: they are names.
+        return counted(CategoryCodes())
 
 
 def parts(
@@ -229,17 +234,15 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
         run = counter.total(codes.size)
     run, order, rank = _listed(run, codes)
     labels = codes.labels(order)
-    if isinstance(codes, CategoryCodes) and "" in labels:
+    if "" in labels:
         raise stream.nameless("winner", "loser")
+    pairs, integers = pair_counts(run, labels, judgments, stream.uneven), isinstance(codes, IntegerCodes)
     if stream.judges is None or stream.unsigned:
-        return LogPart(labels, run, judgments, stream.uneven, None, stream.unsigned)
-    pairs = pair_counts(run, [], judgments, stream.uneven)
+        return LogPart(pairs, integers, stream.unsigned)
     judges = stream.judges.names()
     if "" in judges:
         raise stream.nameless(stream.judge or "judge")
-    by_judge = cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges)
-    said = ClusterCells(by_judge.clusters, by_judge.starts, by_judge.cells, by_judge.weights)
-    return LogPart(labels, run, judgments, stream.uneven, said)
+    return LogPart(cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges), integers)
 
 
 def _cells(chunk: list[tuple[LogPiece, NDArray[np.int32] | None]]) -> Cells:
@@ -250,8 +253,8 @@ def _cells(chunk: list[tuple[LogPiece, NDArray[np.int32] | None]]) -> Cells:
         np.concatenate([piece.winners for piece in pieces]),
         np.concatenate([piece.losers for piece in pieces]),
         np.concatenate(judges),
-        np.concatenate([piece.ties for piece in pieces]) if len(pieces[0].ties) else no_flags(),
-        np.concatenate([piece.weights for piece in pieces]) if len(pieces[0].weights) else no_weights(),
+        np.concatenate([piece.ties for piece in pieces]) if len(pieces[0].ties) else NO_TIES,
+        np.concatenate([piece.weights for piece in pieces]) if len(pieces[0].weights) else NO_WEIGHTS,
     )
 
 
@@ -316,6 +319,7 @@ def count_parts_on_cluster(
         client.close()
     if isinstance(found, Exception):
         raise found
+    checked_sums(found.counts)
     return found
 
 

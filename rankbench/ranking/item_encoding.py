@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -12,9 +11,6 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
 from rankbench.errors import InputError
-
-Labels: TypeAlias = list[str] | list[int]
-"""What items are called: names, or integers."""
 
 LARGEST_INTEGER = 1 << 22
 """Items called 0, 1, ... up to this are their own codes."""
@@ -60,8 +56,8 @@ class Codes(ABC):
         """Return the codes that count, in the order in which items are listed."""
         return np.flatnonzero(seen)
 
-    def labels(self, order: NDArray[np.int64]) -> Labels:
-        """Return what those codes stand for, in this order: the names, or the integers themselves."""
+    def labels(self, order: NDArray[np.int64]) -> list[str]:
+        """Return the names of some codes, in this order."""
         names = self.names()
         return [names[i] for i in order]
 
@@ -167,9 +163,9 @@ class IntegerCodes(Codes):
         """See `Codes.names`."""
         return [str(i) for i in range(self.bound)]
 
-    def labels(self, order: NDArray[np.int64]) -> Labels:
+    def labels(self, order: NDArray[np.int64]) -> list[str]:
         """See `Codes.labels`."""
-        return [int(i) for i in order]
+        return [str(i) for i in order]
 
 
 def codes_for(dtypes: Sequence[pl.DataType], *, small: bool = True, column: str = "winner") -> Codes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
+from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.table import with_column
 from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
 from rankbench.ranking.rank import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
@@ -167,7 +168,7 @@ def counted_votes(
     """
     from rankbench.ranking.count_log import count_frame
     from rankbench.ranking.lists import ROW
-    from rankbench.ranking.partial_counts import LogPart, counts_of, counts_of_part
+    from rankbench.ranking.partial_counts import LogPart
 
     def count(column: str | None) -> LogPart:
         def here(frame: pl.LazyFrame) -> LogPart:
@@ -192,15 +193,14 @@ def counted_votes(
     part = count("judge" if asked else ROW if weighted and intervals is not None else None)
     split = REST in schema
     if not asked:
-        data = counts_of(part) if part.weighted else counts_of_part(part)
-        return CountedVotes(data, split=split), LogFacts(part.judgments, 0, 0)
+        data = part.data if part.counts.weighted else part.counts
+        return CountedVotes(data, split=split), LogFacts(part.counts.judgments, 0, 0)
     refuse_too_many_cells(part)
-    cells = part.cluster_cells
-    facts = LogFacts(part.judgments, 0 if cells is None else len(cells.clusters), part.unsigned)
+    judges = len(part.data) if isinstance(part.data, ClusterCounts) else 0
+    facts = LogFacts(part.counts.judgments, judges, part.unsigned)
     if by_judge(facts, intervals):
-        return CountedVotes(counts_of(part), by_judge=True, split=split), facts
-    data = counts_of(count(ROW)) if part.weighted else counts_of_part(part)
-    return CountedVotes(data, split=split), facts
+        return CountedVotes(part.data, by_judge=True, split=split), facts
+    return CountedVotes(count(ROW).data if part.counts.weighted else part.counts, split=split), facts
 
 
 def _numbered(frame: pl.LazyFrame) -> pl.LazyFrame:

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.ranking.count import pair_counts
-from rankbench.ranking.item_encoding import Labels
+from rankbench.ranking.count import NO_TIES, NO_WEIGHTS, count_pairs, pair_counts
 from rankbench.ranking.thread_tables import ROWS, SortedPairs, merged_runs
 
 _ITEM_BITS, _CLUSTER_BITS = 20, 23
@@ -30,30 +29,27 @@ _AT_ONCE = 1 << 20
 """Keys that are read at a time: what is made on the way does not grow with the log."""
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Sums by (cluster, pair, outcome): packed keys, sorted, each once, (K,), and weights, (K,)."""
+class Cells(NamedTuple):
+    """Sums by (cluster, pair, outcome): keys, sorted, each once, (K,), and weights, (K,)."""
 
-    keys: NDArray[np.uint64]
+    keys: NDArray[Any]
     weights: NDArray[np.float64]
 
 
-def summed(
-    keys: NDArray[np.integer], weights: NDArray[np.float64] | None = None
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def summed(keys: NDArray[np.integer], weights: NDArray[np.float64] | None = None) -> Cells:
     """Return the different keys, sorted, and the sum of each one's weights, in their order; without: the number."""
     if weights is None:
         keys = np.sort(keys)
         first = _firsts(keys)
         ends = np.append(np.flatnonzero(first), len(keys))
-        return keys[first], np.diff(ends).astype(np.float64)
+        return Cells(keys[first], np.diff(ends).astype(np.float64))
     # Stable, which is linear where sorted keys follow sorted ones.
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     first = _firsts(keys)
     keys, weights = keys[first], weights[order]
     del order
-    return keys, np.bincount(np.cumsum(first) - 1, weights, len(keys)).astype(np.float64, copy=False)
+    return Cells(keys, np.bincount(np.cumsum(first) - 1, weights, len(keys)).astype(np.float64, copy=False))
 
 
 def _firsts(keys: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -65,8 +61,7 @@ def _firsts(keys: NDArray[np.integer]) -> NDArray[np.bool_]:
 
 def compacted(parts: Sequence[Cells]) -> Cells:
     """Return the sums of several parts, in this order."""
-    keys, weights = (np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "weights"))
-    return Cells(*summed(keys, weights))
+    return summed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def packed_clusters(
@@ -95,7 +90,7 @@ def packed_clusters(
         keys |= tied.astype(np.uint64) << np.uint64(_TIE)
     keys |= first.astype(np.uint64) << np.uint64(_ITEM_BITS)
     keys |= second.astype(np.uint64)
-    return Cells(*summed(keys, weights if len(weights) else None))
+    return summed(keys, weights if len(weights) else None)
 
 
 def cluster_counts(found: Cells, counts: PairCounts, rank: NDArray[np.int64], names: list[str]) -> ClusterCounts:
@@ -165,8 +160,6 @@ def count_clusters(
     InputError
         As in `count_pairs`, or more than a million items.
     """
-    from rankbench.ranking.count import count_pairs, no_flags, no_weights
-
     counts = count_pairs(winners, losers, weights=weights, ties=ties, m=m, items=items)
     names, codes = np.unique(np.asarray(clusters), return_inverse=True)
     if len(codes) != counts.judgments:
@@ -175,8 +168,8 @@ def count_clusters(
         np.asarray(winners, np.int32),
         np.asarray(losers, np.int32),
         codes.astype(np.int32),
-        no_flags() if ties is None else np.asarray(ties, np.bool_).view(np.uint8),
-        no_weights() if weights is None else np.asarray(weights, np.float64),
+        NO_TIES if ties is None else np.asarray(ties, np.bool_).view(np.uint8),
+        NO_WEIGHTS if weights is None else np.asarray(weights, np.float64),
     )
     return cluster_counts(found, counts, np.arange(counts.m), [str(name) for name in names])
 
@@ -188,50 +181,27 @@ PART = 32 * ROWS
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterCells:
-    """What each cluster said about each pair of a part, as `ClusterCounts` has it.
-
-    Attributes
-    ----------
-    clusters : list of str
-        Sorted.
-    starts : ndarray of int64, shape (G + 1,)
-    cells : ndarray of int32, shape (K,)
-        Of the pairs of the part's run.
-    weights : ndarray of float64, shape (K,)
-    """
-
-    clusters: list[str]
-    starts: NDArray[np.int64]
-    cells: NDArray[np.int32]
-    weights: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
 class LogPart:
     """What was counted of some judgments.
 
     Attributes
     ----------
-    labels : list of str or list of int, length m
-        The items, rising.
-    run : Run
-        Of these m items.
-    judgments : int
-    weighted : bool
-        Whether some weight is not 1.
-    cluster_cells : ClusterCells or None
+    data : PairCounts or ClusterCounts
         By cluster, where that was asked for and every judgment has one.
+    integers : bool
+        Whether items are integers, which are listed in numerical order.
     unsigned : int
         Judgments without a cluster, where it was asked for by cluster; of those that were looked at.
     """
 
-    labels: Labels
-    run: SortedPairs
-    judgments: int
-    weighted: bool
-    cluster_cells: ClusterCells | None = None
+    data: PairCounts | ClusterCounts
+    integers: bool
     unsigned: int = 0
+
+    @property
+    def counts(self) -> PairCounts:
+        """The sums by pair."""
+        return self.data.counts if isinstance(self.data, ClusterCounts) else self.data
 
 
 class Tree(Generic[T]):
@@ -268,69 +238,51 @@ class Tree(Generic[T]):
 
 def joined_parts(a: LogPart, b: LogPart) -> LogPart:
     """Return what was counted of two parts, `a` being the earlier one."""
-    labels, (of_a, of_b) = _united(a.labels, b.labels)
-    m = len(labels)
-    run = merged_runs([_spread(a.run, of_a, m), _spread(b.run, of_b, m)], m, a.run.cells.shape[1])
-    cells = None
-    if a.cluster_cells is not None and b.cluster_cells is not None:
-        cells = _joined_cells(
-            a.cluster_cells, b.cluster_cells, _pairs(a.run, of_a, run), _pairs(b.run, of_b, run), len(run.high)
-        )
-    return LogPart(labels, run, a.judgments + b.judgments, a.weighted or b.weighted, cells, a.unsigned + b.unsigned)
+    both = a.counts, b.counts
+    items, places = _united(both[0].items, both[1].items, int if a.integers else str)
+    runs = [_spread(one, place, len(items)) for one, place in zip(both, places, strict=True)]
+    run, judgments = merged_runs(runs, len(items), 3), sum(one.judgments for one in both)
+    counts = pair_counts(run, items, judgments, any(one.weighted for one in both))
+    data: PairCounts | ClusterCounts = counts
+    if isinstance(a.data, ClusterCounts) and isinstance(b.data, ClusterCounts):
+        data = _joined_clusters(a.data, b.data, [_pairs(one, run) for one in runs], counts)
+    return LogPart(data, a.integers, a.unsigned + b.unsigned)
 
 
-def _united(a: Labels, b: Labels) -> tuple[Labels, list[NDArray[np.int64]]]:
-    """Return the labels of both, rising, and the place of each one of `a` and of `b`."""
+def _united(a: list[str], b: list[str], key: Callable[[str], Any] = str) -> tuple[list[str], list[NDArray[np.int64]]]:
+    """Return the names of both, rising, and the place of each one of `a` and of `b`."""
     if a == b:
         return a, [np.arange(len(a))] * 2
     # Two rising runs: sorting them takes linear time.
-    labels = cast(Labels, list(dict.fromkeys(sorted([*a, *b]))))
-    place = {label: i for i, label in enumerate(labels)}
-    return labels, [np.array([place[label] for label in given], np.int64) for given in (a, b)]
+    names = list(dict.fromkeys(sorted([*a, *b], key=key)))
+    place = {name: i for i, name in enumerate(names)}
+    return names, [np.array([place[name] for name in given], np.int64) for given in (a, b)]
 
 
-def _spread(run: SortedPairs, place: NDArray[np.int64], m: int) -> SortedPairs:
-    """Return a run as one of m items, its own at rising places."""
-    if len(place) == m:
-        return run
+def _spread(counts: PairCounts, place: NDArray[np.int64], m: int) -> SortedPairs:
+    """Return counts as a run of m items, their own at rising places."""
+    cells = np.column_stack([counts.forward, counts.backward, counts.ties])
     starts = np.zeros(m + 1, np.int64)
-    starts[place + 1] = np.diff(run.starts)
-    return SortedPairs(np.cumsum(starts), place[run.high].astype(np.int32), run.cells)
+    starts[place + 1] = np.diff(counts.starts)
+    return SortedPairs(np.cumsum(starts), place[counts.high].astype(np.int32), cells)
 
 
-def _keys(run: SortedPairs, place: NDArray[np.int64], m: int) -> NDArray[np.int64]:
-    return np.repeat(place, np.diff(run.starts)) * m + place[run.high]
-
-
-def _pairs(run: SortedPairs, place: NDArray[np.int64], of: SortedPairs) -> NDArray[np.int64]:
+def _pairs(run: SortedPairs, of: SortedPairs) -> NDArray[np.int64]:
     """Return the index in `of` of each pair of `run`."""
     m = len(of.starts) - 1
-    return np.searchsorted(_keys(of, np.arange(m), m), _keys(run, place, m))
+    keys, known = (np.repeat(np.arange(m), np.diff(one.starts)) * m + one.high for one in (run, of))
+    return np.searchsorted(known, keys)
 
 
-def _joined_cells(
-    a: ClusterCells, b: ClusterCells, pairs_of_a: NDArray[np.int64], pairs_of_b: NDArray[np.int64], pairs: int
-) -> ClusterCells:
-    clusters, of = _united(a.clusters, b.clusters)
-    keys = np.concatenate(
-        [
-            3 * (np.repeat(place, np.diff(of_part.starts)) * pairs + pair[of_part.cells // 3]) + of_part.cells % 3
-            for of_part, place, pair in zip((a, b), of, (pairs_of_a, pairs_of_b), strict=True)
-        ]
-    )
-    keys, weights = summed(keys, np.concatenate([a.weights, b.weights]))
-    starts = np.searchsorted(keys, np.arange(len(clusters) + 1) * (3 * pairs))
-    return ClusterCells([str(name) for name in clusters], starts, (keys % (3 * pairs)).astype(np.int32), weights)
-
-
-def counts_of_part(part: LogPart) -> PairCounts:
-    """Return what was counted as what users see."""
-    return pair_counts(part.run, [str(label) for label in part.labels], part.judgments, part.weighted)
-
-
-def counts_of(part: LogPart) -> PairCounts | ClusterCounts:
-    """Return what was counted, by cluster if it was counted so."""
-    found = part.cluster_cells
-    if found is None:
-        return counts_of_part(part)
-    return ClusterCounts(counts_of_part(part), found.clusters, found.starts, found.cells, found.weights)
+def _joined_clusters(
+    a: ClusterCounts, b: ClusterCounts, pairs: list[NDArray[np.int64]], counts: PairCounts
+) -> ClusterCounts:
+    """Return the clusters of two parts; `pairs` are the places of their pairs in `counts`."""
+    (clusters, of), width = _united(a.clusters, b.clusters), 3 * len(counts)
+    keys = [
+        np.repeat(place, np.diff(part.starts)) * width + 3 * pair[part.cells // 3] + part.cells % 3
+        for part, place, pair in zip((a, b), of, pairs, strict=True)
+    ]
+    found = summed(np.concatenate(keys), np.concatenate([a.weights, b.weights]))
+    starts = np.searchsorted(found.keys, np.arange(len(clusters) + 1) * width)
+    return ClusterCounts(counts, clusters, starts, (found.keys % width).astype(np.int32), found.weights)

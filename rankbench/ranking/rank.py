@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankbench.core.runtime import LOG_SEED
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
+from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.ranking.ranked_log import ItemTallies, RankedLog
 from rankbench.ranking.sampling_units import FEW, MANY, Units, check_size, item_rank_ranges, score_intervals, too_thin
 
@@ -226,11 +227,11 @@ def refuse_too_many_cells(part: LogPart) -> None:
     SpecError
         What they say does not fit into memory.
     """
-    cells = part.cluster_cells
-    if cells is not None and len(cells.cells) > MOST_CELLS:
+    sums = len(part.data.cells) if isinstance(part.data, ClusterCounts) else 0
+    if sums > MOST_CELLS:
         raise SpecError(
-            f"intervals by judge hold what each judge said about each pair: {len(cells.cells):,} sums in "
-            f"{part.judgments:,} votes, some {_BYTES * len(cells.cells) / 1e9:.0f} GB, and at most {MOST_CELLS:,} are "
+            f"intervals by judge hold what each judge said about each pair: {sums:,} sums in "
+            f"{part.counts.judgments:,} votes, some {_BYTES * sums / 1e9:.0f} GB, and at most {MOST_CELLS:,} are "
             "taken; take the votes of fewer judges, or --intervals bootstrap, which takes votes for independent and is "
             "too short where votes of a judge are alike"
         )

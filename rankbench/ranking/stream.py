@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -14,11 +13,9 @@ from rankbench.core.text import short_repr
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.table_check import UNREADABLE
-from rankbench.ranking.count import no_flags, no_weights
-from rankbench.ranking.item_encoding import CategoryCodes, Codes, OutOfRange, codes_for
+from rankbench.ranking.count import NO_TIES, NO_WEIGHTS
+from rankbench.ranking.item_encoding import Codes
 from rankbench.ranking.thread_tables import ROWS, LogPiece
-
-T = TypeVar("T")
 
 _LONGEST = 400
 
@@ -171,8 +168,8 @@ class LogStream:
 
     def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
         winners, losers = self.items.batch(frame["winner"], frame["loser"])
-        ties = frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else no_flags()
-        piece = LogPiece(winners, losers, ties, frame["weight"].to_numpy() if self.weighted else no_weights())
+        ties = frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else NO_TIES
+        piece = LogPiece(winners, losers, ties, frame["weight"].to_numpy() if self.weighted else NO_WEIGHTS)
         self.uneven |= bool((piece.weights != 1).any())
         self.rows += len(piece)
         self.votes += len(piece) - (int(frame[REST].sum()) if REST in frame.columns else 0)
@@ -246,17 +243,3 @@ def _flag(dtype: pl.DataType) -> pl.Expr:
     if dtype.is_integer():
         return pl.when(pl.col("tie").is_in([0, 1])).then(pl.col("tie").cast(pl.Boolean)).alias("tie")
     raise InputError(f"ties must be true or false, not {short_repr(str(dtype))}", column="tie")
-
-
-def streamed(frame: pl.LazyFrame, use: Callable[[Codes], T]) -> T:
-    """Return ``use(codes)`` with the numbering of items that fits the log.
-
-    Integers are tried as their own codes; if they turn out to be large or negative, `use`
-    is called again.
-    """
-    schema = log_schema(frame)
-    codes = codes_for([schema["winner"], schema["loser"]])
-    try:
-        return use(codes)
-    except OutOfRange:
-        return use(CategoryCodes())
