@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +125,19 @@ class _Looked:
     weight: NDArray[np.float64]
     won: NDArray[np.float64]
     starts: NDArray[np.int64] | None
+
+    @cached_property
+    def items(self) -> NDArray[np.int64]:
+        """The winner and the loser of each vote in turn, (2 n,)."""
+        return _in_turn(self.winners, self.losers).astype(np.int64)
+
+    @cached_property
+    def judged(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Different pairs of a judge and an item, as the item of each, and the pair of each vote's items, (2 n,)."""
+        starts = np.zeros(1, np.int64) if self.starts is None else self.starts
+        judge, m = np.repeat(np.arange(len(starts) - 1), 2 * np.diff(starts)), int(self.items.max()) + 1
+        pairs, place = np.unique(judge * m + self.items, return_inverse=True)
+        return pairs % m, place.reshape(-1)
 
 
 def drift(table: pl.LazyFrame, rows: int, counts: PairCounts) -> Drift | None:
@@ -252,13 +266,14 @@ def _tested(looked: _Looked, aside: NDArray[np.bool_], moments: int) -> tuple[ND
     Those are shares before and after the moment. Each has the shape (moments, m); votes on items that are put aside do
     not count.
     """
-    from rankbench.ranking.kernels.tables import add_by_quarter
-
-    sums = np.zeros((6, len(aside), moments + 1))
-    add_by_quarter(
-        looked.winners, looked.losers, looked.quarter, looked.residual, looked.information, looked.weight, looked.won,
-        aside, sums,
-    )  # fmt: skip
+    counted = ~(aside[looked.winners] | aside[looked.losers])
+    residual, weight, won = looked.residual * counted, looked.weight * counted, looked.won
+    information, square = looked.information * counted, residual * residual
+    at, size = looked.items * (moments + 1) + np.repeat(looked.quarter, 2), len(aside) * (moments + 1)
+    of_winner = [information, residual, square, square * square, weight, weight * won]
+    of_loser = [information, -residual, square, square * square, weight, weight * (1 - won)]
+    sums = np.stack([np.bincount(at, _in_turn(*sides), size) for sides in zip(of_winner, of_loser, strict=True)])
+    sums = sums.reshape(6, len(aside), moments + 1)
     upto = np.ascontiguousarray(sums.cumsum(axis=2).transpose(0, 2, 1))
     before, whole = upto[:, :-1], upto[:, -1:]
     after = whole - before
@@ -269,7 +284,7 @@ def _tested(looked: _Looked, aside: NDArray[np.bool_], moments: int) -> tuple[ND
         information = after[0] * rest**2 + before[0] * mean**2
         squares = after[2] * rest**2 + before[2] * mean**2
         fourths = after[3] * rest**4 + before[3] * mean**4
-        squares, fourths = _of_judges(looked, aside, mean, squares, fourths)
+        squares, fourths = _of_judges(looked, residual, mean, squares, fourths)
         t, freedom = np.abs(total) / np.sqrt(squares), squares**2 / fourths
         known = (np.minimum(before[4], after[4]) >= _FEWEST) & (squares > 0) & (freedom > 1)
         t = np.where(known, t, np.nan)
@@ -278,19 +293,30 @@ def _tested(looked: _Looked, aside: NDArray[np.bool_], moments: int) -> tuple[ND
 
 def _of_judges(
     looked: _Looked,
-    aside: NDArray[np.bool_],
+    residual: NDArray[np.float64],
     mean: NDArray[np.float64],
     squares: NDArray[np.float64],
     fourths: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return sums of squares and of fourth powers over judges where those are larger than the given ones over votes."""
+    """Return sums of squares and of fourth powers over judges where those are larger than the given ones over votes.
+
+    Of a change at a moment a judge says the sum of the item's residuals from then on, less the mean times all of them.
+    """
     if looked.starts is None:
         return squares, fourths
-    from rankbench.ranking.kernels.tables import add_squares_of_judges
+    (item, place), quarters = looked.judged, len(mean) + 1
+    at = place * quarters + np.repeat(looked.quarter, 2)
+    own = np.bincount(at, _in_turn(residual, -residual), len(item) * quarters).reshape(-1, quarters)
+    total = own.sum(axis=1)
+    after, of_judges, powers = total.copy(), np.empty_like(mean), np.empty_like(mean)
+    for k, share in enumerate(mean):
+        after -= own[:, k]
+        square = (after - share[item] * total) ** 2
+        of_judges[k], powers[k] = np.bincount(item, square, len(share)), np.bincount(item, square**2, len(share))
+    more = of_judges > squares
+    return np.where(more, of_judges, squares), np.where(more, powers, fourths)
 
-    own, powers = np.zeros_like(mean), np.zeros_like(mean)
-    add_squares_of_judges(
-        looked.starts, looked.winners, looked.losers, looked.quarter, looked.residual, aside, mean, own, powers
-    )
-    more = own > squares
-    return np.where(more, own, squares), np.where(more, powers, fourths)
+
+def _in_turn(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Return the first of one, the first of the other, the second of one, and so on."""
+    return np.column_stack([one, other]).ravel()

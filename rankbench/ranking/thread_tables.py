@@ -109,14 +109,11 @@ class DenseTable:
 
     def add(self, piece: LogPiece) -> int:
         """Count a piece; return its first row that cannot be counted, or -1."""
-        from rankbench.ranking.kernels.tables import count_tied, count_weighted, count_wins
+        from rankbench.ranking.kernels.tables import count_judgments, count_weighted
 
         if self.weighted:
-            ties = piece.ties if self.tied else np.zeros(len(piece), np.uint8)
-            return int(count_weighted(piece.winners, piece.losers, ties, piece.weights, self.m, self.sums))
-        if self.tied:
-            return int(count_tied(piece.winners, piece.losers, piece.ties, self.m, self.counts, self.carry))
-        return int(count_wins(piece.winners, piece.losers, self.m, self.counts, self.carry))
+            return int(count_weighted(piece.winners, piece.losers, piece.ties, piece.weights, self.m, self.sums))
+        return int(count_judgments(piece.winners, piece.losers, piece.ties, self.m, self.counts, self.carry))
 
     def sum(self) -> NDArray[np.float64] | NDArray[np.uint16]:
         """Return what was counted, flat: the table itself where nothing was carried."""

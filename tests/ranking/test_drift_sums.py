@@ -1,4 +1,4 @@
-"""The compiled sums behind drift, against loops over votes in plain Python, and what is made of them."""
+"""What is tested for drift, against loops over votes in plain Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 from rankbench.ranking.drift import _Looked, _tested
-from rankbench.ranking.kernels.tables import add_by_quarter, add_squares_of_judges
 
 M, JUDGES, MOMENTS = 7, 40, 3
 
@@ -48,23 +47,6 @@ def aside(request: pytest.FixtureRequest) -> NDArray[np.bool_]:
     return np.isin(np.arange(M), request.param)
 
 
-def test_sums_by_quarter_are_those_of_a_loop(aside: NDArray[np.bool_]) -> None:
-    votes = looked()
-    expected = np.zeros((6, M, MOMENTS + 1))
-    for vote, item, sign, _ in sides(votes, aside):
-        residual, weight = sign * votes.residual[vote], votes.weight[vote]
-        share = votes.won[vote] if sign > 0 else 1 - votes.won[vote]
-        values = (votes.information[vote], residual, residual**2, residual**4, weight, weight * share)
-        expected[:, item, votes.quarter[vote]] += values
-    found = np.zeros_like(expected)
-    add_by_quarter(
-        votes.winners, votes.losers, votes.quarter, votes.residual, votes.information, votes.weight, votes.won, aside,
-        found,
-    )  # fmt: skip
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
-    assert (found[:, aside] == 0).all()
-
-
 def squares_of(votes: _Looked, aside: NDArray[np.bool_], mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return sums of squares and of fourth powers over what votes are grouped by, (2, moments, M)."""
     found = np.zeros((2, MOMENTS, M))
@@ -76,16 +58,6 @@ def squares_of(votes: _Looked, aside: NDArray[np.bool_], mean: NDArray[np.float6
         for (_, item), total in sums.items():
             found[:, k, item] += total**2, total**4
     return found
-
-
-def test_squares_of_judges_are_those_of_a_loop(aside: NDArray[np.bool_]) -> None:
-    votes, mean = looked(), np.random.default_rng(1).random((MOMENTS, M))
-    assert votes.starts is not None
-    found = np.zeros((2, MOMENTS, M))
-    add_squares_of_judges(
-        votes.starts, votes.winners, votes.losers, votes.quarter, votes.residual, aside, mean, found[0], found[1]
-    )
-    np.testing.assert_allclose(found, squares_of(votes, aside, mean), rtol=1e-10, atol=1e-14)
 
 
 @pytest.mark.parametrize("judged", [False, True])

@@ -1,4 +1,4 @@
-"""Kernels count judgments in tables of all pairs, and sum votes for drift.
+"""Kernels count judgments in tables of all pairs, and number names anew.
 
 A table of m items is flat, of length m^2 or, with ties, 2 m^2: entry ``i m + j`` is what i won over j,
 entry ``m^2 + i m + j`` what was tied, i named first. What counts stops at the first row that it cannot count
@@ -6,8 +6,6 @@ and returns its number, or -1; the rows before it are in the table.
 
 Counts have 16 bits, so that more of the table stays in cache, and a second table that is hardly
 ever touched for the carries; its last entry, one more than the first table has, is their number.
-
-A quarter is a vote's place among the moments: 0 before the first, 1 from the first to the second, and so on.
 """
 
 from __future__ import annotations
@@ -38,28 +36,8 @@ _STRIP = 16
 """Columns of the table read at a time: what a cache line holds, at least."""
 
 
-@declared(types.int64(_READ, _READ, types.int64, _COUNTS, _CARRY))
-def count_wins(
-    winners: NDArray[np.int32], losers: NDArray[np.int32], m: int, table: NDArray[np.uint16], carry: NDArray[np.uint32]
-) -> int:
-    """Count judgments without ties and weights."""
-    size, one = np.uint64(m), np.uint16(1)
-    for t in range(len(winners)):
-        # A negative number is a huge unsigned one: one comparison a side.
-        i, j = np.uint64(winners[t]), np.uint64(losers[t])
-        if i >= size or j >= size or i == j:
-            return t
-        at = i * size + j
-        counted = np.uint16(table[at] + one)
-        table[at] = counted
-        if counted == 0:
-            carry[at] += np.uint32(1)
-            carry[len(carry) - 1] += np.uint32(1)
-    return -1
-
-
 @declared(types.int64(_READ, _READ, _FLAGS, types.int64, _COUNTS, _CARRY))
-def count_tied(
+def count_judgments(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
     ties: NDArray[np.uint8],
@@ -67,13 +45,16 @@ def count_tied(
     table: NDArray[np.uint16],
     carry: NDArray[np.uint32],
 ) -> int:
-    """Count judgments of which some are ties (``ties[t] = 1``)."""
-    size, one = np.uint64(m), np.uint16(1)
+    """Count judgments of which some may be ties (``ties[t] = 1``; empty: none is)."""
+    size, one, tied = np.uint64(m), np.uint16(1), len(ties) > 0
     for t in range(len(winners)):
+        # A negative number is a huge unsigned one: one comparison a side.
         i, j = np.uint64(winners[t]), np.uint64(losers[t])
         if i >= size or j >= size or i == j:
             return t
-        at = (np.uint64(ties[t]) * size + i) * size + j
+        at = i * size + j
+        if tied:
+            at += np.uint64(ties[t]) * size * size
         counted = np.uint16(table[at] + one)
         table[at] = counted
         if counted == 0:
@@ -91,13 +72,16 @@ def count_weighted(
     m: int,
     table: NDArray[np.float64],
 ) -> int:
-    """Sum the weights of judgments, positive and finite, of which some may be ties."""
-    size = np.uint64(m)
+    """Sum the weights of judgments, positive and finite, of which some may be ties (`ties` empty: none is)."""
+    size, tied = np.uint64(m), len(ties) > 0
     for t in range(len(winners)):
         i, j = np.uint64(winners[t]), np.uint64(losers[t])
         if i >= size or j >= size or i == j or not 0.0 < weights[t] < np.inf:
             return t
-        table[(np.uint64(ties[t]) * size + i) * size + j] += weights[t]
+        at = i * size + j
+        if tied:
+            at += np.uint64(ties[t]) * size * size
+        table[at] += weights[t]
     return -1
 
 
@@ -188,124 +172,3 @@ def renumber(given: NDArray[np.uint32], number: NDArray[np.int32], count: int, c
                 count += 1
             codes[row, column] = number[old]
     return count
-
-
-_READ_INDEX = types.Array(types.int32, 1, "C", readonly=True)
-_READ_STARTS = types.Array(types.int64, 1, "C", readonly=True)
-_VECTOR = types.Array(types.float64, 1, "C", readonly=True)
-_READ_FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
-_READ_TABLE = types.Array(types.float64, 2, "C", readonly=True)
-
-
-@declared(
-    types.void(
-        _READ_INDEX, _READ_INDEX, _READ_INDEX, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _READ_FLAGS, types.float64[:, :, ::1]
-    ),
-)
-def add_by_quarter(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    quarter: NDArray[np.int32],
-    residual: NDArray[np.float64],
-    information: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    won: NDArray[np.float64],
-    aside: NDArray[np.bool_],
-    sums: NDArray[np.float64],
-) -> None:
-    """Add up what votes say of both of their items, but for votes on items that are put aside.
-
-    Parameters
-    ----------
-    winners, losers, quarter : ndarray of int32, shape (n,)
-    residual, information, weight : ndarray of float64, shape (n,)
-        The residual is the winner's; the loser's is its negative.
-    won : ndarray of float64, shape (n,)
-        The winner's share of the win: 1, or 1/2 of a tie.
-    aside : ndarray of bool, shape (m,)
-    sums : ndarray of float64, shape (6, m, Q)
-        Added to: information, residual, its square, its fourth power, weight and wins.
-    """
-    for vote in range(len(winners)):
-        if aside[winners[vote]] or aside[losers[vote]]:
-            continue
-        at, said = quarter[vote], residual[vote]
-        square = said * said
-        for item, own, share in (
-            (winners[vote], said, won[vote]),
-            (losers[vote], -said, 1.0 - won[vote]),
-        ):
-            sums[0, item, at] += information[vote]
-            sums[1, item, at] += own
-            sums[2, item, at] += square
-            sums[3, item, at] += square * square
-            sums[4, item, at] += weight[vote]
-            sums[5, item, at] += weight[vote] * share
-
-
-@declared(
-    types.void(
-        _READ_STARTS,
-        _READ_INDEX,
-        _READ_INDEX,
-        _READ_INDEX,
-        _VECTOR,
-        _READ_FLAGS,
-        _READ_TABLE,
-        types.float64[:, ::1],
-        types.float64[:, ::1],
-    ),
-)
-def add_squares_of_judges(
-    starts: NDArray[np.int64],
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    quarter: NDArray[np.int32],
-    residual: NDArray[np.float64],
-    aside: NDArray[np.bool_],
-    mean: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    fourths: NDArray[np.float64],
-) -> None:
-    """Add squares and fourth powers of what each judge says of a change of each item at each moment.
-
-    A judge says the sum of the item's residuals from the moment on, less the mean times the sum of all of them.
-
-    Parameters
-    ----------
-    starts : ndarray of int64, shape (G + 1,)
-        Votes of judge g are ``starts[g]:starts[g + 1]``.
-    winners, losers, quarter : ndarray of int32, shape (n,)
-    residual : ndarray of float64, shape (n,)
-        The winner's.
-    aside : ndarray of bool, shape (m,)
-        Items whose votes do not count.
-    mean : ndarray of float64, shape (Q - 1, m)
-        Share of an item's information that came from each moment on.
-    squares, fourths : ndarray of float64, shape (Q - 1, m)
-        Added to.
-    """
-    moments, m = mean.shape
-    own = np.zeros((m, moments + 1))
-    seen, items = np.zeros(m, np.bool_), np.empty(m, np.int32)
-    for judge in range(len(starts) - 1):
-        known = 0
-        for vote in range(starts[judge], starts[judge + 1]):
-            if aside[winners[vote]] or aside[losers[vote]]:
-                continue
-            for item, said in ((winners[vote], residual[vote]), (losers[vote], -residual[vote])):
-                if not seen[item]:
-                    seen[item] = True
-                    items[known] = item
-                    known += 1
-                own[item, quarter[vote]] += said
-        for item in items[:known]:
-            total = own[item].sum()
-            after = total
-            for moment in range(moments):
-                after -= own[item, moment]
-                square = (after - mean[moment, item] * total) ** 2
-                squares[moment, item] += square
-                fourths[moment, item] += square * square
-            seen[item] = False
-            own[item, :] = 0.0
