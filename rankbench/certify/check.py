@@ -26,7 +26,7 @@ from rankbench.certify.checking.law import (
     mean_graph,
     true_risks,
 )
-from rankbench.certify.checking.numbers import Phi, Rejected, Uncheckable, rationals
+from rankbench.certify.checking.numbers import Phi, Rejected, Uncheckable, rationals, require
 from rankbench.certify.checking.rules import TermSum, built_in, check_name, check_rule, followed, merged, read_risk
 
 SCHEMA = "rankbench-certificate/1"
@@ -89,8 +89,7 @@ def check(content: bytes) -> Checked:
     Uncheckable
         It has intervals, and mpmath is not installed.
     """
-    if len(content) > MOST_BYTES:
-        raise Rejected(f"a certificate has at most {MOST_BYTES:,} bytes")
+    require(len(content) <= MOST_BYTES, f"a certificate has at most {MOST_BYTES:,} bytes")
     try:
         written = json.loads(
             content, parse_int=_integer, parse_float=_no_float, parse_constant=_no_float, object_pairs_hook=_unique
@@ -106,8 +105,7 @@ def check(content: bytes) -> Checked:
 
 
 def _integer(text: str) -> int:
-    if len(text) > 20:
-        raise Rejected("a JSON integer has more than 20 digits")
+    require(len(text) <= 20, "a JSON integer has more than 20 digits")
     return int(text)
 
 
@@ -117,15 +115,12 @@ def _no_float(text: str) -> float:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) != len(pairs):
-        raise Rejected("a key is there twice")
+    require(len(found) == len(pairs), "a key is there twice")
     return found
 
 
 def _checked(cert: Any) -> Checked:
-    if not isinstance(cert, dict) or cert.get("schema") != SCHEMA:
-        shown = str(cert.get("schema"))[:60] if isinstance(cert, dict) else "none"
-        raise Rejected(f"this checker knows {SCHEMA}, not {shown}")
+    require(cert.get("schema") == SCHEMA, f"this checker knows {SCHEMA}, not {str(cert.get('schema'))[:60]}")
     m = check_form(cert)
     verdict, surrogate = cert["verdict"], cert["surrogate"]
     if verdict in UNPROVED:
@@ -148,11 +143,9 @@ def _checked(cert: Any) -> Checked:
 def _about(cert: Any, m: int) -> str:
     """Return what a certificate is about: it may be right, and answer another question than its name suggests."""
 
-    def told(values: Any) -> str:
-        return ", ".join(f"{str(key)[:40]}={_short(value)}" for key, value in values.items() if key != "name")
-
     def named(entry: Any) -> str:
-        return f"{entry['name'][:100]} ({told(entry)})" if told(entry) else str(entry["name"][:100])
+        told = ", ".join(f"{str(key)[:40]}={_short(value)}" for key, value in entry.items() if key != "name")
+        return f"{entry['name'][:100]} ({told})" if told else str(entry["name"][:100])
 
     surrogate = {"name": cert["surrogate"]["name"], **cert["surrogate"]["parameters"]}
     after = "" if cert["aggregation"] is None else f" after {named(cert['aggregation'])}"
@@ -174,10 +167,8 @@ def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:
     right = [levels for levels, risk in risks.items() if risk == least]
     wrong = [levels for levels, risk in risks.items() if risk > least]
     if cert["arithmetic"] == "numerical":
-        if cert["verdict"] == "VIOLATION_BOUNDARY":
-            raise Rejected("equality is proved by exact arithmetic only")
-        if cert["surrogate"]["rule"] is not None:
-            raise Rejected("a rule is of exact numbers: numerical certificates have none")
+        require(cert["verdict"] != "VIOLATION_BOUNDARY", "equality is proved by exact arithmetic only")
+        require(cert["surrogate"]["rule"] is None, "a rule is of exact numbers: numerical certificates have none")
         seen, trusted = _seen(cert, mu, m, {"weight", "structure"})
         known = formula(cert["surrogate"], seen, m, cert["loss"], not trusted)
         check_cuts(m, cert, right, wrong, known)
@@ -186,13 +177,12 @@ def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:
         else:
             trusted += ["values and gradients of the surrogate, in double precision", "that it is convex"]
         return tuple(trusted)
-    if not isinstance(cert["phis"], list) or len(cert["phis"]) > 4:
-        raise Rejected("there are at most 4 phis")
+    require(isinstance(cert["phis"], list) and len(cert["phis"]) <= 4, "there are at most 4 phis")
     phis = [Phi(phi) for phi in cert["phis"]]
     risk, trusted = _risk(cert, m, mu, phis)
     inexact = bool(risk.entropy) or any(phi.text for phi in phis)
-    if inexact and (cert["arithmetic"] == "exact" or cert["verdict"] == "VIOLATION_BOUNDARY"):
-        raise Rejected("it is not exact: expressions and entropies are evaluated in intervals")
+    intervals = cert["arithmetic"] == "interval" and cert["verdict"] != "VIOLATION_BOUNDARY"
+    require(intervals or not inexact, "it is not exact: expressions and entropies are evaluated in intervals")
     question = Question(m, phis, risk, right, wrong)
     check_bounds(question, cert, check_point(question, cert, rationals(cert["alpha"], m)))
     return tuple(trusted)
@@ -201,8 +191,7 @@ def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:
 def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, list[str]]:
     """Return the law's sum of terms, after following how it comes about from mu; and what is taken on trust."""
     seen, trusted = _seen(cert, mu, m, {"weight", "structure", "surrogate"})
-    if trusted:
-        raise Rejected("what is not exact to the checker is numerical: " + trusted[0])
+    require(not trusted, f"what is not exact to the checker is numerical: {', '.join(trusted)}")
     sums = [(w, read_risk(e["surrogate"], m, len(phis))) for (w, _), e in zip(seen, cert["seen"], strict=True)]
     rule = cert["surrogate"]["rule"]
     if rule is None:
@@ -210,15 +199,15 @@ def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, list[st
     else:
         check_rule(rule)
         for (_, s), (_, own) in zip(seen, sums, strict=True):
-            if merged(m, [(Fraction(1), followed(rule, s, m, cert["loss"]))]) != merged(m, [(Fraction(1), own)]):
-                raise Rejected("the surrogate's terms are not those of its rule")
+            expected = merged(m, [(Fraction(1), followed(rule, s, m, cert["loss"]))])
+            require(merged(m, [(Fraction(1), own)]) == expected, "the surrogate's terms are not those of its rule")
     named = check_name(cert["surrogate"], cert["phis"])
     trusted += named if rule is not None else []
     if any(phi.text and phi.trusted for phi in phis):
         trusted.append("that the expression of phi is convex and not below its infimum")
     risk = merged(m, sums)
-    if risk != merged(m, [(Fraction(1), read_risk(cert["risk"], m, len(phis)))]):
-        raise Rejected("the risk is not the mean of what the surrogate is for each structure")
+    written = merged(m, [(Fraction(1), read_risk(cert["risk"], m, len(phis)))])
+    require(risk == written, "the risk is not the mean of what the surrogate is for each structure")
     return risk, trusted
 
 
@@ -234,8 +223,7 @@ def _seen(cert: Any, mu: Any, m: int, keys: set[str]) -> tuple[list[tuple[Fracti
         expected = aggregated(mu, aggregation["name"], aggregation["k"], m)
     else:
         return seen, [f"what {aggregation['name'][:40]} makes of judgments"]
-    if _bag(expected) != _bag(seen):
-        raise Rejected("what the surrogate sees is not what mu and the aggregation make")
+    require(_bag(expected) == _bag(seen), "what the surrogate sees is not what mu and the aggregation make")
     return seen, []
 
 
@@ -268,25 +256,23 @@ def main(arguments: list[str] | None = None) -> int:
     if not given or {"-h", "--help"} & set(given):
         print(HELP, end="", file=sys.stdout if given else sys.stderr)
         return 0 if given else 2
-    codes = set()
+    codes = {0}
     for name in given:
         try:
             found = check_file(name)
         except Rejected as error:
             print(printable(f"{name}: rejected: {error}"))
             codes.add(1)
-        except Uncheckable as error:
-            print(printable(f"{name}: not checked: {error}"), file=sys.stderr)
-            codes.add(2)
-        except OSError as error:
-            print(printable(f"{name}: cannot be read: {error.strerror}"), file=sys.stderr)
+        except (Uncheckable, OSError) as error:
+            why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else f"not checked: {error}"
+            print(printable(f"{name}: {why}"), file=sys.stderr)
             codes.add(2)
         else:
             for line in described(name, found):
                 print(printable(line))
             if not found.followed:
                 print("  not compared: source_sha256 with the surrogate's source, which is not looked up here")
-    return min(codes, default=0)
+    return 1 if 1 in codes else max(codes)
 
 
 def described(name: str, found: Checked) -> list[str]:

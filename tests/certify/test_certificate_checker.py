@@ -91,8 +91,8 @@ def test_main_names_files_that_cannot_be_read(tmp_path, capsys):
         ({"arithmetic": "certain"}, "exact, interval or numerical"),
         ({"loss": {"name": "pairwise", "normalize": 1}}, "true or false"),
         ({"loss": {"name": "pairwise", "normalize": True}}, "weighs anew"),
-        ({"loss": {"name": "pairwise", "normalise": True}}, "a loss has"),
-        ({"loss": {"name": "pairwise", "normalize": False, "cutoff": 1}}, "a loss has"),
+        ({"loss": {"name": "pairwise", "normalise": True}}, "in a loss"),
+        ({"loss": {"name": "pairwise", "normalize": False, "cutoff": 1}}, "in a loss"),
         ({"gap": "1/2"}, "gap"),
         ({"gap": "1/0"}, "divides by zero"),
         ({"gap": "1e5"}, "no number"),
@@ -149,7 +149,7 @@ def test_parameters_are_not_left_out_of_the_rule_nor_the_rule_of_parameters(viol
     refused({**violation, "surrogate": {**violation["surrogate"], "note": "x"}}, "no key .note. in a surrogate")
     noted = copy.deepcopy(violation)
     noted["mu"][0]["note"] = "x"
-    refused(noted, "every entry of mu")
+    refused(noted, "in an entry of mu")
 
 
 def theirs(content: dict, **changes: object) -> dict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from fractions import Fraction
 from itertools import pairwise
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 from rankbench.certify.checking.law import Levels, law, named
 from rankbench.certify.checking.numbers import (
     Phi,
-    Rejected,
+    check_keys,
     entropy,
     high,
     interval,
@@ -18,6 +19,7 @@ from rankbench.certify.checking.numbers import (
     low,
     rational,
     rationals,
+    require,
     sized,
     whole,
 )
@@ -39,10 +41,8 @@ class Question(NamedTuple):
 
 def inside(alpha: list[Fraction], levels: Levels) -> bool:
     """Return whether scores are in the closed cone of a weak order."""
-    values = [[alpha[i] for i in level] for level in levels]
-    if any(len(set(level)) > 1 for level in values):
-        return False
-    return all(a[0] >= b[0] for a, b in pairwise(values))
+    tied = all(len({alpha[i] for i in level}) == 1 for level in levels)
+    return tied and all(alpha[a[0]] >= alpha[b[0]] for a, b in pairwise(levels))
 
 
 def maximal(cells: list[Levels]) -> list[Levels]:
@@ -59,13 +59,10 @@ def maximal(cells: list[Levels]) -> list[Levels]:
 def check_point(question: Question, cert: Any, alpha: list[Fraction]) -> Any:
     """Return the risk at alpha, which must be where the verdict says: in the closure of wrong orders, or right."""
     side = question.right if cert["verdict"] == "CONSISTENT_AT_MU" else question.wrong
-    if not any(inside(alpha, levels) for levels in side):
-        raise Rejected(f"alpha is not where {cert['verdict']} needs it")
-    if any(abs(a) > 1000 for a in alpha):
-        raise Rejected("a score of alpha is beyond 1000")
+    require(any(inside(alpha, levels) for levels in side), f"alpha is not where {cert['verdict']} needs it")
+    require(all(abs(a) <= 1000 for a in alpha), "a score of alpha is beyond 1000")
     total = risk_at(question.phis, question.risk, alpha)
-    if high(total) > rational(cert["alpha_value"]):
-        raise Rejected("the risk at alpha is larger than it says")
+    require(high(total) <= rational(cert["alpha_value"]), "the risk at alpha is larger than it says")
     return total
 
 
@@ -93,33 +90,29 @@ def check_bounds(question: Question, cert: Any, value: Any) -> None:
     """Prove the lower bounds, and from them the gap."""
     verdict, gap, bounds = cert["verdict"], rational(cert["gap"]), cert["bounds"]
     steps = sum(2 * question.phis[term.phi].size + 4 for term in question.risk.terms)
-    if (len(bounds) + 1) * steps > MOST_WORK:
-        raise Rejected("there are too many slopes to check")
+    require((len(bounds) + 1) * steps <= MOST_WORK, "there are too many slopes to check")
     if verdict == "VIOLATION_BOUNDARY":
-        if len(bounds) != 1 or bounds[0]["order"] != "all" or gap != 0:
-            raise Rejected("an equality has one bound, of all scores, and gap 0")
+        alone = len(bounds) == 1 and bounds[0]["order"] == "all" and gap == 0
+        require(alone, "an equality has one bound, of all scores, and gap 0")
         least = _bound(question, bounds[0], None)
-        if not isinstance(value, Fraction) or not isinstance(least, Fraction) or least != value:
-            raise Rejected("the least risk is not exactly that at alpha")
-        if not value == rational(cert["alpha_value"]) == rational(bounds[0]["value"]):
-            raise Rejected("an equality says the least risk itself, at alpha and as its bound")
+        exact = isinstance(value, Fraction) and isinstance(least, Fraction)
+        require(exact and least == value, "the least risk is not exactly that at alpha")
+        said = value == rational(cert["alpha_value"]) == rational(bounds[0]["value"])
+        require(said, "an equality says the least risk itself, at alpha and as its bound")
         return
-    cells = maximal(question.right if verdict == "VIOLATION" else question.wrong)
-    if gap <= 0:
-        raise Rejected("a strict inequality has a gap above 0")
-    for cell, bound in by_cone(bounds, cells):
+    require(gap > 0, "a strict inequality has a gap above 0")
+    for cell, bound in by_cone(bounds, maximal(question.right if verdict == "VIOLATION" else question.wrong)):
         stated = rational(bound["value"])
-        if low(_bound(question, bound, cell)) < stated:
-            raise Rejected(f"the bound of {named(cell)} is less than it says")
-        if stated - rational(cert["alpha_value"]) < gap:
-            raise Rejected(f"the gap to {named(cell)} is less than it says")
+        require(low(_bound(question, bound, cell)) >= stated, f"the bound of {named(cell)} is less than it says")
+        above = stated - rational(cert["alpha_value"])
+        require(above >= gap, f"the gap to {named(cell)} is less than it says")
 
 
 def by_cone(bounds: list[Any], cells: list[Levels]) -> list[tuple[Levels, Any]]:
     """Return the bound of each cone, of which each has one, and no other has."""
     by_name = {bound["order"]: bound for bound in bounds}
-    if not cells or len(by_name) != len(bounds) or set(by_name) != {named(cell) for cell in cells}:
-        raise Rejected("there is not one bound for each cone that needs one")
+    each = cells and len(by_name) == len(bounds) and set(by_name) == {named(cell) for cell in cells}
+    require(each, "there is not one bound for each cone that needs one")
     return [(cell, by_name[named(cell)]) for cell in cells]
 
 
@@ -130,11 +123,9 @@ def _bound(question: Question, bound: Any, cell: Levels | None) -> Any:
     negative product with any score of the cone, the constants of the lines add up to a bound.
     """
     risk = question.risk
-    if set(bound) != {"order", "slopes", "value", *(["shares"] if risk.entropy else [])}:
-        raise Rejected("a bound has order, slopes and value, and shares if the risk has an entropy")
+    check_keys(bound, ["order", "slopes", "value", *(["shares"] if risk.entropy else [])], "a bound")
     slopes = bound["slopes"]
-    if len(slopes) != len(risk.terms):
-        raise Rejected("a bound has one slope for each term of the risk")
+    require(len(slopes) == len(risk.terms), "a bound has one slope for each term of the risk")
     total: Any = Fraction(0)
     vector = list(risk.linear)
     for (phi, form, offset, factor), written in zip(risk.terms, slopes, strict=True):
@@ -147,17 +138,16 @@ def _bound(question: Question, bound: Any, cell: Levels | None) -> Any:
         total = _plus(total, risk.entropy, entropy(shares))
         vector = [v + risk.entropy * p for v, p in zip(vector, shares, strict=True)]
     if cell is None:
-        if any(vector):
-            raise Rejected("the slopes of the bound of all scores do not add up to 0")
-        return total
-    if sum(vector) != 0:
-        raise Rejected("the slopes do not add up to 0 over all items")
-    passed = Fraction(0)
-    for level in cell[:-1]:
-        passed += sum((vector[i] for i in level), Fraction(0))
-        if passed < 0:
-            raise Rejected(f"the slopes of the bound of {named(cell)} point out of its cone")
+        require(not any(vector), "the slopes of the bound of all scores do not add up to 0")
+    else:
+        require(not downhill(vector, cell), f"the slopes of the bound of {named(cell)} point out of its cone")
     return total
+
+
+def downhill(vector: list[Fraction], cell: Levels, room: Fraction = Fraction(0)) -> bool:
+    """Return whether a slope goes down somewhere in the closed cone of a weak order, by more than some room."""
+    sums = list(itertools.accumulate(sum((vector[i] for i in level), Fraction(0)) for level in cell))
+    return any(passed < -room for passed in sums) or abs(sums[-1]) > room
 
 
 POINTWISE = ("VIOLATION", "VIOLATION_BOUNDARY", "CONSISTENT_AT_MU")
@@ -171,12 +161,10 @@ LOSSES = {"pairwise": {"normalize"}, "ndcg": {"gain", "discounts"}, "err": {"top
 
 
 def check_form(cert: dict[str, Any]) -> int:
-    """Refuse keys that a certificate of its verdict has not, or lacks; return the number of items."""
+    """Reject keys that a certificate of its verdict has not, or lacks; return the number of items."""
     verdict, arithmetic = cert["verdict"], cert["arithmetic"]
-    if arithmetic not in ("exact", "interval", "numerical"):
-        raise Rejected("arithmetic is exact, interval or numerical")
-    if verdict not in (*POINTWISE, *UNPROVED, "CONSISTENT"):
-        raise Rejected(f"there is no verdict {str(verdict)[:40]!r}")
+    require(arithmetic in ("exact", "interval", "numerical"), "arithmetic is exact, interval or numerical")
+    require(verdict in (*POINTWISE, *UNPROVED, "CONSISTENT"), f"there is no verdict {str(verdict)[:40]!r}")
     needed, free = set(ALWAYS), {"searched", "versions"}
     if verdict in POINTWISE:
         needed |= {*OF_ONE_LAW, "alpha_value"}
@@ -187,67 +175,48 @@ def check_form(cert: dict[str, Any]) -> int:
     else:
         free |= OF_ONE_LAW
         needed |= {"phis", "cells"} if verdict == "CONSISTENT" else set()
-    _check_keys(cert, needed, free, f"a certificate of {verdict}")
+    check_keys(cert, needed, f"a certificate of {verdict}", free)
     m = whole(cert["items"], 2, 5, "items")
-    if cert["noise"] not in ("low", "dag", "any"):
-        raise Rejected("noise is low, dag or any")
+    require(cert["noise"] in ("low", "dag", "any"), "noise is low, dag or any")
     whole(cert["seed"], 0, 10**20, "seed")
-    if any(not isinstance(cert.get(key, {}), dict) for key in ("searched", "versions")):
-        raise Rejected("searched and versions are objects")
+    objects = all(isinstance(cert.get(key, {}), dict) for key in ("searched", "versions"))
+    require(objects, "searched and versions are objects")
     _check_who(cert)
     if verdict not in POINTWISE:
         _check_empty(cert, m)
     return m
 
 
-def _check_keys(found: object, needed: set[str], free: set[str], what: str) -> None:
-    if not isinstance(found, dict):
-        raise Rejected(f"{what} is an object")
-    if unknown := set(found) - needed - free:
-        raise Rejected(f"there is no key {min(unknown)[:40]!r} in {what}")
-    if lacking := needed - set(found):
-        raise Rejected(f"{what} has the key {min(lacking)!r}")
-
-
 def _check_who(cert: dict[str, Any]) -> None:
     """Check the form of loss, surrogate and aggregation."""
     loss, surrogate, aggregation = cert["loss"], cert["surrogate"], cert["aggregation"]
-    if not isinstance(loss, dict) or set(loss) != {"name", *LOSSES.get(str(loss["name"]), ())}:
-        raise Rejected(f"a loss has a name, which is one of {', '.join(LOSSES)}, and its tables")
-    if loss["name"] == "pairwise" and not isinstance(loss["normalize"], bool):
-        raise Rejected("normalize is true or false")
-    if cert["noise"] != "any" and loss.get("normalize") is True:
-        raise Rejected(
-            "low and dag are conditions on the mean of graphs as they are, which a normalized loss weighs anew"
-        )
-    _check_keys(surrogate, {"name", "parameters", "distribution", "source_sha256", "rule"}, set(), "a surrogate")
-    if not all(isinstance(surrogate[key], str) for key in ("name", "distribution", "source_sha256")):
-        raise Rejected("name, distribution and source_sha256 of a surrogate are texts")
-    if not re.fullmatch("[a-z][a-z0-9]*(-[a-z0-9]+)*", surrogate["name"], re.ASCII) or len(surrogate["name"]) > 100:
-        raise Rejected("the name of a surrogate is of small letters and digits, in words with a hyphen between")
-    if not re.fullmatch("[0-9a-f]{64}|unknown", surrogate["source_sha256"], re.ASCII):
-        raise Rejected("source_sha256 has 64 hexadecimal digits, or is unknown")
-    if (
-        not isinstance(surrogate["parameters"], dict)
-        or len(surrogate["parameters"]) > 50
-        or not isinstance(surrogate["rule"], dict | None)
-    ):
-        raise Rejected("parameters are an object of at most 50; a rule is one, or null")
+    require(loss["name"] in tuple(LOSSES), f"a loss has a name, one of {', '.join(LOSSES)}")
+    check_keys(loss, {"name", *LOSSES[loss["name"]]}, "a loss")
+    require(isinstance(loss.get("normalize", False), bool), "normalize is true or false")
+    plain = cert["noise"] == "any" or not loss.get("normalize")
+    require(plain, "low and dag are conditions on graphs as they are, which a normalized loss weighs anew")
+    check_keys(surrogate, ["name", "parameters", "distribution", "source_sha256", "rule"], "a surrogate")
+    name, source = str(surrogate["name"]), str(surrogate["source_sha256"])
+    require(isinstance(surrogate["distribution"], str), "the distribution of a surrogate is a text")
+    word = re.fullmatch("[a-z][a-z0-9]*(-[a-z0-9]+)*", name, re.ASCII) and len(name) <= 100
+    require(word, "the name of a surrogate is of small letters and digits, in words with a hyphen between")
+    hashed = re.fullmatch("[0-9a-f]{64}|unknown", source, re.ASCII)
+    require(hashed, "source_sha256 has 64 hexadecimal digits, or is unknown")
+    few = isinstance(surrogate["parameters"], dict) and len(surrogate["parameters"]) <= 50
+    require(few and isinstance(surrogate["rule"], dict | None), "parameters are at most 50; a rule is one, or null")
     if aggregation is not None:
-        _check_keys(aggregation, {"name", "k"}, set(), "an aggregation")
-        if not isinstance(aggregation["name"], str):
-            raise Rejected("an aggregator has a name")
+        check_keys(aggregation, ["name", "k"], "an aggregation")
+        require(isinstance(aggregation["name"], str), "an aggregator has a name")
         if aggregation["k"] != "inf":
             whole(aggregation["k"], 1, 100, "k")
-        if loss["name"] != "pairwise":
-            raise Rejected("aggregation is of graphs")
+        require(loss["name"] == "pairwise", "aggregation is of graphs")
 
 
 def _check_empty(cert: dict[str, Any], m: int) -> None:
-    """Refuse numbers of one law where nothing is claimed of one."""
+    """Reject numbers of one law where nothing is claimed of one."""
     if cert["verdict"] == "INCONCLUSIVE" and cert.get("mu"):
         law(cert["mu"], m)
-    elif cert.get("mu", []) != []:
-        raise Rejected(f"{cert['verdict']} is not about one mu")
-    if any(cert.get(key, []) != [] for key in ("alpha", "bounds")) or cert.get("gap", "0") != "0":
-        raise Rejected(f"{cert['verdict']} has no alpha, bounds or gap")
+    else:
+        require(cert.get("mu", []) == [], f"{cert['verdict']} is not about one mu")
+    empty = all(cert.get(key, []) == [] for key in ("alpha", "bounds")) and cert.get("gap", "0") == "0"
+    require(empty, f"{cert['verdict']} has no alpha, bounds or gap")

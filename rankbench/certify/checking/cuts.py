@@ -5,12 +5,23 @@ Those of a surrogate of rankbench are compared with its formula; those of others
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from rankbench.certify.checking.bounds import by_cone, inside, maximal, risk_at
+from rankbench.certify.checking.bounds import by_cone, downhill, inside, maximal, risk_at
 from rankbench.certify.checking.law import Irrational, Levels, Structure, named, net_weights
-from rankbench.certify.checking.numbers import Phi, Rejected, high, low, raised, rational, rationals
+from rankbench.certify.checking.numbers import (
+    Phi,
+    Rejected,
+    check_keys,
+    high,
+    low,
+    raised,
+    rational,
+    rationals,
+    require,
+)
 from rankbench.certify.checking.rules import Term, TermSum, built_in, discount, followed, merged, rule_of
 
 TOLERANCE = Fraction(1, 10**6)
@@ -48,10 +59,9 @@ def formula(surrogate: Any, seen: list[tuple[Fraction, Structure]], m: int, loss
         try:
             for _, s in seen:
                 followed(rule, s, m, loss)
+            raise Rejected(f"{surrogate['name']} has exact numbers here: nothing of it is taken on trust")
         except Irrational:
             pass
-        else:
-            raise Rejected(f"{surrogate['name']} has exact numbers here: nothing of it is taken on trust")
     sums = [(weight, _nearly(rule, s, m, loss)) for weight, s in seen]
     return merged(m, sums), [] if phi is None else [Phi(phi)]
 
@@ -83,54 +93,44 @@ def check_cuts(m: int, cert: Any, right: list[Levels], wrong: list[Levels], know
     """Check the arithmetic of bounds made of cuts, and values and gradients by the formula, if it is known."""
     violation = cert["verdict"] == "VIOLATION"
     alpha = rationals(cert["alpha"], m)
-    if not any(inside(alpha, levels) for levels in (wrong if violation else right)):
-        raise Rejected(f"alpha is not where {cert['verdict']} needs it")
+    there = any(inside(alpha, levels) for levels in (wrong if violation else right))
+    require(there, f"alpha is not where {cert['verdict']} needs it")
     value, gap = rational(cert["alpha_value"]), rational(cert["gap"])
-    if gap <= TOLERANCE:
-        raise Rejected("a numerical gap must be above 0.000001")
+    require(gap > TOLERANCE, "a numerical gap must be above 0.000001")
     bounds = by_cone(cert["bounds"], maximal(right if violation else wrong))
     if known is not None:
-        terms = len(known[0].terms) + m
-        if terms * sum(len(bound["cuts"]) for _, bound in bounds) > MOST_WORK:
-            raise Rejected("there are too many cuts to check")
+        work = (len(known[0].terms) + m) * sum(len(bound["cuts"]) for _, bound in bounds)
+        require(work <= MOST_WORK, "there are too many cuts to check")
         at_alpha = _middle(risk_at(known[1], known[0], alpha))
     for cell, bound in bounds:
         least = _of_cuts(m, bound, cell, alpha, value)
-        if known is not None:
-            for cut in bound["cuts"]:
-                _check_formula(m, cut, known, value - at_alpha)
-        if least - value < gap:
-            raise Rejected(f"the gap to {named(cell)} is less than it says")
+        for cut in bound["cuts"] if known is not None else ():
+            _check_formula(m, cut, known, value - at_alpha)
+        require(least - value >= gap, f"the gap to {named(cell)} is less than it says")
 
 
 def _of_cuts(m: int, bound: Any, cell: Levels, alpha: list[Fraction], at_alpha: Fraction) -> Fraction:
     weights, total, vector = Fraction(0), Fraction(0), [Fraction(0)] * m
-    if set(bound) != {"order", "cuts"} or not 1 <= len(bound["cuts"]) <= 50:
-        raise Rejected("a bound has an order and 1 to 50 cuts")
+    check_keys(bound, ["order", "cuts"], "a bound")
+    require(1 <= len(bound["cuts"]) <= 50, "a bound has 1 to 50 cuts")
     for cut in bound["cuts"]:
-        if set(cut) != {"weight", "point", "value", "gradient"}:
-            raise Rejected("a cut has weight, point, value and gradient")
+        check_keys(cut, ["weight", "point", "value", "gradient"], "a cut")
         weight, value = rational(cut["weight"]), rational(cut["value"])
         point, gradient = rationals(cut["point"], m), rationals(cut["gradient"], m)
-        if weight < 0:
-            raise Rejected("a weight of a cut is below 0")
-        if value + sum((g * (a - p) for g, a, p in zip(gradient, alpha, point, strict=True)), Fraction(0)) > (
-            at_alpha + TOLERANCE
-        ):
-            raise Rejected(f"a cut of {named(cell)} is above the risk at alpha: no convex risk has both")
+        require(weight >= 0, "a weight of a cut is below 0")
+        at_zero = value - _dot(gradient, point)
+        touches = at_zero + _dot(gradient, alpha) <= at_alpha + TOLERANCE
+        require(touches, f"a cut of {named(cell)} is above the risk at alpha: no convex risk has both")
         weights += weight
-        total += weight * (value - sum((g * p for g, p in zip(gradient, point, strict=True)), Fraction(0)))
+        total += weight * at_zero
         vector = [v + weight * g for v, g in zip(vector, gradient, strict=True)]
-    if weights != 1:
-        raise Rejected("the weights of the cuts do not sum to 1")
-    passed = Fraction(0)
-    for level in cell[:-1]:
-        passed += sum((vector[i] for i in level), Fraction(0))
-        if passed < -TOLERANCE:
-            raise Rejected(f"the cuts of {named(cell)} point out of its cone")
-    if abs(sum(vector, Fraction(0))) > TOLERANCE:
-        raise Rejected("the cuts do not add up to 0 over all items")
+    require(weights == 1, "the weights of the cuts do not sum to 1")
+    require(not downhill(vector, cell, TOLERANCE), f"the cuts of {named(cell)} point out of its cone")
     return total
+
+
+def _dot(a: Iterable[Fraction | int], b: list[Fraction]) -> Fraction:
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
 
 
 def _check_formula(m: int, cut: Any, known: Any, shift: Fraction) -> None:
@@ -138,22 +138,21 @@ def _check_formula(m: int, cut: Any, known: Any, shift: Fraction) -> None:
     risk, phis = known
     point = rationals(cut["point"], m)
     value = _middle(risk_at(phis, risk, point)) + shift
-    if abs(rational(cut["value"]) - value) > ROUNDING * max(Fraction(1), abs(value)):
-        raise Rejected("the value of a cut is not that of the surrogate's formula")
+    right = abs(rational(cut["value"]) - value) <= ROUNDING * max(Fraction(1), abs(value))
+    require(right, "the value of a cut is not that of the surrogate's formula")
     slopes = [[b, b] for b in risk.linear]
     if risk.entropy:
         powers = [raised(None, a - max(point)) for a in point]
         slopes = [[b + risk.entropy * p / sum(powers) for b in own] for own, p in zip(slopes, powers, strict=True)]
     for phi, form, offset, factor in risk.terms:
-        t = sum((c * a for c, a in zip(form, point, strict=True)), Fraction(0)) - offset
-        ends = phis[phi].slopes(t, BESIDE)
+        ends = phis[phi].slopes(_dot(form, point) - offset, BESIDE)
         for i, c in enumerate(form):
             if c:
                 slopes[i] = [a + factor * c * b for a, b in zip(slopes[i], ends[::c], strict=True)]
     for (least, most), own in zip(slopes, rationals(cut["gradient"], m), strict=True):
         room = ROUNDING * max(Fraction(1), abs(least), abs(most))
-        if not least - room <= own <= most + room:
-            raise Rejected("the gradient of a cut is not that of the surrogate's formula")
+        right = least - room <= own <= most + room
+        require(right, "the gradient of a cut is not that of the surrogate's formula")
 
 
 def _middle(value: Any) -> Fraction:

@@ -9,7 +9,17 @@ from fractions import Fraction
 from math import comb, factorial, lcm
 from typing import Any, TypeAlias
 
-from rankbench.certify.checking.numbers import FARTHEST, Rejected, raised, rational, rationals, sized, whole
+from rankbench.certify.checking.numbers import (
+    FARTHEST,
+    Rejected,
+    check_keys,
+    raised,
+    rational,
+    rationals,
+    require,
+    sized,
+    whole,
+)
 
 Graph: TypeAlias = dict[tuple[int, int], Fraction]
 Structure: TypeAlias = "list[Fraction] | Graph"
@@ -60,45 +70,36 @@ def structure(written: object, m: int) -> Structure:
     """Read a score vector (a list) or a graph (``{"1>2": weight}``)."""
     if isinstance(written, list):
         scores = rationals(written, m)
-        if any(abs(s) > FARTHEST for s in scores):
-            raise Rejected(f"a score is beyond {FARTHEST}")
+        require(all(abs(s) <= FARTHEST for s in scores), f"a score is beyond {FARTHEST}")
         return scores
-    if not isinstance(written, dict):
-        raise Rejected("a structure is a list of scores, or an object of edges")
+    require(isinstance(written, dict), "a structure is a list of scores, or an object of edges")
     graph: Graph = {}
-    for edge, weight in written.items():
-        if not re.fullmatch("[1-9]>[1-9]", edge) or max(int(edge[0]), int(edge[2])) > m or edge[0] == edge[2]:
-            raise Rejected(f"{edge[:40]!r} is no edge between two of {m} items")
-        i, j = int(edge[0]) - 1, int(edge[2]) - 1
-        graph[i, j] = rational(weight)
-        if not 0 < graph[i, j] <= FARTHEST:
-            raise Rejected(f"the weight of {edge!r} is not above 0 and at most {FARTHEST}")
+    for edge, weight in written.items():  # type: ignore[attr-defined]
+        known = re.fullmatch("[1-9]>[1-9]", edge) and max(edge[0], edge[2]) <= str(m) and edge[0] != edge[2]
+        require(known, f"{edge[:40]!r} is no edge between two of {m} items; write 1>2 for item 1 over item 2")
+        graph[int(edge[0]) - 1, int(edge[2]) - 1] = value = rational(weight)
+        require(0 < value <= FARTHEST, f"the weight of {edge!r} is not above 0 and at most {FARTHEST}")
     return graph
 
 
 def law(
-    written: object, m: int, limit: int = LARGEST_LAW, keys: Collection[str] = ("weight", "structure")
+    written: Any, m: int, limit: int = LARGEST_LAW, keys: Collection[str] = ("weight", "structure")
 ) -> list[tuple[Fraction, Structure]]:
     """Read a distribution: weights above 0 whose sum is exactly 1, structures of one kind."""
-    if not isinstance(written, list) or not 1 <= len(written) <= limit:
-        raise Rejected(f"mu has 1 to {limit} structures")
+    require(isinstance(written, list) and 1 <= len(written) <= limit, f"mu has 1 to {limit} structures")
     found, common = [], 1
     for entry in written:
-        if not isinstance(entry, dict) or set(entry) != set(keys):
-            raise Rejected("every entry of mu has a weight and a structure")
-        found.append((rational(entry["weight"]), structure(entry["structure"], m)))
-        weight, own = found[-1]
+        check_keys(entry, keys, "an entry of mu")
+        weight, own = rational(entry["weight"]), structure(entry["structure"], m)
+        require(weight > 0, "a weight of mu is not above 0")
         for number in (weight, *(own.values() if isinstance(own, dict) else own)):
             common = lcm(common, number.denominator)
-            if common.bit_length() > MOST_BITS:
-                raise Rejected(f"the numbers of mu have a common denominator of more than {MOST_BITS:,} bits")
-    if any(weight <= 0 for weight, _ in found):
-        raise Rejected("a weight of mu is not above 0")
+            short = common.bit_length() <= MOST_BITS
+            require(short, f"the numbers of mu have a common denominator of more than {MOST_BITS:,} bits")
+        found.append((weight, own))
     total = sum(weight for weight, _ in found)
-    if total != 1:
-        raise Rejected(f"the weights of mu sum to {str(total)[:40]}, not to 1")
-    if len({isinstance(s, list) for _, s in found}) != 1:
-        raise Rejected("mu has structures of two kinds")
+    require(total == 1, f"the weights of mu sum to {str(total)[:40]}, not to 1; write them as rationals, like 1/3")
+    require(len({isinstance(s, list) for _, s in found}) == 1, "mu has structures of two kinds")
     return found
 
 
@@ -114,7 +115,8 @@ def mean_graph(mu: list[tuple[Fraction, Structure]]) -> Graph:
 
 def in_class(noise: str, mean: Graph, m: int) -> str:
     """Return why a mean graph is not in a noise class ([DMJ13]_ Definition 4); empty if it is."""
-    lead = {(i, j): mean.get((i, j), Fraction(0)) - mean.get((j, i), Fraction(0)) for i, j in _pairs(m)}
+    pairs = itertools.permutations(range(m), 2)
+    lead = {(i, j): mean.get((i, j), Fraction(0)) - mean.get((j, i), Fraction(0)) for i, j in pairs}
     if noise == "low":
         for i, j, k in itertools.permutations(range(m), 3):
             if lead[i, j] > 0 and lead[j, k] > 0 and lead[i, k] < lead[i, j] + lead[j, k]:
@@ -129,78 +131,56 @@ def in_class(noise: str, mean: Graph, m: int) -> str:
     return ""
 
 
-def _pairs(m: int) -> list[tuple[int, int]]:
-    return list(itertools.permutations(range(m), 2))
-
-
 def true_risks(loss: Mapping[str, Any], mu: list[tuple[Fraction, Structure]], m: int) -> dict[Levels, Fraction]:
     """Return the expected loss of scores for every weak order that they make of items, exactly."""
-    if loss.get("name") == "pairwise":
-        return {levels: _risk(loss, mu, levels) for levels in weak_orders(m)}
-    strict = {order: _risk(loss, mu, tuple((i,) for i in order)) for order in itertools.permutations(range(m))}
+    pairwise = loss["name"] == "pairwise"
+    table = [] if pairwise else rationals(loss["discounts"], m)
+    fall = all(d >= 0 for d in table) and table == sorted(table, reverse=True)
+    require(fall, "discounts are at least 0, do not increase, and there is one for each item")
     found = {}
     for levels in weak_orders(m):
-        # A tie's risk is the mean over all orders that break it.
-        parts = itertools.product(*(itertools.permutations(level) for level in levels))
-        broken = [strict[tuple(i for part in ways for i in part)] for ways in parts]
+        if pairwise or len(levels) == m:
+            found[levels] = Fraction(0)
+            for weight, s in mu:
+                found[levels] = sized(found[levels] + weight * _loss(loss, table, s, levels))
+    if pairwise:
+        return found
+    # A tie's risk is the mean over all orders that break it.
+    for levels in weak_orders(m):
+        ways = itertools.product(*(itertools.permutations(level) for level in levels))
+        broken = [found[tuple((i,) for part in way for i in part)] for way in ways]
         found[levels] = sum(broken, Fraction(0)) / len(broken)
-    return found
+    return {levels: found[levels] for levels in weak_orders(m)}
 
 
-def _risk(loss: Mapping[str, Any], mu: list[tuple[Fraction, Structure]], levels: Levels) -> Fraction:
-    total = Fraction(0)
-    for weight, s in mu:
-        total = sized(total + weight * _loss(loss, s, levels))
-    return total
-
-
-def _loss(loss: Mapping[str, Any], s: Structure, levels: Levels) -> Fraction:
-    m = sum(len(level) for level in levels)
-    name = loss.get("name")
-    if name == "pairwise":
-        if not isinstance(s, dict):
-            raise Rejected("the pairwise loss is of graphs")
+def _loss(loss: Mapping[str, Any], table: list[Fraction], s: Any, levels: Levels) -> Fraction:
+    if loss["name"] == "pairwise":
+        require(isinstance(s, dict), "the pairwise loss is of graphs")
         place = {i: at for at, level in enumerate(levels) for i in level}
         # (10): a tie of i < j is charged the weight of i over j, and not that of j over i.
         charged = [w for (i, j), w in s.items() if place[i] > place[j] or (place[i] == place[j] and i < j)]
-        whole_weight = sum(s.values()) if loss.get("normalize") is True else Fraction(1)
-        return sum(charged, Fraction(0)) / whole_weight if whole_weight else Fraction(0)
-    if not isinstance(s, list):
-        raise Rejected("this loss is of scores")
-    table, order = _table(loss, m), tuple(level[0] for level in levels)
-    if name == "ndcg":
-        gained = gains(str(loss.get("gain")), s)
-        best = sum(g * d for g, d in zip(sorted(gained, reverse=True), table, strict=True))
-        if best <= 0 or not any(s):
-            return Fraction(0)
-        return 1 - sum((gained[i] * d for i, d in zip(order, table, strict=True)), Fraction(0)) / best
-    if name == "err":
-        chance = satisfied(loss.get("top"), s)
-        return 1 - _cascade(chance, table, order)
-    raise Rejected(f"there is no loss {str(name)[:40]!r}")
-
-
-def _table(loss: Mapping[str, Any], m: int) -> list[Fraction]:
-    table = rationals(loss.get("discounts"))
-    if len(table) != m or any(d < 0 for d in table) or table != sorted(table, reverse=True):
-        raise Rejected("discounts are at least 0, do not increase, and there is one for each item")
-    return table
-
-
-def _cascade(chance: list[Fraction], table: list[Fraction], order: tuple[int, ...]) -> Fraction:
-    seen, found = Fraction(1), Fraction(0)
-    for i, d in zip(order, table, strict=True):
-        found += d * chance[i] * seen
-        seen *= 1 - chance[i]
-    return found
+        return sum(charged, Fraction(0)) / ((loss["normalize"] and sum(s.values())) or 1)
+    require(isinstance(s, list), "this loss is of scores")
+    order = [level[0] for level in levels]
+    if loss["name"] == "err":
+        chance, seen, left = satisfied(loss["top"], s), Fraction(1), Fraction(1)
+        for i, d in zip(order, table, strict=True):
+            left -= d * chance[i] * seen
+            seen *= 1 - chance[i]
+        return left
+    gained = gains(str(loss["gain"]), s)
+    best = sum(g * d for g, d in zip(sorted(gained, reverse=True), table, strict=True))
+    if best <= 0 or not any(s):
+        return Fraction(0)
+    return 1 - sum((gained[i] * d for i, d in zip(order, table, strict=True)), Fraction(0)) / best
 
 
 def gains(name: str, s: list[Fraction], nearly: bool = False) -> list[Fraction]:
     """Return G(s): ``s``, ``2^s - 1`` or ``e^s``; irrational ones only if they are taken nearly."""
     if name == "identity":
         return s
-    if name not in ("exp2", "exp") or any(abs(x) > 100 for x in s):
-        raise Rejected("gains are identity, exp2 or exp, of scores up to 100")
+    bounded = name in ("exp2", "exp") and all(abs(x) <= 100 for x in s)
+    require(bounded, "gains are identity, exp2 or exp, of scores up to 100")
     if name == "exp2" and all(x.denominator == 1 for x in s):
         return [Fraction(2) ** int(x) - 1 for x in s]
     if not nearly:
@@ -221,8 +201,8 @@ def aggregated(mu: list[tuple[Fraction, Structure]], name: str, k: object, m: in
     if k == "inf":
         return [(Fraction(1), _aggregate(name, mean_graph(mu), m))]
     count = whole(k, 1, 100, "k")
-    if comb(len(mu) + count - 1, count) * count > MOST_DRAWS:
-        raise Rejected("there are too many ways to draw k judgments")
+    ways = comb(len(mu) + count - 1, count) * count
+    require(ways <= MOST_DRAWS, "there are too many ways to draw k judgments")
     found: dict[tuple[tuple[tuple[int, int], Fraction], ...], Fraction] = {}
     for chosen in itertools.combinations_with_replacement(range(len(mu)), count):
         chance = Fraction(factorial(count))
@@ -235,8 +215,7 @@ def aggregated(mu: list[tuple[Fraction, Structure]], name: str, k: object, m: in
                 graph[pair] = graph.get(pair, Fraction(0)) + value * times / count
         key = tuple(sorted(graph.items()))
         found[key] = found.get(key, Fraction(0)) + chance
-        if len(found) > LARGEST_SEEN:
-            raise Rejected(f"aggregation makes more than {LARGEST_SEEN} structures")
+        require(len(found) <= LARGEST_SEEN, f"aggregation makes more than {LARGEST_SEEN} structures")
     return [(chance, _aggregate(name, dict(key), m)) for key, chance in found.items()]
 
 
@@ -246,9 +225,7 @@ def _aggregate(name: str, mean: Graph, m: int) -> Structure:
     if name == "difference-graph":
         leads = {(i, j): w - mean.get((j, i), Fraction(0)) for (i, j), w in mean.items()}
         return {pair: lead for pair, lead in leads.items() if lead > 0}
-    if name == "net-weights":
-        return net_weights(mean, m)
-    raise Rejected(f"the checker does not know how {name[:40]!r} aggregates")
+    return net_weights(mean, m)
 
 
 def net_weights(graph: Graph, m: int) -> list[Fraction]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 PRECISION = 128
 """Bits of the intervals' ends."""
@@ -34,6 +35,21 @@ class Uncheckable(Exception):
     """What is installed does not suffice to check a certificate, which may be right."""
 
 
+def require(holds: object, why: str) -> None:
+    """Reject a certificate, unless something holds that its claim needs."""
+    if not holds:
+        raise Rejected(why)
+
+
+def check_keys(written: object, needed: Collection[str], what: str, free: Collection[str] = ()) -> None:
+    """Reject what is no object with these keys and no others than the free ones."""
+    require(isinstance(written, dict), f"{what} is an object")
+    for key in written:  # type: ignore[attr-defined]
+        require(key in needed or key in free, f"there is no key {key[:40]!r} in {what}")
+    for key in sorted(needed):
+        require(key in written, f"{what} has the key {key!r}")  # type: ignore[operator]
+
+
 def rational(value: object) -> Fraction:
     """Read a number: a text like ``-3``, ``2/7`` or ``0.125``, of at most 60 characters, |value| <= 10^9."""
     if not isinstance(value, str) or len(value) > LONGEST or not _NUMBER.fullmatch(value):
@@ -42,8 +58,7 @@ def rational(value: object) -> Fraction:
         number = Fraction(value)
     except ZeroDivisionError:
         raise Rejected(f"{value!r} divides by zero") from None
-    if abs(number) > 10**9:
-        raise Rejected(f"{value!r} is beyond 10^9")
+    require(abs(number) <= 10**9, f"{value!r} is beyond 10^9")
     return number
 
 
@@ -56,8 +71,7 @@ def rationals(value: object, count: int | None = None) -> list[Fraction]:
 
 def sized(number: Fraction) -> Fraction:
     """Return a sum, unless its denominator has grown so long that adding to it takes long."""
-    if number.denominator.bit_length() > MOST_BITS:
-        raise Rejected(f"a sum has a denominator of more than {MOST_BITS:,} bits")
+    require(number.denominator.bit_length() <= MOST_BITS, f"a sum has a denominator of more than {MOST_BITS:,} bits")
     return number
 
 
@@ -94,11 +108,9 @@ def _end(mantissa: Any, away: int) -> Fraction:
     """Return the end of an interval; one next to 0 is moved away from the interval's inside."""
     sign, man, exp, _ = mantissa
     if not man:
-        if exp:
-            raise Rejected("an interval has no finite end")
+        require(not exp, "an interval has no finite end")
         return Fraction(0)
-    if exp > 20000:
-        raise Rejected("a value is too large")
+    require(exp <= 20000, "a value is too large")
     if exp < -20000:
         return TINY * away if (sign == 1) == (away < 0) else Fraction(0)
     number = Fraction(int(man)) * Fraction(2) ** int(exp)
@@ -115,79 +127,72 @@ def high(value: Interval | Fraction) -> Fraction:
     return value if isinstance(value, Fraction) else _end(value._mpi_[1], 1)
 
 
-class Jet:
+class Jet(NamedTuple):
     """An interval of values and one of derivatives: what an expression and its derivative are at t."""
 
-    def __init__(self, value: Interval, slope: Interval) -> None:
-        self.value, self.slope = value, slope
+    value: Interval
+    slope: Interval
 
 
 class Phi:
     """A convex function of one number, as a certificate writes it."""
 
-    def __init__(self, written: object) -> None:
-        if not isinstance(written, dict) or not set(written) <= {"pieces", "expression", "infimum"}:
-            raise Rejected("a phi has pieces, or an expression and its infimum")
+    def __init__(self, written: Any) -> None:
+        check_keys(written, ["pieces"] if "pieces" in written else ["expression"], "a phi", free=["infimum"])
         self.pieces: list[tuple[Fraction | None, list[Fraction]]] = []
         self.infimum = None if written.get("infimum") is None else rational(written["infimum"])
-        self.text, self.size = "", 1
+        self.text, self.size, self.trusted = "", 1, False
         if "pieces" in written:
             self._read_pieces(written["pieces"])
         else:
-            self._read_expression(written.get("expression"))
+            self._read_expression(written["expression"])
 
-    def _read_pieces(self, pieces: object) -> None:
-        if not isinstance(pieces, list) or not 1 <= len(pieces) <= 8:
-            raise Rejected("a phi has 1 to 8 pieces")
+    def _read_pieces(self, pieces: Any) -> None:
+        require(isinstance(pieces, list) and 1 <= len(pieces) <= 8, "a phi has 1 to 8 pieces")
         for piece in pieces:
             end = None if piece.get("until") is None else rational(piece["until"])
-            self.pieces.append((end, [*rationals(piece["coefficients"]), *[Fraction(0)] * 3][:3]))
-            if len(piece["coefficients"]) > 3:
-                raise Rejected("pieces have powers up to t^2")
-        ends = [end for end, _ in self.pieces]
-        if ends[-1] is not None or None in ends[:-1] or ends[:-1] != sorted(set(ends[:-1])):  # type: ignore[type-var]
-            raise Rejected("the pieces of phi do not follow one another")
-        for (end, left), (_, right) in zip(self.pieces, self.pieces[1:], strict=False):
-            at = end or Fraction(0)
+            coefficients = rationals(piece["coefficients"])
+            require(
+                len(coefficients) <= 3 and not any(c < 0 for c in coefficients[2:]),
+                "a piece of phi is convex, with powers up to t^2",
+            )
+            self.pieces.append((end, [*coefficients, *[Fraction(0)] * 3][:3]))
+        ends: list[Any] = [end for end, _ in self.pieces]
+        follow = ends.pop() is None and None not in ends and ends == sorted(set(ends))
+        require(follow, "the pieces of phi do not follow one another")
+        for at, (_, left), (_, right) in zip(ends, self.pieces, self.pieces[1:], strict=False):
             slopes = [c[1] + 2 * c[2] * at for c in (left, right)]
-            if _polynomial(left, at) != _polynomial(right, at) or slopes[0] > slopes[1]:
-                raise Rejected("phi is not continuous and convex where its pieces meet")
-        if any(c[2] < 0 for _, c in self.pieces):
-            raise Rejected("a piece of phi is not convex")
+            continuous = _polynomial(left, at) == _polynomial(right, at)
+            require(continuous and slopes[0] <= slopes[1], "phi is not continuous and convex where its pieces meet")
 
-    def _read_expression(self, text: object) -> None:
-        if not isinstance(text, str) or len(text) > 200:
-            raise Rejected("an expression is a text of at most 200 characters")
+    def _read_expression(self, text: Any) -> None:
+        require(isinstance(text, str) and len(text) <= 200, "an expression is a text of at most 200 characters")
         self.text = text
         try:
             self.tree = ast.parse(text, mode="eval").body
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             raise Rejected("an expression cannot be read") from None
         self.size = sum(1 for _ in ast.walk(self.tree))
-        if self.size > 120:
-            raise Rejected("an expression is too long")
+        require(self.size <= 120, "an expression is too long")
         power = re.fullmatch(r"abs\(t\) \*\* \(([0-9/]+)\) / \(\1\)", text)
         known = text in ("log(1 + exp(-t))", "exp(-t)") or (power is not None and rational(power[1]) > 1)
         self.trusted = not known
-        if known and (self.infimum or Fraction(0)) > 0:
-            raise Rejected("phi goes below its infimum")
-        if not known:
+        if known:
+            require((self.infimum or 0) <= 0, "phi goes below its infimum")
+        else:
             self._probe()
 
     def _probe(self) -> None:
         """Look for points that show an expression not convex, or below its infimum."""
         jets = [self.jet(Fraction(k, 2)) for k in range(-40, 41)]
-        if any(high(a.slope) < low(b.slope) for b, a in pairwise(jets)):
-            raise Rejected("an expression is not convex")
-        if self.infimum is not None and any(high(jet.value) < self.infimum for jet in jets):
-            raise Rejected("phi goes below its infimum")
+        require(all(high(b.slope) >= low(a.slope) for a, b in pairwise(jets)), "an expression is not convex")
+        above = self.infimum is None or all(high(jet.value) >= self.infimum for jet in jets)
+        require(above, "phi goes below its infimum")
 
     def jet(self, t: Fraction) -> Jet:
         """Return value and derivative of an expression at t."""
-        if abs(t) > FARTHEST:
-            raise Rejected(f"an argument of phi is beyond {FARTHEST}")
-        iv = _iv()
-        return _evaluate(self.tree, Jet(interval(t), iv.mpf(1)))
+        require(abs(t) <= FARTHEST, f"an argument of phi is beyond {FARTHEST}")
+        return _evaluate(self.tree, Jet(interval(t), _iv().mpf(1)))
 
     def value(self, t: Fraction) -> Interval | Fraction:
         """Return phi(t), exactly where it has pieces."""
@@ -201,11 +206,9 @@ class Phi:
         if not self.pieces:
             jet = self.jet(t)
             return low(jet.slope), high(jet.slope)
-        found = []
-        for at in (t - beside, t + beside):
-            _, b, c = next(own for end, own in self.pieces if end is None or at <= end)
-            found.append(b + 2 * c * at)
-        return found[0], found[1]
+        at = (t - beside, t + beside)
+        (_, b, c), (_, d, e) = (next(own for end, own in self.pieces if end is None or x <= end) for x in at)
+        return b + 2 * c * at[0], d + 2 * e * at[1]
 
     def least(self, slope: Fraction, between: list[Fraction]) -> Interval | Fraction:
         """Return a number that ``phi(t) - slope t`` never goes below.
@@ -215,18 +218,14 @@ class Phi:
         slope. Without points the slope is 0, and the number is the infimum.
         """
         if self.pieces:
-            if between:
-                raise Rejected("a slope of a phi with pieces stands alone")
+            require(not between, "a slope of a phi with pieces stands alone")
             return self._infimum(slope)
         if not between:
-            if slope or self.infimum is None:
-                raise Rejected("a slope without points must be 0, of a phi with an infimum")
+            require(not slope and self.infimum is not None, "a slope without points is 0, of a phi with an infimum")
             return self.infimum
-        if len(between) != 2:
-            raise Rejected("a slope stands between two points")
+        require(len(between) == 2, "a slope stands between two points")
         below, above = (self.jet(t) for t in between)
-        if not high(below.slope) < slope < low(above.slope):
-            raise Rejected("a slope is not between those at its points")
+        require(high(below.slope) < slope < low(above.slope), "a slope is not between those at its points")
         first, second = (jet.value - jet.slope * interval(t) for jet, t in zip((below, above), between, strict=True))
         share = (interval(slope) - below.slope) / (above.slope - below.slope)
         return first + share * (second - first)
@@ -234,17 +233,15 @@ class Phi:
     def _infimum(self, slope: Fraction) -> Fraction:
         found, start = [], None
         for end, (a, b, c) in self.pieces:
-            tilted = [a, b - slope, c]
-            if (start is None and (c < 0 or (c == 0 and tilted[1] > 0))) or (
-                end is None and (c < 0 or (c == 0 and tilted[1] < 0))
-            ):
-                raise Rejected("phi less a line goes down without end")
+            tilt = b - slope
+            falls = not c and ((start is None and tilt > 0) or (end is None and tilt < 0))
+            require(not falls, "phi less a line goes down without end")
             points = [p for p in (start, end) if p is not None]
-            if c > 0:
-                best = -tilted[1] / (2 * c)
+            if c:
+                best = -tilt / (2 * c)
                 if (start is None or best >= start) and (end is None or best <= end):
                     points.append(best)
-            found += [_polynomial(tilted, p) for p in points or [Fraction(0)]]
+            found += [_polynomial([a, tilt, c], p) for p in points or [Fraction(0)]]
             start = end
         return min(found)
 
@@ -260,27 +257,18 @@ def log_sum(alpha: list[Fraction]) -> Interval:
     return iv.log(sum((iv.exp(interval(a)) for a in alpha), iv.mpf(0)))
 
 
-def near(value: Interval) -> Fraction:
-    """Return a rational number next to an interval's ends, for tables of irrational numbers."""
-    return round((low(value) + high(value)) / 2 * 2**120) / Fraction(2**120)
-
-
 def raised(base: Fraction | None, exponent: Fraction) -> Fraction:
-    """Return about ``base ** exponent``, of e where the base is None."""
+    """Return about ``base ** exponent``, of e where the base is None, for tables of irrational numbers."""
     iv = _iv()
-    return near(iv.exp(interval(exponent) * (iv.mpf(1) if base is None else iv.log(interval(base)))))
+    power = iv.exp(interval(exponent) * (iv.mpf(1) if base is None else iv.log(interval(base))))
+    return round((low(power) + high(power)) / 2 * 2**120) / Fraction(2**120)
 
 
 def entropy(shares: list[Fraction]) -> Interval:
     """Return ``-sum_j p_j log p_j``: what ``log sum_j e^alpha_j - p'alpha`` never goes below."""
+    require(all(p >= 0 for p in shares) and sum(shares) == 1, "shares must be at least 0, with sum 1")
     iv = _iv()
-    if any(p < 0 for p in shares) or sum(shares) != 1:
-        raise Rejected("shares must be at least 0, with sum 1")
-    total = iv.mpf(0)
-    for p in shares:
-        if p:
-            total -= interval(p) * iv.log(interval(p))
-    return total
+    return -sum((interval(p) * iv.log(interval(p)) for p in shares if p), iv.mpf(0))
 
 
 def _evaluate(node: ast.AST, t: Jet) -> Jet:
@@ -308,18 +296,14 @@ def _operation(node: ast.BinOp, t: Jet) -> Jet:
     if isinstance(node.op, ast.Mult):
         return Jet(a.value * b.value, a.slope * b.value + a.value * b.slope)
     if isinstance(node.op, ast.Div):
-        if 0 in b.value:
-            raise Rejected("an expression divides by zero")
+        require(0 not in b.value, "an expression divides by zero")
         return Jet(a.value / b.value, (a.slope * b.value - a.value * b.slope) / (b.value * b.value))
     if isinstance(node.op, ast.Pow) and b.slope == 0:
-        if high(b.value) > 64 or low(b.value) < 1 or low(a.value) < 0:
-            raise Rejected("a power is of a number that is not negative, from 1 to 64")
-        if high(a.value) == 0 or (0 in a.value):
-            flat = low(b.value) > 1
-            edge = _iv().mpf([0, 0]) if flat and a.value == 0 else None
-            if edge is None:
-                raise Rejected("a power is too near to 0 to be told")
-            return Jet(edge, edge)
+        bounded = low(b.value) >= 1 and high(b.value) <= 64 and low(a.value) >= 0
+        require(bounded, "a power is of a number that is not negative, from 1 to 64")
+        if 0 in a.value:
+            require(a.value == 0 and low(b.value) > 1, "a power is too near to 0 to be told")
+            return Jet(_iv().mpf(0), _iv().mpf(0))
         power = _iv().exp(b.value * _iv().log(a.value))
         return Jet(power, b.value * (power / a.value) * a.slope)
     raise Rejected("an expression has + - * / and powers that are numbers")
@@ -334,17 +318,14 @@ def _function(name: str, given: list[Jet]) -> Jet:
         if high(a.value) < low(b.value):
             return b
         return Jet(_hull(a.value, b.value), _hull(a.slope, b.slope))
-    if len(given) != 1:
-        raise Rejected(f"{name[:20]} takes another number of arguments")
+    require(len(given) == 1, f"{name[:20]} takes another number of arguments")
     (a,) = given
     if name == "exp":
-        if high(a.value) > 100_000:
-            raise Rejected("an exponential is too large")
+        require(high(a.value) <= 100_000, "an exponential is too large")
         raised = iv.exp(a.value)
         return Jet(raised, raised * a.slope)
     if name in ("log", "sqrt"):
-        if low(a.value) <= 0:
-            raise Rejected(f"{name} of a number that is not above 0")
+        require(low(a.value) > 0, f"{name} of a number that is not above 0")
         if name == "log":
             return Jet(iv.log(a.value), a.slope / a.value)
         root = iv.sqrt(a.value)

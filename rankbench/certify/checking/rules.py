@@ -9,7 +9,16 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from rankbench.certify.checking.law import Graph, Irrational, Structure, gains, net_weights, satisfied
-from rankbench.certify.checking.numbers import Rejected, raised, rational, rationals, sized, whole
+from rankbench.certify.checking.numbers import (
+    Rejected,
+    check_keys,
+    raised,
+    rational,
+    rationals,
+    require,
+    sized,
+    whole,
+)
 
 
 class Term(NamedTuple):
@@ -29,26 +38,20 @@ class TermSum(NamedTuple):
     entropy: Fraction
 
 
-def read_risk(written: object, m: int, phis: int) -> TermSum:
+def read_risk(written: Any, m: int, phis: int) -> TermSum:
     """Read the terms of one structure, or of the law."""
-    if not isinstance(written, dict) or set(written) != {"terms", "linear", "entropy"}:
-        raise Rejected("a surrogate's sum has terms, linear and entropy")
+    check_keys(written, ["terms", "linear", "entropy"], "a surrogate's sum")
+    require(isinstance(written["terms"], list) and len(written["terms"]) <= 2000, "a sum has at most 2000 terms")
     terms = []
-    if not isinstance(written["terms"], list) or len(written["terms"]) > 2000:
-        raise Rejected("a sum has at most 2000 terms")
     for entry in written["terms"]:
-        if not isinstance(entry, dict) or set(entry) != {"factor", "form", "offset", "phi"}:
-            raise Rejected("a term has factor, form, offset and phi")
+        check_keys(entry, ["factor", "form", "offset", "phi"], "a term")
         form = tuple(whole(c, -1, 1, "a coefficient") for c in entry["form"])
-        if len(form) != m or not any(form):
-            raise Rejected("a form has one coefficient an item, and one that is not 0")
-        factor = rational(entry["factor"])
-        if factor < 0:
-            raise Rejected("a factor is below 0: the sum need not be convex")
-        terms.append(Term(whole(entry["phi"], 0, phis - 1, "phi"), form, rational(entry["offset"]), factor))
+        require(len(form) == m and any(form), "a form has one coefficient an item, and one that is not 0")
+        phi = whole(entry["phi"], 0, phis - 1, "phi")
+        terms.append(Term(phi, form, rational(entry["offset"]), rational(entry["factor"])))
     entropy = rational(written["entropy"])
-    if entropy < 0:
-        raise Rejected("entropy is below 0: the sum need not be convex")
+    convex = entropy >= 0 and all(term.factor >= 0 for term in terms)
+    require(convex, "a factor, or the entropy, is below 0: the sum need not be convex")
     return TermSum(tuple(terms), tuple(rationals(written["linear"], m)), entropy)
 
 
@@ -113,18 +116,16 @@ KEYS: dict[str, set[str]] = {
 
 def check_rule(rule: Mapping[str, Any]) -> None:
     """Refuse a rule that there is not, or that has other keys."""
-    kind = rule.get("rule")
-    if not isinstance(kind, str) or kind not in KEYS:
-        raise Rejected(f"there is no rule {str(kind)[:40]!r}")
-    if not {"rule", *KEYS[kind]} - {"scale"} <= set(rule) <= {"rule", *KEYS[kind]}:
-        raise Rejected(f"the rule {kind} has other keys")
+    kind = str(rule.get("rule"))
+    require(kind in KEYS, f"there is no rule {kind[:40]!r}")
+    require({"rule", *KEYS[kind]} - {"scale"} <= set(rule) <= {"rule", *KEYS[kind]}, f"the rule {kind} has other keys")
 
 
 def scale_of(rule: Mapping[str, Any]) -> Fraction:
     """Return the scale of h in a weighted sum or one of margins."""
     scale = rational(rule.get("scale", "1"))
-    if scale <= 0 or (rule["rule"] == "weighted" and scale != 1):
-        raise Rejected("scale is above 0, and 1 in a weighted sum")
+    right = scale == 1 if rule["rule"] == "weighted" else scale > 0
+    require(right, "scale is above 0, and 1 in a weighted sum")
     return scale
 
 
@@ -138,8 +139,7 @@ def _powered(weight: Fraction, power: object, nearly: bool) -> Fraction:
 
 def _above(value: object) -> Fraction:
     number = rational(value)
-    if number <= 0:
-        raise Rejected("nu is not above 0")
+    require(number > 0, "nu is not above 0")
     return number
 
 
@@ -156,8 +156,8 @@ def _leads(scores: list[Fraction]) -> Graph:
 
 def _shares(rule: Mapping[str, Any], scores: list[Fraction], m: int, nearly: bool) -> list[Fraction]:
     gained, table = gains(str(rule.get("gain")), scores, nearly), rationals(rule.get("discounts"))[:m]
-    if len(table) < m or table != sorted(table, reverse=True):
-        raise Rejected("discounts do not increase, and there is one for each item")
+    fall = len(table) == m and table == sorted(table, reverse=True)
+    require(fall, "discounts do not increase, and there is one for each item")
     best = sum(g * d for g, d in zip(sorted(gained, reverse=True), table, strict=True))
     return [g / best for g in gained] if best > 0 and any(scores) else [Fraction(0)] * m
 
@@ -247,17 +247,14 @@ def rule_of(surrogate: Any) -> tuple[dict[str, Any], Any]:
     Powers that are not whole are texts.
     """
     name, parameters = surrogate["name"], surrogate["parameters"]
-    if name not in PARAMETERS:
-        raise Rejected(f"rankbench has no surrogate {name[:40]!r} that this checker knows")
-    if set(parameters) != PARAMETERS[name]:
-        raise Rejected(f"rule or parameters have other keys than those of {name}")
+    require(name in PARAMETERS, f"rankbench has no surrogate {name[:40]!r} that this checker knows")
+    require(set(parameters) == PARAMETERS[name], f"rule or parameters have other keys than those of {name}")
     for key, words in WORDS.items():
-        if key in parameters and parameters[key] not in words:
-            raise Rejected(f"the parameter {key} of {name} is none that there is")
+        known = parameters.get(key, words[0]) in words
+        require(known, f"the parameter {key} of {name} is none that there is")
     if name in PAIRWISE:
         power = rational(str(parameters["power"]))
-        if power < 0:
-            raise Rejected("the power of weights is at least 0")
+        require(power >= 0, "the power of weights is at least 0")
         written = int(power) if power == int(power) else str(power)
         return {"rule": parameters["form"], "power": written, "scale": str(parameters["scale"])}, PAIRWISE[name]
     if name == "listnet":
@@ -269,19 +266,15 @@ def rule_of(surrogate: Any) -> tuple[dict[str, Any], Any]:
         phi = {"expression": f"abs(t) ** ({power}) / ({power})", "infimum": "0"}
         return {"rule": "power", "nu": str(parameters["nu"]), "power": str(power)}, phi
     if name == "order-preserving-err":
-        if parameters["gain"] not in ("exp2", "logistic"):
-            raise Rejected("satisfaction has the gain exp2 or logistic")
+        require(parameters["gain"] in ("exp2", "logistic"), "satisfaction has the gain exp2 or logistic")
         top = rational(str(parameters["top"]))
-        if not 0 < top <= 1000:
-            raise Rejected("the largest grade is above 0, and at most 1000")
+        require(0 < top <= 1000, "the largest grade is above 0, and at most 1000")
         held = {"rule": PUSHED[name], "top": int(top) if top == int(top) else str(top)}
         return held if parameters["gain"] == "exp2" else {"rule": "pushes-of-logistic"}, PUSHES[parameters["phi"]]
-    if parameters["gain"] == "logistic":
-        raise Rejected("gains are exp2, identity or exp")
-    table = {"gain": parameters["gain"], "discount": parameters["discount"], "cutoff": parameters["cutoff"]}
+    require(parameters["gain"] != "logistic", "gains are exp2, identity or exp")
+    table = {key: parameters[key] for key in ("gain", "discount", "cutoff")}
     if name == "regression":
-        if not isinstance(parameters["normalize"], bool):
-            raise Rejected("normalize is true or false")
+        require(isinstance(parameters["normalize"], bool), "normalize is true or false")
         return {"rule": "squares-of-shares" if parameters["normalize"] else "squares-of-gains", **table}, SQUARE
     if name == "cross-entropy":
         return {"rule": "cross-entropy", **table}, None
@@ -291,8 +284,8 @@ def rule_of(surrogate: Any) -> tuple[dict[str, Any], Any]:
 def discount(name: str, cutoff: object, j: int) -> Decimal:
     """Return ``1/F(j)`` to 40 digits; 0 after the cutoff."""
     if cutoff != "inf":
-        if not re.fullmatch("[1-9][0-9]{0,8}", str(cutoff), re.ASCII):
-            raise Rejected("a cutoff is a whole number above 0, or inf")
+        whole_number = re.fullmatch("[1-9][0-9]{0,8}", str(cutoff), re.ASCII)
+        require(whole_number, "a cutoff is a whole number above 0, or inf")
         if j > int(str(cutoff)):
             return Decimal(0)
     if name == "reciprocal":
@@ -309,18 +302,21 @@ def check_name(surrogate: Any, phis: Any) -> list[str]:
     if not built_in(surrogate):
         return ["that rule and phi are those of the surrogate's source"]
     rule, (expected, phi) = surrogate["rule"], rule_of(surrogate)
-    if rule is None:
-        raise Rejected("a surrogate of rankbench has a rule")
-    if rule["rule"] != expected["rule"] or phis != ([] if phi is None else [phi]):
-        raise Rejected(f"rule or phi is not that of {surrogate['name']}")
+    require(rule is not None, "a surrogate of rankbench has a rule")
+    right = rule["rule"] == expected["rule"] and phis == ([] if phi is None else [phi])
+    require(right, f"rule or phi is not that of {surrogate['name']}")
     named = {"discount", "cutoff"} & set(expected)
-    if set(rule) != {*(set(expected) - named), *(["discounts"] if named else [])}:
-        raise Rejected(f"rule or parameters have other keys than those of {surrogate['name']}")
-    for key in set(expected) - {"rule", *named}:
-        if not _same(rule[key], expected[key]):
-            raise Rejected(f"the rule's {key} is not that of the surrogate's parameters")
-    if named:
-        _check_table(rationals(rule["discounts"]), expected["discount"], expected["cutoff"])
+    keys = {*(set(expected) - named), *(["discounts"] if named else [])}
+    require(set(rule) == keys, f"rule or parameters have other keys than those of {surrogate['name']}")
+    for key in keys - {"rule", "discounts"}:
+        require(_same(rule[key], expected[key]), f"the rule's {key} is not that of the surrogate's parameters")
+    for j, entry in enumerate(rationals(rule["discounts"]) if named else [], 1):
+        # Logarithms are rounded to 6 decimals.
+        exact = discount(expected["discount"], expected["cutoff"], j)
+        ratio = Fraction(1, j) if exact else Fraction(0)
+        rounded = Fraction(exact.quantize(DECIMALS, context=DIGITS))
+        right = entry == (ratio if expected["discount"] == "reciprocal" else rounded)
+        require(right, "the table of discounts is not that of its name")
     return []
 
 
@@ -331,15 +327,3 @@ def _same(a: object, b: object) -> bool:
         return rational(str(a)) == rational(str(b))
     except Rejected:
         return a == b
-
-
-def _check_table(table: list[Fraction], name: str, cutoff: object) -> None:
-    """Compare a table of ``1/F(j)`` with the discount's name; logarithms are rounded to 6 decimals."""
-    for j, entry in enumerate(table, 1):
-        exact = discount(name, cutoff, j)
-        if name == "reciprocal":
-            right = entry == (Fraction(1, j) if exact else 0)
-        else:
-            right = entry == Fraction(exact.quantize(DECIMALS, context=DIGITS))
-        if not right:
-            raise Rejected("the table of discounts is not that of its name")
