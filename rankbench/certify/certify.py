@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankbench.certify.certificate import Certificate
-from rankbench.certify.certification import certificate_of
-from rankbench.certify.check import Checked, check_file, described, printable
+from rankbench.certify.answer import answer_question
+from rankbench.certify.certificate import Certificate, source_hash
+from rankbench.certify.check import check_file, described, printable
 from rankbench.certify.checking.numbers import Rejected, Uncheckable
 from rankbench.certify.laws import NoiseClass
-from rankbench.certify.question import read_law, seconds_of, source_hash
+from rankbench.certify.question import Question, read_law, seconds_of
 from rankbench.errors import InputError, RankbenchError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.surrogate import Loss, Surrogate
@@ -83,18 +83,17 @@ def certify(
     >>> rankbench.certify("pairwise-logistic").verdict
     'VIOLATION'
     """
-    return certificate_of(
+    law = None if mu is None else read_law(mu, items)
+    asked = Question.from_parts(
         get(Surrogate, surrogate) if isinstance(surrogate, str) else surrogate,
-        loss=get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss,
-        noise=noise,
-        items=items,
-        aggregator=get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator,
-        k=k,
-        seconds=seconds_of(budget),
-        laws=laws,
-        law=None if mu is None else read_law(mu, items),
-        seed=seed,
+        get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss,
+        noise,
+        items if law is None else law.items,
+        get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator,
+        k,
+        seed,
     )
+    return answer_question(asked, seconds_of(budget), laws, law)
 
 
 @dataclass(frozen=True)
@@ -131,24 +130,21 @@ def verify(path: Path | str) -> Verified:
         return Verified(False, (printable(f"{path}: rejected: {error}"),))
     except Uncheckable as error:
         raise InputError(f"{path} was not checked: {error}") from None
-    said, same = _source(found)
-    if found.followed or same is not False:
-        return Verified(True, (*map(printable, described(str(path), found)), f"  {said}"))
-    return Verified(False, (printable(f"{path}: rejected: {said}"),))
-
-
-def _source(found: Checked) -> tuple[str, bool | None]:
-    """Say whether the installed source is that of the certificate; None if there is nothing to compare."""
-    name = printable(found.surrogate)
+    name, source = printable(found.surrogate), found.source_sha256
     try:
         here = source_hash(component_class(Surrogate, found.surrogate))
     except RankbenchError:
-        return f"source: not compared, {name} is not installed here", None
-    if "unknown" in (here, found.source_sha256):
-        return f"source: not compared, that of {name} is unknown", None
-    if here == found.source_sha256:
-        return f"source: that of {name} as installed here", True
-    hashes = f"{found.source_sha256[:12]}, not {here[:12]}"
-    if found.followed:
-        return f"source: another one of {name} than installed here ({hashes}); nothing rests on it", False
-    return f"it is about another source of {name} than the one installed here (sha256 {hashes})", False
+        here = None
+    hashes = f"sha256 {source[:12]}, not {str(here)[:12]}"
+    if here is None:
+        said = f"not compared, {name} is not installed here"
+    elif "unknown" in (here, source):
+        said = f"not compared, that of {name} is unknown"
+    elif here == source:
+        said = f"that of {name} as installed here"
+    elif found.followed:
+        said = f"another one of {name} than installed here ({hashes}); nothing rests on it"
+    else:
+        why = f"it is about another source of {name} than the one installed here ({hashes})"
+        return Verified(False, (printable(f"{path}: rejected: {why}"),))
+    return Verified(True, (*map(printable, described(str(path), found)), f"  source: {said}"))

@@ -7,8 +7,6 @@ over j, the diagonal 0.
 from __future__ import annotations
 
 import itertools
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,22 +15,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import InputError
 from rankbench.interfaces.exact import ExactGraph, ExactScores
 
 NoiseClass: TypeAlias = Literal["low", "dag", "any"]
 """Low noise by [DMJ13]_ Definition 4, a difference graph without cycles, or no condition."""
-
-FEWEST, MOST = 2, 5
-"""Items."""
-
-MOST_STRUCTURES = 60
-"""That a law may have: as many as a checker goes through within seconds."""
-
-MOST_BITS = 2000
-"""Of the common denominator of a law's numbers, so that a checker adds them within seconds."""
-
-_NUMBER = re.compile(r"-?[0-9]+(/[0-9]+|\.[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -113,95 +99,6 @@ def why_not_in_class(noise: NoiseClass, law: Law) -> str:
             return "the difference graph has a cycle among items " + ", ".join(str(i + 1) for i in sorted(left))
         left -= sources
     return ""
-
-
-def law_from_json(written: object, items: int | None = None) -> Law:
-    """Read a law as certificates have it.
-
-    Raises
-    ------
-    InputError
-        Anything else, numbers that are no rationals, weights that do not sum to exactly 1.
-    """
-    if isinstance(written, Mapping) and "mu" in written:
-        items = written.get("items", items)
-        if items is not None and (isinstance(items, bool) or not isinstance(items, int)):
-            raise InputError(f"the number of items is {str(items)[:40]!r}; write a whole number from 2 to 5")
-        written = written["mu"]
-    if not isinstance(written, list | tuple) or not written:
-        raise InputError('mu is a list of {"weight": "1/2", "structure": ...}')
-    if len(written) > MOST_STRUCTURES:
-        raise InputError(f"mu has {len(written)} structures; at most {MOST_STRUCTURES} can be certified")
-    m = items or _items_of(written)
-    if not FEWEST <= m <= MOST:
-        raise InputError(f"mu has {m} items; 2 to 5 can be certified")
-    support = tuple((_number(_entry(e, "weight")), _structure(_entry(e, "structure"), m)) for e in written)
-    if any(weight <= 0 for weight, _ in support):
-        raise InputError("a weight of mu is not above 0")
-    total = sum((weight for weight, _ in support), Fraction(0))
-    if total != 1:
-        raise InputError(f"the weights of mu sum to {total}, not to 1; write them as rationals, like 1/3")
-    if len({isinstance(s, Mapping) for _, s in support}) != 1:
-        raise InputError("mu has graphs and score vectors; it takes one kind")
-    if _common(support).bit_length() > MOST_BITS:
-        raise InputError(f"the numbers of mu have a common denominator of more than {MOST_BITS:,} bits; round them")
-    return Law(m, support)
-
-
-def _common(support: tuple[tuple[Fraction, ExactScores | ExactGraph], ...]) -> int:
-    """Return the least common denominator of a law's numbers."""
-    values = [s.values() if isinstance(s, Mapping) else s for _, s in support]
-    return math.lcm(*(w.denominator for w, _ in support), *(x.denominator for own in values for x in own))
-
-
-def _entry(written: object, key: str) -> Any:
-    if not isinstance(written, Mapping) or key not in written:
-        raise InputError(f'an entry of mu has no {key!r}: it is {{"weight": "1/2", "structure": ...}}')
-    return written[key]
-
-
-def _number(value: object) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | str | Fraction):
-        raise InputError(f'{str(value)[:40]!r} is no rational number; write 3, or "1/3" or "0.25" in quotes')
-    if isinstance(value, str) and (len(value) > 30 or not _NUMBER.fullmatch(value)):
-        raise InputError(f'{str(value)[:40]!r} is no rational number; write 3, or "1/3" or "0.25" in quotes')
-    try:
-        number = Fraction(value)
-    except ZeroDivisionError:
-        raise InputError(f'{value!r} is no rational number; write 3, or "1/3" or "0.25" in quotes') from None
-    if abs(number) > 1000:
-        raise InputError("a number of mu is beyond 1000")
-    return number
-
-
-def _ends(edge: object, m: int) -> tuple[int, int]:
-    parts = str(edge).split(">")
-    if len(parts) != 2 or not all(p.isascii() and p.isdigit() and len(p) < 4 for p in parts):
-        raise InputError(f'{str(edge)[:40]!r} is no edge; write "1>2" for item 1 over item 2')
-    i, j = (int(p) for p in parts)
-    if not (1 <= i <= m and 1 <= j <= m and i != j):
-        raise InputError(f"the edge {edge!r} is not between two of {m} items, counted from 1")
-    return i - 1, j - 1
-
-
-def _structure(written: object, m: int) -> ExactScores | ExactGraph:
-    if isinstance(written, Mapping):
-        graph = {_ends(edge, m): _number(weight) for edge, weight in written.items()}
-        if len(graph) != len(written):
-            raise InputError("a graph has an edge twice")
-        if any(weight <= 0 for weight in graph.values()):
-            raise InputError("a weight of an edge is not above 0; leave edges out that there are not")
-        return graph
-    if not isinstance(written, list | tuple) or len(written) != m:
-        raise InputError(f'a structure is a list of {m} scores, or an object of edges like {{"1>2": "3"}}')
-    return tuple(_number(score) for score in written)
-
-
-def _items_of(written: Any) -> int:
-    structures = [_entry(e, "structure") for e in written]
-    if isinstance(structures[0], Mapping):
-        return max((max(_ends(edge, 999)) + 1 for s in structures if isinstance(s, Mapping) for edge in s), default=0)
-    return len(structures[0]) if isinstance(structures[0], list | tuple) else 0
 
 
 Graph = NDArray[np.float64]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.certify.conditional_risks import RiskFunction
 from rankbench.certify.floats import FAR, cone_basis
-from rankbench.certify.pointwise import PointVerdict, order_name
+from rankbench.certify.pointwise import Bound, PointFinding, PointVerdict, order_name, rounded_in_cone
 from rankbench.certify.true_risk import ItemOrder
 
 Vector = NDArray[np.float64]
@@ -28,33 +26,8 @@ CUTS = 60
 """Tangent planes of a bound, at most; those without weight are left out."""
 
 
-@dataclass(frozen=True)
-class NumericalBound:
-    """A mixture of tangent planes that does not go down anywhere in a cone."""
-
-    order: str
-    cuts: tuple[tuple[Fraction, tuple[Fraction, ...], Fraction, tuple[Fraction, ...]], ...]
-    value: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a certificate has it."""
-        cuts = [
-            {"weight": str(w), "point": [str(x) for x in p], "value": str(v), "gradient": [str(x) for x in g]}
-            for w, p, v, g in self.cuts
-        ]
-        return {"order": self.order, "cuts": cuts}
-
-
-@dataclass(frozen=True)
-class NumericalFinding:
-    """A verdict for one law; see `rankbench.certify.pointwise.PointFinding`."""
-
-    verdict: PointVerdict
-    margin: float
-    alpha: tuple[Fraction, ...] = ()
-    alpha_value: Fraction = Fraction(0)
-    bounds: tuple[NumericalBound, ...] = ()
-    gap: Fraction = Fraction(0)
+TangentPlane: TypeAlias = tuple[tuple[Fraction, ...], Fraction, tuple[Fraction, ...]]
+"""A tangent plane: where it touches, the value and the gradient there."""
 
 
 def lowest(
@@ -89,49 +62,42 @@ def lowest(
 
 def decide_numerically(
     risk: RiskFunction, m: int, shift_invariant: bool, right: list[ItemOrder], wrong: list[ItemOrder]
-) -> NumericalFinding:
+) -> PointFinding:
     """Decide as `rankbench.certify.pointwise.decide_at` does, from values and gradients."""
     found = [[(*_on_cone(risk, m, shift_invariant, order), order) for order in side] for side in (right, wrong)]
     best = [min(side, key=lambda entry: entry[2]) for side in found]
     margin = best[0][2] - best[1][2]
     wins, loses = (1, 0) if margin > 0 else (0, 1)
-    bounds = tuple(bound for bound, *_ in found[loses] if bound is not None)
+    bounds = [bound for bound, *_ in found[loses] if bound is not None]
     if abs(margin) <= LEAST_GAP or len(bounds) < len(found[loses]):
-        return NumericalFinding("INCONCLUSIVE", margin)
+        return PointFinding("INCONCLUSIVE", margin)
     _, point, _, order = best[wins]
-    alpha = _ordered(tuple(Fraction(round(float(a) * 10**9), 10**9) for a in point), order)
+    alpha = rounded_in_cone(point, order, 9)
     value = _rational(risk(np.array([float(a) for a in alpha]))[0]) + Fraction(1, 10**9)
-    gap = _rational(min(bound.value for bound in bounds)) - value - Fraction(1, 10**8)
+    gap = min(bound.value for bound in bounds) - value - Fraction(1, 10**8)
     if gap <= Fraction(1, 10**6):
-        return NumericalFinding("INCONCLUSIVE", margin)
+        return PointFinding("INCONCLUSIVE", margin)
     verdict: PointVerdict = "VIOLATION" if margin > 0 else "CONSISTENT_AT_MU"
-    return NumericalFinding(verdict, margin, alpha, value, bounds, gap)
+    return PointFinding(verdict, margin, alpha, value, bounds, gap)
 
 
 def _rational(value: float) -> Fraction:
     return Fraction(round(value * 10**12), 10**12)
 
 
-def _ordered(alpha: tuple[Fraction, ...], order: ItemOrder) -> tuple[Fraction, ...]:
-    found = list(alpha)
-    for above, below in pairwise(order):
-        found[below] = min(found[below], found[above])
-    return tuple(found)
-
-
-def _on_cone(risk: RiskFunction, m: int, shift: bool, order: ItemOrder) -> tuple[NumericalBound | None, Vector, float]:
+def _on_cone(risk: RiskFunction, m: int, shift: bool, order: ItemOrder) -> tuple[Bound | None, Vector, float]:
     """Return a bound on a cone, the best point there and its value: one tangent plane, or some mixed."""
     alpha = lowest(risk, m, shift, order)
     value = risk(alpha)[0]
     cut = _cut(risk, alpha)
     if _inside(np.array([float(g) for g in cut[2]]), order):
-        single = NumericalBound(order_name(order), ((Fraction(1), *cut),), _constant([(1.0, cut)]))
-        if single.value > value - LEAST_GAP / 4:
-            return single, alpha, value
+        least = _constant([(1.0, cut)])
+        if least > value - LEAST_GAP / 4:
+            return _mixture(order, [(Fraction(1), cut)], least), alpha, value
     return _kelley(risk, m, shift, order, alpha)
 
 
-def _cut(risk: RiskFunction, alpha: Vector) -> tuple[tuple[Fraction, ...], Fraction, tuple[Fraction, ...]]:
+def _cut(risk: RiskFunction, alpha: Vector) -> TangentPlane:
     point = tuple(Fraction(round(float(a) * 10**12), 10**12) for a in alpha)
     value, gradient = risk(np.array([float(p) for p in point]))
     exact = [Fraction(round(float(g) * 10**15), 10**15) for g in gradient]
@@ -143,7 +109,7 @@ def _inside(gradient: Vector, order: ItemOrder) -> bool:
     return bool((sums[:-1] >= -SLACK).all() and abs(sums[-1]) <= SLACK)
 
 
-def _constant(cuts: list[tuple[float, tuple[tuple[Fraction, ...], Fraction, tuple[Fraction, ...]]]]) -> float:
+def _constant(cuts: list[tuple[float, TangentPlane]]) -> float:
     return float(
         sum(w * (float(v) - sum(float(g * p) for g, p in zip(gs, ps, strict=True))) for w, (ps, v, gs) in cuts)
     )
@@ -151,7 +117,7 @@ def _constant(cuts: list[tuple[float, tuple[tuple[Fraction, ...], Fraction, tupl
 
 def _kelley(
     risk: RiskFunction, m: int, shift: bool, order: ItemOrder, start: Vector
-) -> tuple[NumericalBound | None, Vector, float]:
+) -> tuple[Bound | None, Vector, float]:
     """Minimize the largest of tangent planes, cut at its minimizer, until they meet; the program's duals mix them."""
     from scipy.optimize import linprog
 
@@ -159,7 +125,7 @@ def _kelley(
     bounds = [(-FAR, FAR) if not shift else (0.0, 0.0), *[(0.0, FAR)] * (m - 1), (None, None)]
     best, best_value, point = start, np.inf, start
     cuts = []
-    mixed: NumericalBound | None = None
+    mixed: Bound | None = None
     for _ in range(CUTS):
         cuts.append(_cut(risk, point))
         value = float(cuts[-1][1])
@@ -178,7 +144,7 @@ def _kelley(
     return mixed, best, best_value
 
 
-def _mixed(weights: Vector, cuts: list[Any], order: ItemOrder) -> NumericalBound | None:
+def _mixed(weights: Vector, cuts: list[TangentPlane], order: ItemOrder) -> Bound | None:
     kept = [
         (Fraction(round(float(w) * 10**12), 10**12), cut) for w, cut in zip(weights, cuts, strict=True) if w > 1e-11
     ]
@@ -190,4 +156,13 @@ def _mixed(weights: Vector, cuts: list[Any], order: ItemOrder) -> NumericalBound
     if not _inside(np.asarray(gradient), order):
         return None
     value = _constant([(float(w), cut) for w, cut in kept])
-    return NumericalBound(order_name(order), tuple((w, *cut) for w, cut in kept), value)
+    return _mixture(order, kept, value)
+
+
+def _mixture(order: ItemOrder, cuts: list[tuple[Fraction, TangentPlane]], value: float) -> Bound:
+    """Return the bound that a mixture of tangent planes proves, which does not go down anywhere in a cone."""
+    written = [
+        {"weight": str(w), "point": [str(x) for x in p], "value": str(v), "gradient": [str(x) for x in g]}
+        for w, (p, v, g) in cuts
+    ]
+    return Bound(_rational(value), {"order": order_name(order), "cuts": written})

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankbench.certify.certificate import (
-    Certificate,
-    difference_edges,
-    noise_words,
-    preferred_order,
-    right_orders,
-    shown,
-)
+from rankbench.certify.certificate import Certificate, difference_edges, shown
 from rankbench.certify.checking.law import law, true_risks
 from rankbench.certify.floats import float_risk, on_cone
 from rankbench.certify.piecewise import least_on_cone
@@ -131,7 +124,7 @@ def draw_counterexample(certificate: Certificate) -> dict[str, bytes]:
         total = math.factorial(law.items)
         if len(rows) < total:
             middle.set_ylabel(safe(_which(certificate, len(rows), total)), fontsize=8)
-        about = f"{certificate.surrogate} for {certificate.loss}, {noise_words(certificate.content)}"
+        about = f"{certificate.surrogate} for {certificate.loss}, {certificate.noise}"
         figure.suptitle(f"{safe(f'{about}: {certificate.label}')}\n{safe(_subtitle(certificate))}", fontsize=9.5)
         handles, names = last.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=2)
@@ -147,8 +140,7 @@ def _which(certificate: Certificate, count: int, total: int) -> str:
 
 def _subtitle(certificate: Certificate) -> str:
     """Return the finding in a line."""
-    right = ", ".join(right_orders(certificate.content, 3))
-    preferred = preferred_order(certificate.content)
+    right, preferred = certificate.right_orders(3), certificate.preferred_order
     if certificate.verdict == "VIOLATION_BOUNDARY":
         return f"right: {right}; the surrogate's risk is least at {preferred}, and as small at wrong orders"
     return f"right: {right}; the surrogate prefers {preferred}, by at least {float(certificate.gap):.3g}"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.certify.floats import FloatRisk, float_risk, jets, on_cone, somewhere
-from rankbench.certify.piecewise import exact_least, least_on_cone
+from rankbench.certify.piecewise import exact_least, least_on_cone, stationary
 from rankbench.certify.true_risk import ItemOrder
 from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate
 
@@ -28,37 +27,43 @@ SAFE = 1e-8
 """What claimed numbers leave to rounding."""
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A lower bound of the risk on the closed cone of an order: a line below every term.
+class Bound(NamedTuple):
+    """A lower bound of the risk on the closed cone of an order, or of all scores.
 
     Attributes
     ----------
-    order : str
-        As in ``1>2>3``; ``all`` for all scores.
-    slopes : tuple of tuple of Fraction
-        Of each term the slope of its line and, for expressions, two points around its tangent point.
-    shares : tuple of Fraction
-        The slope of ``log sum e^alpha``; empty if there is none.
     value : Fraction
-        A number that the bound is not below.
+        A number that the risk is not below.
+    written : dict
+        The bound with its proof, as a certificate has it.
     """
 
-    order: str
-    slopes: tuple[tuple[Fraction, ...], ...]
-    shares: tuple[Fraction, ...]
     value: Fraction
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a certificate has it."""
-        written: dict[str, Any] = {"order": self.order, "slopes": [[str(u) for u in own] for own in self.slopes]}
-        if self.shares:
-            written["shares"] = [str(p) for p in self.shares]
-        return {**written, "value": str(self.value)}
+    written: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class PointFinding:
+def lines_below(
+    order: str, slopes: Sequence[Sequence[Fraction]], value: Fraction, shares: Sequence[Fraction] = ()
+) -> Bound:
+    """Return the bound that a line below every term proves.
+
+    Parameters
+    ----------
+    order : str
+        As in ``1>2>3``; ``all`` for all scores.
+    slopes : sequence of sequence of Fraction
+        Of each term the slope of its line and, for expressions, two points around its tangent point.
+    value : Fraction
+    shares : sequence of Fraction
+        The slope of ``log sum e^alpha``; empty if there is none.
+    """
+    written: dict[str, Any] = {"order": order, "slopes": [[str(u) for u in own] for own in slopes]}
+    if shares:
+        written["shares"] = [str(p) for p in shares]
+    return Bound(value, {**written, "value": str(value)})
+
+
+class PointFinding(NamedTuple):
     """A verdict for one law.
 
     Attributes
@@ -70,16 +75,16 @@ class PointFinding:
         Scores of the order with the least risk.
     alpha_value : Fraction
         A number that their risk is not above.
-    bounds : tuple of Bound
+    bounds : sequence of Bound
         Of every cone of the other side.
     gap : Fraction
     """
 
     verdict: PointVerdict
-    margin: float
+    margin: float = 0.0
     alpha: tuple[Fraction, ...] = ()
     alpha_value: Fraction = Fraction(0)
-    bounds: tuple[Bound, ...] = ()
+    bounds: Sequence[Bound] = ()
     gap: Fraction = Fraction(0)
 
 
@@ -109,7 +114,9 @@ def decide_at(risk: ExactSurrogate, right: list[ItemOrder], wrong: list[ItemOrde
     margin = best[0][0] - best[1][0]
     scale = max(1e-3, abs(best[0][0]))
     if abs(margin) <= 3 * SAFE * scale:
-        return exact_boundary(risk, floats, wrong, margin)
+        exact = all(term.phi.exact for term in risk.terms) and not risk.entropy
+        least = stationary(risk, somewhere(floats, len(risk.linear))) if exact else None
+        return _equality(risk, least, wrong, margin)
     wins, loses = (1, 0) if margin > 0 else (0, 1)
     verdict: PointVerdict = "VIOLATION" if margin > 0 else "CONSISTENT_AT_MU"
     bounds = []
@@ -118,61 +125,49 @@ def decide_at(risk: ExactSurrogate, right: list[ItemOrder], wrong: list[ItemOrde
         if bound is None:
             return PointFinding("INCONCLUSIVE", margin)
         bounds.append(bound)
-    least = min(float(bound.value) for bound in bounds)
+    lowest = min(float(bound.value) for bound in bounds)
     for digits in range(1, 10):
-        point = _rounded(best[wins][2], best[wins][1], digits)
+        point = rounded_in_cone(best[wins][2], best[wins][1], digits)
         value = floats(np.array([float(a) for a in point]))[0] + SAFE * scale
-        if least - value > (0.9 if digits < 5 else 0.0) * abs(margin) and least > value:
+        if lowest - value > (0.9 if digits < 5 else 0.0) * abs(margin) and lowest > value:
             above = _up(value)
             gap = min(bound.value for bound in bounds) - above
             if gap > 0:
-                return PointFinding(verdict, margin, point, above, tuple(bounds), gap)
+                return PointFinding(verdict, margin, point, above, bounds, gap)
     return PointFinding("INCONCLUSIVE", margin)
 
 
 def _decide_linear(risk: ExactSurrogate, right: list[ItemOrder], wrong: list[ItemOrder]) -> PointFinding:
     """Decide a piecewise linear risk by linear programs in exact arithmetic."""
-    found = [[(least_on_cone(risk, order), order) for order in side] for side in (right, wrong)]
-    if any(least is None for side in found for least, _ in side):
-        return PointFinding("INCONCLUSIVE", 0.0)
-    sides = [[(least, order) for least, order in side if least is not None] for side in found]
-    best = [min(side, key=lambda pair: pair[0].value) for side in sides]
-    margin = best[0][0].value - best[1][0].value
+    sides = [
+        [(least, order) for order in side if (least := least_on_cone(risk, order)) is not None]
+        for side in (right, wrong)
+    ]
+    if [len(side) for side in sides] != [len(right), len(wrong)]:
+        return PointFinding("INCONCLUSIVE")
+    best = [min((least for least, _ in side), key=lambda least: least.value) for side in sides]
+    margin = best[0].value - best[1].value
     if margin == 0:
-        least = best[1][0]
-        whole = exact_least(risk, least.alpha)
-        if whole is None:
-            return PointFinding("INCONCLUSIVE", 0.0)
-        slopes = tuple((u,) for u in whole)
-        return PointFinding(
-            "VIOLATION_BOUNDARY", 0.0, least.alpha, least.value, (Bound("all", slopes, (), least.value),)
-        )
+        return _equality(risk, best[1].alpha, wrong, 0.0)
     wins, loses = (1, 0) if margin > 0 else (0, 1)
-    bounds = tuple(
-        Bound(order_name(order), tuple((u,) for u in least.slopes), (), least.value) for least, order in sides[loses]
-    )
+    bounds = [
+        lines_below(order_name(order), [(u,) for u in least.slopes], least.value) for least, order in sides[loses]
+    ]
     verdict: PointVerdict = "VIOLATION" if margin > 0 else "CONSISTENT_AT_MU"
-    point = best[wins][0]
-    return PointFinding(verdict, float(margin), point.alpha, point.value, bounds, abs(margin))
+    return PointFinding(verdict, float(margin), best[wins].alpha, best[wins].value, bounds, abs(margin))
 
 
-def exact_boundary(risk: ExactSurrogate, floats: FloatRisk, wrong: list[ItemOrder], margin: float) -> PointFinding:
-    """Prove that wrong scores have the least risk of all, exactly, if phi has rational pieces."""
-    if not all(term.phi.exact for term in risk.terms) or risk.entropy:
-        return PointFinding("INCONCLUSIVE", margin)
-    from rankbench.certify.piecewise import stationary
-
-    alpha = stationary(risk, somewhere(floats, len(risk.linear)))
-    inside = alpha and any(all(alpha[a] >= alpha[b] for a, b in pairwise(o)) for o in wrong)
-    if not alpha or not inside:
-        return PointFinding("INCONCLUSIVE", margin)
-    slopes = exact_least(risk, alpha)
-    if slopes is None:
-        return PointFinding("INCONCLUSIVE", margin)
-    value = exact_value(risk, alpha)
-    return PointFinding(
-        "VIOLATION_BOUNDARY", 0.0, alpha, value, (Bound("all", tuple((u,) for u in slopes), (), value),)
-    )
+def _equality(
+    risk: ExactSurrogate, alpha: tuple[Fraction, ...] | None, wrong: list[ItemOrder], margin: float
+) -> PointFinding:
+    """Prove that wrong scores have the least risk of all, exactly."""
+    if alpha and any(all(alpha[a] >= alpha[b] for a, b in pairwise(order)) for order in wrong):
+        slopes = exact_least(risk, alpha)
+        if slopes is not None:
+            value = exact_value(risk, alpha)
+            bound = lines_below("all", [(u,) for u in slopes], value)
+            return PointFinding("VIOLATION_BOUNDARY", 0.0, alpha, value, [bound])
+    return PointFinding("INCONCLUSIVE", margin)
 
 
 def exact_value(risk: ExactSurrogate, alpha: Sequence[Fraction]) -> Fraction:
@@ -187,11 +182,6 @@ def exact_value(risk: ExactSurrogate, alpha: Sequence[Fraction]) -> Fraction:
     return total
 
 
-def value_at(risk: ExactSurrogate, alpha: Sequence[Fraction]) -> float:
-    """Return the risk of scores in double precision."""
-    return float_risk(risk)(np.array([float(a) for a in alpha]))[0]
-
-
 def _up(value: float) -> Fraction:
     return Fraction(int(np.ceil(value * 1e10)) + 1, 10**10)
 
@@ -200,8 +190,8 @@ def _down(value: float) -> Fraction:
     return Fraction(int(np.floor(value * 1e10)) - 1, 10**10)
 
 
-def _rounded(alpha: NDArray[np.float64], order: ItemOrder, digits: int) -> tuple[Fraction, ...]:
-    """Return scores with few decimals in the closed cone of an order, the last at 0 where it was."""
+def rounded_in_cone(alpha: NDArray[np.float64], order: ItemOrder, digits: int) -> tuple[Fraction, ...]:
+    """Return scores with few decimals in the closed cone of an order."""
     scale = 10**digits
     found = [Fraction(round(float(a) * scale), scale) for a in alpha]
     for above, below in pairwise(order):
@@ -269,7 +259,7 @@ def _rounded_bound(
     if shares:
         p = np.array([float(share) for share in shares if share])
         value -= float(risk.entropy) * float((p * np.log(p)).sum())
-    return Bound(order_name(order), tuple(written), shares, _down(value - SAFE * max(1e-3, abs(value)) / 4))
+    return lines_below(order_name(order), written, _down(value - SAFE * max(1e-3, abs(value)) / 4), shares)
 
 
 def _round(value: float) -> Fraction:

@@ -1,27 +1,25 @@
-"""A question names surrogate, loss, items and noise; rankbench reads and rejects it here."""
+"""A question names surrogate, loss, items and noise, and is decided of one law at a time."""
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.certify.certificate import Certificate
-from rankbench.certify.check import check
-from rankbench.certify.checking.numbers import Rejected
+from rankbench.certify.certificate import law_from_json
 from rankbench.certify.classes import decidable
-from rankbench.certify.laws import Law, NoiseClass, law_from_json
-from rankbench.certify.probe import Probed, probe
-from rankbench.certify.search import draws
+from rankbench.certify.floats import float_risk, on_cone, somewhere
+from rankbench.certify.laws import Law, NoiseClass
+from rankbench.certify.numerical import decide_numerically, lowest
+from rankbench.certify.pointwise import PointFinding, decide_at
+from rankbench.certify.probe import risk_of
 from rankbench.certify.true_risk import (
     EXACT_AGGREGATORS,
     Aggregated,
@@ -29,24 +27,29 @@ from rankbench.certify.true_risk import (
     ItemOrder,
     TrueLoss,
     exact_risk,
+    orders_of,
     seen_law,
     true_loss,
 )
-from rankbench.core.code_digest import distribution_of
-from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
+from rankbench.errors import InputError, PluginError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, Surrogate
 
-PROBED = 3
-"""Laws on which a surrogate is looked at before anything is proved of it."""
-
-
 SOME_WEIGHTS = (Fraction(1, 3), Fraction(1), Fraction(2), Fraction(7))
+
+EDGE = 1e-9
+"""What stands for the gap of an equality, which is a violation too."""
+
+SEEN = 1e-7
+"""Margins below this are not looked for: they could not be told from rounding."""
+
+MOST_BYTES = 1_000_000
+"""Of a file with a law."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question: whether a surrogate is consistent for a loss, in a class of noise.
+class Question:
+    """Whether a surrogate is consistent for a loss, in a class of noise.
 
     Attributes
     ----------
@@ -76,10 +79,9 @@ class Asked:
         items: int,
         aggregator: Aggregator | None,
         k: float,
-        law: Law | None,
         seed: int,
     ) -> Self:
-        """Return the question that these ask; a law says how many items there are.
+        """Return the question that these ask.
 
         Raises
         ------
@@ -97,30 +99,73 @@ class Asked:
                 f"{noise} noise is a condition on the mean of the graphs as they are, which {loss} weighs anew; take "
                 "--noise any, or the loss without normalize"
             )
-        aggregated = _aggregated(surrogate, aggregator, k)
-        if law is not None:
-            items = law.items
+        if not (k == math.inf or (1 <= k <= 100 and k == int(k))):
+            raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
         truth = true_loss(loss, items)
-        if aggregated is not None and not truth.graphs:
+        if aggregator is None:
+            if k != math.inf:
+                raise SpecError("k goes with an aggregator")
+            return cls(surrogate, truth, noise, items, None, seed)
+        if aggregator.structure != surrogate.structure:
+            raise SpecError(
+                f"surrogate {surrogate} wants {surrogate.structure}, aggregator {aggregator} makes "
+                f"{aggregator.structure}"
+            )
+        if not truth.graphs:
             raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
-        return cls(surrogate, truth, noise, items, aggregated, seed)
+        return cls(surrogate, truth, noise, items, Aggregated(aggregator, k), seed)
 
-    @property
-    def shift_invariant(self) -> bool:
-        """Whether the surrogate declares that only differences of scores matter."""
-        return "shift-invariant" in self.surrogate.properties
-
-    def probe(self) -> Probed:
-        """Refuse a surrogate that breaks its promises, see `rankbench.certify.probe.probe`."""
-        some = draws(self.loss.graphs, self.noise, self.items, 12345)
-        taken = [next(some) for _ in range(PROBED)]
-        return probe(self.surrogate, [seen_law(law, self.aggregated) for law in taken], self.loss)
-
-    def exact(self, seen: Law) -> ExactRisk | None:
-        """Return the surrogate's risk in exact numbers, of what it sees; None if it does not state itself so."""
+    def exact(self, law: Law) -> ExactRisk | None:
+        """Return the surrogate's risk under a law in exact numbers; None if it does not state itself so."""
         if self.aggregated is not None and self.aggregated.aggregator.name not in EXACT_AGGREGATORS:
             return None
-        return exact_risk(self.surrogate, seen, self.loss)
+        return exact_risk(self.surrogate, seen_law(law, self.aggregated), self.loss)
+
+    def decide(self, law: Law) -> tuple[PointFinding, ExactRisk | None]:
+        """Decide one law, with a proof: in exact numbers or intervals if the surrogate states itself so."""
+        right, wrong = orders_of(self.loss, law)
+        exact = self.exact(law)
+        if exact is not None:
+            return decide_at(exact.risk, right, wrong), exact
+        risk = risk_of(self.surrogate, seen_law(law, self.aggregated), self.loss)
+        return decide_numerically(risk, self.items, self._shift_invariant, right, wrong), None
+
+    def judge(self, law: Law) -> float:
+        """Return by how much wrong orders win under a law; 0 or less: they do not. In double precision."""
+        right, wrong = orders_of(self.loss, law)
+        if not wrong:
+            return -1.0
+        exact = self.exact(law)
+        if exact is None or exact.linear_pieces:
+            finding, _ = self.decide(law)
+            if finding.verdict == "VIOLATION_BOUNDARY":
+                return EDGE
+            return finding.margin if finding.verdict == "VIOLATION" else -1.0
+        risk = float_risk(exact.risk)
+        alpha = somewhere(risk, self.items)
+        if descending_items(alpha) in right:
+            return -1.0
+        least, margin = risk(alpha)[0], math.inf
+        for order in right:
+            margin = min(margin, risk(on_cone(risk, order))[0] - least)
+            if margin < SEEN:
+                return -1.0
+        return margin
+
+    def suspects(self, law: Law) -> bool:
+        """Return whether the least point anywhere may be in a wrong order: cheap, in double precision."""
+        right, wrong = orders_of(self.loss, law)
+        if not wrong:
+            return False
+        exact = self.exact(law)
+        if exact is None:
+            risk = risk_of(self.surrogate, seen_law(law, self.aggregated), self.loss)
+            return descending_items(lowest(risk, self.items, self._shift_invariant)) not in right
+        return exact.linear_pieces or descending_items(somewhere(float_risk(exact.risk), self.items)) not in right
+
+    @property
+    def _shift_invariant(self) -> bool:
+        return "shift-invariant" in self.surrogate.properties
 
     def decidable(self) -> bool:
         """Return whether the whole class can be decided, see `rankbench.certify.classes`.
@@ -144,18 +189,9 @@ class Asked:
         return whole and plain and decidable(self.surrogate.exact_phi(), linear, name, self.items)
 
 
-def _aggregated(surrogate: Surrogate, aggregator: Aggregator | None, k: float) -> Aggregated | None:
-    if aggregator is None:
-        if k != math.inf:
-            raise SpecError("k goes with an aggregator")
-        return None
-    if not (k == math.inf or (1 <= k <= 100 and k == int(k))):
-        raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
-    if aggregator.structure != surrogate.structure:
-        raise SpecError(
-            f"surrogate {surrogate} wants {surrogate.structure}, aggregator {aggregator} makes {aggregator.structure}"
-        )
-    return Aggregated(aggregator, k)
+def descending_items(alpha: NDArray[np.float64]) -> ItemOrder:
+    """Return the items by descending scores, ties by number."""
+    return tuple(sorted(range(len(alpha)), key=lambda i: -alpha[i]))
 
 
 def seconds_of(budget: float | str) -> float:
@@ -178,99 +214,19 @@ def seconds_of(budget: float | str) -> float:
     return seconds
 
 
-def descending_items(alpha: NDArray[np.float64]) -> ItemOrder:
-    """Return the items by descending scores, ties by number."""
-    return tuple(sorted(range(len(alpha)), key=lambda i: -alpha[i]))
-
-
-def linear_pieces(exact: ExactRisk) -> bool:
-    """Return whether a risk is piecewise linear, by exact pieces."""
-    return bool(exact.risk.terms) and all(term.phi.piecewise_linear for term in exact.risk.terms)
-
-
 def read_law(mu: object, items: int) -> Law:
-    """Read a law from a file or plain values; `items` is how many, where graphs do not tell."""
+    """Read a law from a file or plain values; a certificate says how many items there are, else `items` does."""
     if isinstance(mu, str | Path):
-        file = Path(mu)
         try:
-            with file.open("rb") as opened:
-                content = opened.read(1_000_001)
-            if len(content) > 1_000_000:
-                raise InputError(f"{file} has more than 1,000,000 bytes, which is the most of a mu")
-            written = json.loads(content.decode("utf-8"))
+            with Path(mu).open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+            if len(content) > MOST_BYTES:
+                raise InputError(f"{mu} has more than {MOST_BYTES:,} bytes, which is the most of a mu")
+            mu = json.loads(content.decode("utf-8"))
         except OSError as error:
-            raise InputError(f"{file}: {error.strerror}") from None
+            raise InputError(f"{mu}: {error.strerror}") from None
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{file} is no JSON text: {str(error)[:100]}") from None
-        return law_from_json(written, None if isinstance(written, dict) else _known(written, items))
-    return law_from_json(mu, _known(mu, items))
-
-
-def _known(written: object, items: int) -> int | None:
-    """Return the number of items of a law of graphs, which need not name all of them; scores say it themselves."""
-    graphs = isinstance(written, list | tuple) and any(
-        isinstance(entry, Mapping) and isinstance(entry.get("structure"), Mapping) for entry in written
-    )
-    return items if graphs else None
-
-
-def accepted_certificate(certificate: Certificate) -> Certificate:
-    """Return a certificate that the checker accepts: the search does not vouch for itself.
-
-    Raises
-    ------
-    PluginError
-        It does not, and the surrogate is a plugin's, which may state itself otherwise than it computes.
-    RankbenchError
-        It does not, and the surrogate is rankbench's own.
-    """
-    try:
-        check(certificate.to_bytes())
-    except Rejected as error:
-        surrogate = certificate.content["surrogate"]
-        if not surrogate["distribution"].startswith("rankbench "):
-            raise PluginError(
-                f"the checker rejects what surrogate {surrogate['name']} says of itself in exact numbers: {error}"
-            ) from None
-        raise RankbenchError(
-            f"the checker rejects a certificate that was just made, please report it: {error}"
-        ) from None
-    return certificate
-
-
-def written_surrogate(surrogate: Surrogate, exact: bool) -> dict[str, Any]:
-    """Return who the surrogate is: name, parameters, distribution, the hash of its source, and its rule if exact."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    name = distribution_of(type(surrogate).__module__)
-    try:
-        distribution = f"{name} {version(name)}" if name else "unknown"
-    except PackageNotFoundError:
-        distribution = "unknown"
-    rule = surrogate.exact_rule() if exact and hasattr(surrogate, "exact_rule") else None
-    parameters = {key: _plain(value) for key, value in surrogate.config().items() if key != "name"}
-    return {
-        "name": surrogate.name,
-        "parameters": parameters,
-        "distribution": distribution,
-        "source_sha256": source_hash(type(surrogate)),
-        "rule": None if rule is None else {key: _plain(value) for key, value in rule.items()},
-    }
-
-
-def source_hash(defined: type) -> str:
-    """Return the SHA-256 of the file that defines a class, or ``unknown``."""
-    try:
-        return hashlib.sha256(Path(inspect.getfile(defined)).read_bytes()).hexdigest()
-    except (OSError, TypeError):
-        return "unknown"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    return str(Fraction(value)) if isinstance(value, float) else str(value)
+            raise InputError(f"{mu} is no JSON text: {str(error)[:100]}") from None
+    if isinstance(mu, Mapping):
+        return law_from_json(mu.get("mu"), mu.get("items", items))
+    return law_from_json(mu, items)

@@ -121,8 +121,8 @@ def true_loss(loss: Loss, m: int) -> TrueLoss:
     raise SpecError(f"loss {loss} cannot be written in rational numbers; take gain=exp2 or identity")
 
 
-def orders_of(loss: TrueLoss, law: Law) -> tuple[list[ItemOrder], list[ItemOrder], dict[ItemOrder, Fraction]]:
-    """Return the right orders, the wrong ones, and the risk of each.
+def orders_of(loss: TrueLoss, law: Law) -> tuple[list[ItemOrder], list[ItemOrder]]:
+    """Return the right orders and the wrong ones.
 
     Orders without ties are enough: a tie's risk is that of one way to break it (10), or the mean
     over all, so that the closed cone of a weak order lies in that of an order of its own side.
@@ -130,7 +130,7 @@ def orders_of(loss: TrueLoss, law: Law) -> tuple[list[ItemOrder], list[ItemOrder
     risks = {order: loss.risk(law, order) for order in itertools.permutations(range(law.items))}
     least = min(risks.values())
     right = [order for order, risk in risks.items() if risk == least]
-    return right, [order for order in risks if order not in right], risks
+    return right, [order for order in risks if order not in right]
 
 
 EXACT_AGGREGATORS = ("average-adjacency", "difference-graph", "net-weights")
@@ -178,6 +178,11 @@ class ExactRisk:
     parts: tuple[tuple[Fraction, ExactScores | ExactGraph, ExactSurrogate], ...]
     phis: tuple[ConvexPhi, ...]
     risk: ExactSurrogate
+
+    @property
+    def linear_pieces(self) -> bool:
+        """Whether the risk is piecewise linear, by exact pieces."""
+        return bool(self.risk.terms) and all(phi.piecewise_linear for phi in self.phis)
 
 
 def seen_law(law: Law, aggregated: Aggregated | None) -> Law:

@@ -46,7 +46,7 @@ def verdicts(case: tuple[str, str, str, str | None], m: int, count: int, seed: i
     for law in islice(draws(loss.graphs, noise, m, seed), count):
         assert isinstance(law, Law)
         assert why_not_in_class(noise, law) == ""
-        right, wrong, _ = orders_of(loss, law)
+        right, wrong = orders_of(loss, law)
         if wrong:
             exact = exact_risk(surrogate, seen_law(law, aggregated), loss)
             found[decide_at(exact.risk, right, wrong).verdict] += 1
@@ -106,7 +106,7 @@ def classes_and_single_laws_agree(count: int, seed: int) -> Counter[str]:
             laws = list(islice(draws(True, noise, 3, rng.randrange(10**6)), 25))
         for law in laws:
             assert why_not_in_class(noise, law) == ""
-            right, wrong, _ = orders_of(loss, law)
+            right, wrong = orders_of(loss, law)
             if wrong or decided.mean is not None:
                 exact = exact_risk(Bent(), seen_law(law, aggregated), loss)
                 violates = decide_at(exact.risk, right, wrong).verdict.startswith("VIOLATION")
