@@ -23,6 +23,7 @@ ZERO, ONE = Fraction(0), Fraction(1)
 
 Pair = tuple[int, int]
 Form = dict[str, Fraction]
+Row = tuple[Form, Fraction]
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def decide_class(phi: ConvexPhi, noise: NoiseClass, difference: bool, m: int, de
 
 
 def _decide(phi: ConvexPhi, shown: NoiseClass, difference: bool, m: int, deadline: float) -> ClassDecision:
-    proofs: list[tuple[str, tuple[Fraction, ...], tuple[Fraction, ...]]] = []
+    proofs = []
     left = 0
     for part, alpha, rows in _cells(phi, shown, difference, m):
         if time.monotonic() > deadline:
@@ -115,113 +116,90 @@ def corners(phi: ConvexPhi, m: int) -> list[tuple[Fraction, ...]]:
         grown = {
             one | {(new, value + step)}
             for one in grown
-            for new in range(m)
-            if new not in {item for item, _ in one}
+            for new in set(range(m)) - {item for item, _ in one}
             for value in {value for _, value in one}
             for step in steps
         }
-    found = set()
-    for one in grown:
-        scores = dict(one)
-        least = min(scores.values())
-        found.add(tuple(scores[i] - least for i in range(m)))
-    return sorted(found)
+    least = [(dict(one), min(value for _, value in one)) for one in grown]
+    return sorted({tuple(scores[i] - low for i in range(m)) for scores, low in least})
 
 
 def _cells(
     phi: ConvexPhi, shown: NoiseClass, difference: bool, m: int
-) -> Iterator[tuple[str, tuple[Fraction, ...], list[tuple[Form, Fraction]]]]:
+) -> Iterator[tuple[str, tuple[Fraction, ...], list[Row]]]:
+    pairs = list(itertools.combinations(range(m), 2))
     for alpha in corners(phi, m):
-        if shown == "any":
-            if all(alpha[i] >= alpha[i + 1] for i in range(m - 1)):
-                yield from _cells_of_any(phi, difference, m, alpha)
-            continue
-        for part, ahead in _parts(m, shown):
-            turned = [(a, b) for a, b in ahead if alpha[a] <= alpha[b]]
-            if turned:
-                rows = _least_here(phi, difference, m, alpha, ahead)
-                rows += _in_part(m, ahead, shown)
-                rows.append((_added([_lead(pair, -ONE) for pair in turned]), -ONE))
-                yield part, alpha, rows
+        if shown != "any":
+            for part, ahead in _parts(m, shown):
+                turned = [(a, b) for a, b in ahead if alpha[a] <= alpha[b]]
+                if turned:
+                    rows = [*_least_here(phi, difference, m, alpha, ahead), *_in_part(pairs, ahead, shown)]
+                    yield part, alpha, [*rows, (_added([_lead(pair, -ONE) for pair in turned]), -ONE)]
+        elif list(alpha) == sorted(alpha, reverse=True):
+            for signs in itertools.product((1, -1), repeat=len(pairs)) if difference else [()]:
+                ahead = [pair if sign > 0 else pair[::-1] for pair, sign in zip(pairs, signs, strict=False)]
+                rows = _least_here(phi, difference, m, alpha, ahead) + [(_lead(pair, -ONE), ZERO) for pair in ahead]
+                leads = "".join(f" {a + 1}>{b + 1}" for a, b in ahead)
+                for order in itertools.islice(itertools.permutations(range(m)), 1, None):
+                    turned = [(a, b) for a, b in pairs if order.index(a) > order.index(b)]
+                    part = f"any {'>'.join(str(i + 1) for i in order)}{leads}"
+                    yield part, alpha, [*rows, (_added([_lead(pair, ONE) for pair in turned]), -ONE)]
 
 
-def _parts(m: int, shown: NoiseClass) -> list[tuple[str, list[Pair]]]:
+def _parts(m: int, shown: NoiseClass) -> Iterator[tuple[str, list[Pair]]]:
+    """Return the polyhedra of a class, by who leads: all pairs, or every set of pairs that holds its paths' ends."""
     pairs = list(itertools.combinations(range(m), 2))
     if shown == "dag":
-        return [("dag", pairs)]
-    found = []
+        yield "dag", pairs
+        return
     for size in range(len(pairs) + 1):
-        for chosen in itertools.combinations(pairs, size):
-            held = set(chosen)
-            if all((a, c) in held for a, b in chosen for b2, c in chosen if b == b2):
-                found.append(("low " + ",".join(f"{a + 1}>{b + 1}" for a, b in chosen), list(chosen)))
-    return found
+        for held in itertools.combinations(pairs, size):
+            if all((a, d) in held for (a, b), (c, d) in itertools.product(held, held) if b == c):
+                yield "low " + ",".join(f"{a + 1}>{b + 1}" for a, b in held), list(held)
 
 
-def _in_part(m: int, ahead: list[Pair], shown: NoiseClass) -> list[tuple[Form, Fraction]]:
-    pairs = list(itertools.combinations(range(m), 2))
+def _in_part(pairs: list[Pair], ahead: list[Pair], shown: NoiseClass) -> list[Row]:
     rows = [(_lead(pair, -ONE), ZERO) for pair in pairs]
     if shown == "low":
         rows += [(_lead(pair, ONE), ZERO) for pair in pairs if pair not in ahead]
-        for first, second in itertools.product(ahead, repeat=2):
-            if first[1] == second[0]:
-                path = [_lead(first, ONE), _lead(second, ONE), _lead((first[0], second[1]), -ONE)]
-                rows.append((_added(path), ZERO))
+        for (a, b), (c, d) in itertools.product(ahead, ahead):
+            if b == c:
+                rows.append((_added([_lead((a, b), ONE), _lead((c, d), ONE), _lead((a, d), -ONE)]), ZERO))
     return rows
 
 
-def _cells_of_any(
-    phi: ConvexPhi, difference: bool, m: int, alpha: tuple[Fraction, ...]
-) -> Iterator[tuple[str, tuple[Fraction, ...], list[tuple[Form, Fraction]]]]:
-    pairs = list(itertools.combinations(range(m), 2))
-    for signs in itertools.product((1, -1), repeat=len(pairs)) if difference else [()]:
-        ahead = [pair if sign > 0 else pair[::-1] for pair, sign in zip(pairs, signs, strict=False)]
-        rows = _least_here(phi, difference, m, alpha, ahead)
-        rows += [(_lead((a, b), -ONE), ZERO) for a, b in ahead]
-        for order in itertools.permutations(range(m)):
-            turned = [(a, b) for a, b in pairs if order.index(a) > order.index(b)]
-            if turned:
-                part = "any " + ">".join(str(i + 1) for i in order)
-                part += "".join(f" {a + 1}>{b + 1}" for a, b in ahead)
-                yield part, alpha, [*rows, (_added([_lead(pair, ONE) for pair in turned]), -ONE)]
-
-
-def _least_here(
-    phi: ConvexPhi, difference: bool, m: int, alpha: tuple[Fraction, ...], ahead: list[Pair]
-) -> list[tuple[Form, Fraction]]:
+def _least_here(phi: ConvexPhi, difference: bool, m: int, alpha: tuple[Fraction, ...], ahead: list[Pair]) -> list[Row]:
     """Return inequalities for: 0 is a subgradient of the risk at alpha."""
     ends, slopes = [end for end, _ in phi.pieces if end is not None], _slopes(phi)
-    forces: dict[Pair, Form] = {}
-    rooms: list[tuple[Form, Fraction]] = []
+    forces: list[list[Form]] = [[] for _ in range(m)]
+    rooms: list[Row] = []
     for i, j in itertools.permutations(range(m), 2):
         if difference and (i, j) not in ahead:
             continue
         weight = _lead((i, j), ONE) if difference else {f"x{i}{j}": ONE}
         t = alpha[i] - alpha[j]
         piece = len([end for end in ends if end < t])
-        force = {name: slopes[piece] * value for name, value in weight.items()}
+        force = _times(slopes[piece], weight)
         if t in ends:
             extra = {f"y{i}{j}": ONE}
             force = _added([force, extra])
-            height = slopes[piece + 1] - slopes[piece]
-            rooms.append((_added([extra, {name: -height * value for name, value in weight.items()}]), ZERO))
-        forces[i, j] = force
-    rows: list[tuple[Form, Fraction]] = []
-    for item in range(m):
-        net = _added(
-            [
-                force if i == item else {n: -v for n, v in force.items()}
-                for (i, j), force in forces.items()
-                if item in (i, j)
-            ]
-        )
-        rows += [(net, ZERO), ({name: -value for name, value in net.items()}, ZERO)]
+            rooms.append((_added([extra, _times(slopes[piece] - slopes[piece + 1], weight)]), ZERO))
+        forces[i].append(force)
+        forces[j].append(_times(-ONE, force))
+    rows: list[Row] = []
+    for own in forces:
+        net = _added(own)
+        rows += [(net, ZERO), (_times(-ONE, net), ZERO)]
     return rows + rooms
 
 
 def _lead(pair: Pair, factor: Fraction) -> Form:
     i, j = pair
     return {f"x{i}{j}": factor, f"x{j}{i}": -factor}
+
+
+def _times(factor: Fraction, form: Form) -> Form:
+    return {name: factor * value for name, value in form.items()}
 
 
 def _added(forms: list[Form]) -> Form:

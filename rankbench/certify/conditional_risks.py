@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.certify.laws import mean_difference_graph, mean_net_weights
-from rankbench.certify.populations import Setting
+from rankbench.certify.populations import Setting, mean_difference_graph
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.err import ERRFamily
 from rankbench.losses.ndcg import NDCGFamily
@@ -42,7 +41,10 @@ def surrogate_risk(
     aggregation : {"none", "mean", "difference"}
         Of graphs: with aggregation mu is a point mass at the limit (section 5.3).
     """
-    seen = [(p, _seen(surrogate, loss, s)) for s, p in _limit(setting, aggregation)]
+    law = list(zip(setting.probabilities, setting.structures, strict=True))
+    if aggregation != "none":
+        law = [(1.0, setting.mean if aggregation == "mean" else mean_difference_graph(setting.mean))]
+    seen = [(probability, _seen(surrogate, loss, structure)) for probability, structure in law]
     if isinstance(surrogate, PairwiseSurrogate):
         return _pairwise(surrogate, seen)
     if isinstance(surrogate, ScoreSurrogate):
@@ -50,17 +52,11 @@ def surrogate_risk(
     raise TypeError(f"surrogate {surrogate.name!r} is neither of edges nor of scores")
 
 
-def _limit(setting: Setting, aggregation: AggregationName) -> list[tuple[Structure, float]]:
-    if aggregation == "none":
-        return list(zip(setting.structures, setting.probabilities, strict=True))
-    return [(setting.mean if aggregation == "mean" else mean_difference_graph(setting.mean), 1.0)]
-
-
 def _seen(surrogate: Surrogate, loss: Loss, structure: Structure) -> Structure:
     if (structure.ndim == 2) == (surrogate.structure == "edges"):
         return structure
     if structure.ndim == 2:
-        return mean_net_weights(structure)
+        return np.asarray(structure.sum(axis=1) - structure.sum(axis=0))
     gain = loss.gain_of(structure) if isinstance(loss, NDCGFamily | ERRFamily) else structure
     return np.maximum(gain[:, None] - gain[None, :], 0.0)
 
@@ -143,22 +139,21 @@ def least_risk_on_cone(risk: RiskFunction, order: Sequence[int], smooth: bool, s
         return value, basis.T @ gradient
 
     start = np.concatenate([[0.0], np.full(m - 1, 0.5)])
-    if not smooth:
-        return _cutting_planes(moved, start, bounds)
+    return least_in_box(moved, start, bounds)[0] if smooth else _cutting_planes(moved, start, bounds)
+
+
+def least_in_box(
+    risk: RiskFunction, start: NDArray[np.float64], bounds: list[tuple[float, float]]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the least risk within bounds, and where, by L-BFGS-B."""
     from scipy.optimize import minimize
 
     best = np.inf
+    options = {"ftol": 0.0, "gtol": 1e-11, "maxiter": 500}
     for _ in range(2):  # near the end the line search may fail on rounding: once more from there
-        found = minimize(
-            moved,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"ftol": 0.0, "gtol": 1e-11, "maxiter": 500},
-        )
+        found = minimize(risk, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         best, start = min(best, float(found.fun)), found.x
-    return best
+    return best, start
 
 
 def _cutting_planes(risk: RiskFunction, start: NDArray[np.float64], bounds: list[tuple[float, float]]) -> float:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.certify.conditional_risks import RiskFunction
+from rankbench.certify.conditional_risks import RiskFunction, least_in_box
 from rankbench.certify.floats import FAR, cone_basis
 from rankbench.certify.pointwise import Bound, PointFinding, PointVerdict, order_name, rounded_in_cone
 from rankbench.certify.true_risk import ItemOrder
@@ -31,33 +31,19 @@ TangentPlane: TypeAlias = tuple[tuple[Fraction, ...], Fraction, tuple[Fraction, 
 
 
 def lowest(
-    risk: RiskFunction,
-    m: int,
-    shift_invariant: bool,
-    order: Sequence[int] | None = None,
-    tilt: float = 0.0,
-    far: float = FAR,
+    risk: RiskFunction, m: int, shift_invariant: bool, order: Sequence[int] | None = None, far: float = FAR
 ) -> Vector:
     """Return where the risk is least, on the cone of an order or anywhere, as far as `far`, shape (m,)."""
-    from scipy.optimize import minimize
-
-    basis = np.eye(m) if order is None else cone_basis(order)
-    slope = np.zeros(m)
-    bounds = [(-far, far)] * m
+    basis, start, bounds = np.eye(m), np.zeros(m), [(-far, far)] * m
     if order is not None:
-        slope[1:] = tilt
+        basis, start = cone_basis(order), np.array([0.0, *[0.5] * (m - 1)])
         bounds = [(-far, far) if not shift_invariant else (0.0, 0.0), *[(0.0, far)] * (m - 1)]
 
     def moved(z: Vector) -> tuple[float, Vector]:
         value, gradient = risk(basis @ z)
-        return value - float(slope @ z), basis.T @ gradient - slope
+        return value, basis.T @ gradient
 
-    start = np.zeros(m) if order is None else np.array([0.0, *[0.5] * (m - 1)])
-    options = {"ftol": 0.0, "gtol": 1e-11, "maxiter": 500}
-    for _ in range(2):
-        found = minimize(moved, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        start = found.x
-    return np.asarray(basis @ start, dtype=np.float64)
+    return np.asarray(basis @ least_in_box(moved, start, bounds)[1], dtype=np.float64)
 
 
 def decide_numerically(

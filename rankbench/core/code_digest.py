@@ -31,7 +31,7 @@ AFTERWARDS = (
 )
 """Rooms and files that show, store, analyze or look up what others compute: no number of a block depends on them."""
 
-POPULATIONS = ("certify/conditional_risks.py", "certify/kernels.py", "certify/laws.py", "certify/populations.py")
+POPULATIONS = ("certify/conditional_risks.py", "certify/kernels.py", "certify/populations.py")
 """Files within `AFTERWARDS` from which protocols draw votes all the same."""
 
 COMPILED_TOO = (*("aggregators/rating_formulas.py", "core/gains.py", "interfaces/exact.py", "surrogates/phi.py"),)

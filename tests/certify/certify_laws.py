@@ -90,6 +90,13 @@ def margin(risk: Callable[[Any], float], right: list, wrong: list) -> float:
     return min(least(risk, o) for o in right) - min(least(risk, o) for o in wrong)
 
 
+def is_low_noise(mean: np.ndarray) -> bool:
+    """Return whether Definition 4 holds of a mean graph, up to rounding."""
+    lead, m = mean - mean.T, len(mean)
+    chains = [c for c in itertools.permutations(range(m), 3) if min(lead[c[0], c[1]], lead[c[1], c[2]]) > 1e-12]
+    return all(lead[i, k] >= lead[i, j] + lead[j, k] - 1e-12 * mean.max() for i, j, k in chains)
+
+
 def refused(content: object, why: str = ".") -> None:
     """Assert that the checker rejects a certificate, and says why."""
     with pytest.raises(Rejected, match=why):

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.certify.conditional_risks import FAR, consistency_in, least_risk_on_cone, representative, surrogate_risk
-from rankbench.certify.laws import is_acyclic, mean_difference_graph
-from rankbench.certify.populations import GRAPHS, SCORES, Setting
+from rankbench.certify.populations import GRAPHS, SCORES, Setting, is_acyclic, mean_difference_graph
 from rankbench.interfaces.surrogate import Loss, Surrogate
 from rankbench.plugin import manager
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from amounts import examples
+from certify_laws import is_low_noise
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.certify.kernels import draw_votes
-from rankbench.certify.laws import is_acyclic, is_low_noise, mean_difference_graph
-from rankbench.certify.populations import GRAPHS, draw_populations, paper_populations
+from rankbench.certify.populations import (
+    GRAPHS,
+    draw_populations,
+    is_acyclic,
+    mean_difference_graph,
+    paper_populations,
+)
 from rankbench.kernels.random import seed_state
 
 
