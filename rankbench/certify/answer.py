@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rankbench.certify.certificate import Certificate, written_surrogate
@@ -14,7 +13,7 @@ from rankbench.certify.laws import Law, why_not_in_class
 from rankbench.certify.pointwise import PointFinding
 from rankbench.certify.probe import probe
 from rankbench.certify.question import Question
-from rankbench.certify.search import draws, in_two_graphs, small_graphs, smaller, suspicious, widened
+from rankbench.certify.search import draws, in_two_graphs, small_graphs, smaller, widened
 from rankbench.certify.true_risk import ExactRisk, orders_of, parts_to_json, phi_to_json, risk_to_json, seen_law
 from rankbench.core.code_digest import version
 from rankbench.errors import InputError
@@ -28,9 +27,6 @@ BOUNDARIES = 12
 
 MOST_UNDECIDED = 0.02
 """Share of laws that could not be decided, up to which a search is said to have found nothing."""
-
-BATCH = 100
-"""Laws that are screened together."""
 
 CLEAR = 1e-4
 """Gap that a small counterexample must have to be taken."""
@@ -140,23 +136,10 @@ def _smallest(asked: Question, law: Law) -> Law:
     merge = asked.loss.graphs and isinstance(asked.surrogate, PairwiseSurrogate) and asked.surrogate.linear
     exact = asked.exact(law)
     if asked.loss.graphs and asked.items > 2 and exact is not None and not exact.linear_pieces:
-        for one in _suspects(asked, small_graphs(asked.noise, asked.items)):
+        for one in small_graphs(asked.noise, asked.items):
             if asked.judge(one) > CLEAR:
                 return in_two_graphs(one.mean, asked.items) if merge else one
     return smaller(widened(law, asked.noise, asked.judge), asked.noise, asked.judge, merge)
-
-
-def _suspects(asked: Question, laws: Iterable[Law]) -> Iterator[Law]:
-    """Return the laws that a screen of many at once takes for violations."""
-    rest = iter(laws)
-    while batch := list(itertools.islice(rest, BATCH)):
-        exact = [asked.exact(law) for law in batch]
-        known = [one for one in exact if one is not None and one.risk.terms]
-        pairs = all(sum(term.coefficients) == 0 for one in known for term in one.risk.terms)
-        if len(known) < len(batch) or not pairs or len({one.phis for one in known}) != 1 or asked.noise == "any":
-            yield from batch
-            continue
-        yield from itertools.compress(batch, suspicious(batch, known))
 
 
 def _consistent(asked: Question, decision: ClassDecision) -> Certificate:

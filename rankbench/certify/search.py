@@ -9,16 +9,13 @@ Grades: up to four score vectors of whole grades from 0 to 4.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankbench.certify.floats import jets
-from rankbench.certify.laws import Law, NoiseClass, leads, why_not_in_class
-from rankbench.certify.true_risk import ExactRisk
-from rankbench.interfaces.exact import ConvexPhi, ExactGraph, ExactScores
+from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
+from rankbench.interfaces.exact import ExactGraph, ExactScores
 
 EdgeCounts = dict[tuple[int, int], int]
 Judge = Callable[[Law], float]
@@ -118,7 +115,7 @@ def widened(law: Law, noise: NoiseClass, judge: Judge) -> Law:
     improved = True
     while improved and tries < WIDENINGS:
         improved = False
-        for near in itertools.chain(_dropped(best), _near(best, (2.0, 0.5, 1.2, 0.8))):
+        for near in itertools.chain(_near(best, _none), _near(best, _scaled)):
             tries += 1
             if not why_not_in_class(noise, near) and (there := judge(near)) > gap * 1.05:
                 best, gap, improved = near, there, True
@@ -140,16 +137,15 @@ def smaller(law: Law, noise: NoiseClass, judge: Judge, merge: bool) -> Law:
         return not why_not_in_class(noise, one) and judge(one) >= least
 
     best = law
-    total = _common(law)
-    for size in range(2, min(total, 25)):
-        rounded = _rounded(law, size)
-        if rounded is not None and good(rounded):
+    for size in range(2, min(sum(_weights(law)), 25)):
+        weights = [round(float(weight) * size) for weight, _ in law.support]
+        if any(weights) and good(rounded := _with(law, weights)):
             best = rounded
             break
     tries, shrunk = 0, True
     while shrunk and tries < MOST_TRIES:
         shrunk = False
-        for near in itertools.chain(_dropped(best), _near(best, ()), _lower_grades(best)):
+        for near in itertools.chain(_near(best, _none), _near(best, _one_less), _lower_grades(best)):
             tries += 1
             if tries > MOST_TRIES:
                 break
@@ -163,41 +159,35 @@ def smaller(law: Law, noise: NoiseClass, judge: Judge, merge: bool) -> Law:
     return best
 
 
-def _common(law: Law) -> int:
-    return int(np.lcm.reduce([weight.denominator for weight, _ in law.support]))
-
-
 def _weights(law: Law) -> list[int]:
-    total = _common(law)
+    """Return whole weights in proportion to those of a law."""
+    total = int(np.lcm.reduce([weight.denominator for weight, _ in law.support]))
     return [int(weight * total) for weight, _ in law.support]
 
 
-def _with(law: Law, weights: list[int]) -> Law | None:
-    if not any(weights):
-        return None
+def _with(law: Law, weights: list[int]) -> Law:
     return _of_weights([(w, s) for w, (_, s) in zip(weights, law.support, strict=True)], law.items)
 
 
-def _rounded(law: Law, size: int) -> Law | None:
-    return _with(law, [round(float(weight) * size) for weight, _ in law.support])
+def _none(weight: int) -> list[int]:
+    return [0]
 
 
-def _dropped(law: Law) -> Iterator[Law]:
-    weights = _weights(law)
-    for at in range(len(weights)):
-        if len(weights) > 1 and (found := _with(law, [w if i != at else 0 for i, w in enumerate(weights)])):
-            yield found
+def _one_less(weight: int) -> list[int]:
+    return [max(1, weight - 1)]
 
 
-def _near(law: Law, factors: tuple[float, ...]) -> Iterator[Law]:
-    """Return laws with one weight changed by a factor or, without factors, one less."""
+def _scaled(weight: int) -> list[int]:
+    return list(dict.fromkeys(max(1, round(weight * factor)) for factor in (2.0, 0.5, 1.2, 0.8)))
+
+
+def _near(law: Law, others: Callable[[int], list[int]]) -> Iterator[Law]:
+    """Return laws with one weight changed."""
     weights = _weights(law)
     for at, weight in enumerate(weights):
-        for value in dict.fromkeys(round(weight * factor) for factor in factors) if factors else [weight - 1]:
-            if value > 0 and value != weight:
-                found = _with(law, [value if i == at else w for i, w in enumerate(weights)])
-                if found is not None:
-                    yield found
+        for value in others(weight):
+            if value != weight and (value or len(weights) > 1):
+                yield _with(law, [*weights[:at], value, *weights[at + 1 :]])
 
 
 def _lower_grades(law: Law) -> Iterator[Law]:
@@ -207,78 +197,3 @@ def _lower_grades(law: Law) -> Iterator[Law]:
                 if grade > 0:
                     lower = (*s[:item], grade - 1, *s[item + 1 :])
                     yield Law(law.items, (*law.support[:at], (law.support[at][0], lower), *law.support[at + 1 :]))
-
-
-ROUNDS = 40
-"""Newton steps; laws that are not at their least point by then are looked at one by one."""
-
-CLOSE = 1e-7
-"""Scores nearer to each other than this are called neither way."""
-
-
-def suspicious(laws: Sequence[Law], risks: Sequence[ExactRisk]) -> list[bool]:
-    """Return for every law without cycles whether the least scores put an item before one that leads it.
-
-    Parameters
-    ----------
-    laws : sequence of Law
-        Of graphs; of the same m.
-    risks : sequence of ExactRisk
-        Of pairs, all with the same one phi.
-    """
-    m = laws[0].items
-    pairs = list(itertools.permutations(range(m), 2))
-    keys = sorted({(term.coefficients, term.offset) for exact in risks for term in exact.risk.terms})
-    at = {key: i for i, key in enumerate(keys)}
-    factors = np.zeros((len(laws), len(keys)))
-    for row, exact in zip(factors, risks, strict=True):
-        for term in exact.risk.terms:
-            row[at[term.coefficients, term.offset]] = float(term.factor)
-    forms = np.array([key[0] for key in keys], dtype=np.float64)
-    offsets = np.array([float(key[1]) for key in keys])
-    alpha = _least(risks[0].phis[0], factors / factors.sum(axis=1, keepdims=True), forms, offsets)
-    found = []
-    for law, scores in zip(laws, alpha, strict=True):
-        lead = leads(law.mean, m)
-        found.append(any(lead[i, j] > 0 and scores[i] < scores[j] - CLOSE for i, j in pairs))
-    return found
-
-
-def _least(
-    phi: ConvexPhi, factors: NDArray[np.float64], forms: NDArray[np.float64], offsets: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the least points, shape (laws, m), by damped Newton steps on all laws at once."""
-    m = forms.shape[1]
-    alpha = np.zeros((len(factors), m))
-    value = _values(phi, factors, forms, offsets, alpha)
-    for _ in range(ROUNDS):
-        _, d, dd = jets(phi, alpha @ forms.T - offsets)
-        gradient = (factors * d) @ forms
-        hessian = np.einsum("bt,ti,tj->bij", factors * dd, forms, forms)
-        # The ridge keeps flat directions, and that of equal shifts, from being solved for.
-        ridge = 1e-10 + 1e-9 * np.trace(hessian, axis1=1, axis2=2)
-        step = -np.linalg.solve(hessian + ridge[:, None, None] * np.eye(m), gradient[:, :, None])[:, :, 0]
-        step *= np.minimum(1.0, 3.0 / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None]
-        size = np.ones(len(factors))
-        for _ in range(12):
-            there = _values(phi, factors, forms, offsets, alpha + size[:, None] * step)
-            worse = there > value
-            if not worse.any():
-                break
-            size[worse] *= 0.5
-        alpha = np.where((there <= value)[:, None], alpha + size[:, None] * step, alpha)
-        value = np.minimum(there, value)
-        if np.abs(gradient).max() < 1e-12:
-            break
-    return alpha
-
-
-def _values(
-    phi: ConvexPhi,
-    factors: NDArray[np.float64],
-    forms: NDArray[np.float64],
-    offsets: NDArray[np.float64],
-    alpha: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = (factors * jets(phi, alpha @ forms.T - offsets)[0]).sum(axis=1)
-    return values

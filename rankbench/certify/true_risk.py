@@ -240,11 +240,8 @@ def _aggregate(aggregator: Aggregator, mean: Mapping[tuple[int, int], Fraction],
 
 
 def _net(graph: Mapping[tuple[int, int], Fraction], m: int) -> ExactScores:
-    net = [Fraction(0)] * m
-    for (i, j), weight in graph.items():
-        net[i] += weight
-        net[j] -= weight
-    return tuple(net)
+    ends = [(i, sign * weight) for pair, weight in graph.items() for i, sign in zip(pair, (1, -1), strict=True)]
+    return tuple(sum((weight for i, weight in ends if i == item), Fraction(0)) for item in range(m))
 
 
 def exact_risk(surrogate: Surrogate, seen: Law, loss: TrueLoss) -> ExactRisk | None:
