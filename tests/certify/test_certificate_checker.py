@@ -144,7 +144,7 @@ def test_parameters_are_not_left_out_of_the_rule_nor_the_rule_of_parameters(viol
             del other["surrogate"][where][key]
         else:
             other["surrogate"][where][key] = value
-        refused(other, "other keys")
+        refused(other, "other keys|rule or phi")
     refused({**violation, "surrogate": {**violation["surrogate"], "rule": None}}, "has a rule")
     refused({**violation, "surrogate": {**violation["surrogate"], "note": "x"}}, "no key .note. in a surrogate")
     noted = copy.deepcopy(violation)

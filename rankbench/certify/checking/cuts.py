@@ -22,7 +22,7 @@ from rankbench.certify.checking.numbers import (
     rationals,
     require,
 )
-from rankbench.certify.checking.rules import Term, TermSum, built_in, discount, followed, merged, rule_of
+from rankbench.certify.checking.rules import Term, TermSum, built_in, followed, merged, rule_of
 
 TOLERANCE = Fraction(1, 10**6)
 """Slopes that are below 0 by less are called 0, gaps below are none."""
@@ -35,6 +35,9 @@ MOST_WORK = 20_000
 
 PARTS = 2**100
 """Of 1, to which irrational numbers are rounded."""
+
+DIGITS = "1e-38"
+"""The last one of logarithms that are taken nearly."""
 
 BESIDE = Fraction(1, 10**9)
 """From a kink up to which any slope between those of its sides is one."""
@@ -51,10 +54,7 @@ def formula(surrogate: Any, seen: list[tuple[Fraction, Structure]], m: int, loss
     """
     if not built_in(surrogate):
         return None
-    rule, phi = rule_of(surrogate)
-    if "discount" in rule:
-        digits = [discount(rule["discount"], rule["cutoff"], j) for j in range(1, m + 1)]
-        rule = {**rule, "discounts": [f"{x:.40f}" for x in digits]}
+    rule, phi = rule_of(surrogate, m, DIGITS)
     if exact and rule["rule"] not in ("softmax", "pushes-of-logistic"):
         try:
             for _, s in seen:

@@ -83,11 +83,13 @@ def followed(rule: Mapping[str, Any], s: Structure, m: int, loss: Mapping[str, A
         zero, one = Fraction(0), Fraction(1)
         return _of_pairs(m, {p: (w, zero) if kind == "weighted" else (one, w) for p, w in h.items()})
     scores = s if isinstance(s, list) else net_weights(s, m)
-    if kind == "squares":
-        return _squares([x / _above(rule.get("nu")) for x in scores])
-    if kind == "power":
+    if kind in ("squares", "power"):
+        nu = rational(rule.get("nu"))
+        require(nu > 0, "nu is not above 0")
+        if kind == "squares":
+            return _squares([x / nu for x in scores])
         terms = [Term(0, _unit(m, j), Fraction(0), Fraction(1, m)) for j in range(m)]
-        return TermSum(tuple(terms), tuple(-x / (m * _above(rule.get("nu"))) for x in scores), Fraction(0))
+        return TermSum(tuple(terms), tuple(-x / (m * nu) for x in scores), Fraction(0))
     if kind == "squares-of-gains":
         return _squares(gains(str(rule.get("gain")), scores, nearly))
     if kind == "pushes-of-satisfaction":
@@ -135,12 +137,6 @@ def _powered(weight: Fraction, power: object, nearly: bool) -> Fraction:
     if isinstance(power, str):
         raise Irrational("powers of weights are whole: others are irrational")
     return weight ** whole(power, 0, 8, "power")
-
-
-def _above(value: object) -> Fraction:
-    number = rational(value)
-    require(number > 0, "nu is not above 0")
-    return number
 
 
 def _gained(loss: Mapping[str, Any], s: list[Fraction]) -> list[Fraction]:
@@ -232,8 +228,8 @@ PUSHED = {
 }
 
 DIGITS = Context(prec=40)
-DECIMALS = Decimal("0.000001")
-"""Of logarithmic discounts in rules."""
+DECIMALS = "0.000001"
+"""The last one of logarithmic discounts in rules."""
 
 
 def built_in(surrogate: Any) -> bool:
@@ -241,22 +237,27 @@ def built_in(surrogate: Any) -> bool:
     return surrogate["name"] in PARAMETERS or surrogate["distribution"].startswith("rankbench ")
 
 
-def rule_of(surrogate: Any) -> tuple[dict[str, Any], Any]:
-    """Return the rule and the phi of a built-in surrogate; a table of discounts by name and cutoff.
+def rule_of(surrogate: Any, count: int, digits: str) -> tuple[dict[str, Any], Any]:
+    """Return the rule and the phi of a built-in surrogate, as a certificate has them.
 
-    Powers that are not whole are texts.
+    Parameters
+    ----------
+    surrogate : dict
+    count : int
+        Length of a table of discounts.
+    digits : str
+        The last decimal of discounts that are logarithms, like ``0.001``.
     """
     name, parameters = surrogate["name"], surrogate["parameters"]
     require(name in PARAMETERS, f"rankbench has no surrogate {name[:40]!r} that this checker knows")
-    require(set(parameters) == PARAMETERS[name], f"rule or parameters have other keys than those of {name}")
+    require(set(parameters) == PARAMETERS[name], f"the parameters have other keys than those of {name}")
     for key, words in WORDS.items():
         known = parameters.get(key, words[0]) in words
         require(known, f"the parameter {key} of {name} is none that there is")
     if name in PAIRWISE:
         power = rational(str(parameters["power"]))
         require(power >= 0, "the power of weights is at least 0")
-        written = int(power) if power == int(power) else str(power)
-        return {"rule": parameters["form"], "power": written, "scale": str(parameters["scale"])}, PAIRWISE[name]
+        return {"rule": parameters["form"], "power": _whole(power), "scale": str(parameters["scale"])}, PAIRWISE[name]
     if name == "listnet":
         return {"rule": "softmax"}, None
     if name == "linear":
@@ -269,10 +270,10 @@ def rule_of(surrogate: Any) -> tuple[dict[str, Any], Any]:
         require(parameters["gain"] in ("exp2", "logistic"), "satisfaction has the gain exp2 or logistic")
         top = rational(str(parameters["top"]))
         require(0 < top <= 1000, "the largest grade is above 0, and at most 1000")
-        held = {"rule": PUSHED[name], "top": int(top) if top == int(top) else str(top)}
+        held = {"rule": PUSHED[name], "top": _whole(top)}
         return held if parameters["gain"] == "exp2" else {"rule": "pushes-of-logistic"}, PUSHES[parameters["phi"]]
     require(parameters["gain"] != "logistic", "gains are exp2, identity or exp")
-    table = {key: parameters[key] for key in ("gain", "discount", "cutoff")}
+    table = {"gain": parameters["gain"], "discounts": _discounts(parameters, count, Decimal(digits))}
     if name == "regression":
         require(isinstance(parameters["normalize"], bool), "normalize is true or false")
         return {"rule": "squares-of-shares" if parameters["normalize"] else "squares-of-gains", **table}, SQUARE
@@ -281,17 +282,23 @@ def rule_of(surrogate: Any) -> tuple[dict[str, Any], Any]:
     return {"rule": PUSHED[name], **table}, PUSHES[parameters["phi"]]
 
 
-def discount(name: str, cutoff: object, j: int) -> Decimal:
-    """Return ``1/F(j)`` to 40 digits; 0 after the cutoff."""
-    if cutoff != "inf":
-        whole_number = re.fullmatch("[1-9][0-9]{0,8}", str(cutoff), re.ASCII)
-        require(whole_number, "a cutoff is a whole number above 0, or inf")
-        if j > int(str(cutoff)):
-            return Decimal(0)
+def _whole(number: Fraction) -> int | str:
+    """Return a number as an integer if it is whole, else as a text."""
+    return int(number) if number.denominator == 1 else str(number)
+
+
+def _discounts(parameters: Any, count: int, digits: Decimal) -> list[str]:
+    """Return a table of ``1/F(j)``; 0 after the cutoff."""
+    name, cutoff = parameters["discount"], str(parameters["cutoff"])
+    require(re.fullmatch("inf|[1-9][0-9]{0,8}", cutoff, re.ASCII), "a cutoff is a whole number above 0, or inf")
+    last = count if cutoff == "inf" else min(count, int(cutoff))
     if name == "reciprocal":
-        return DIGITS.divide(Decimal(1), Decimal(j))
-    of_log = DIGITS.ln(Decimal(1 + j))
-    return DIGITS.divide(DIGITS.ln(Decimal(2)) if name == "log2" else Decimal(1), of_log)
+        table = [f"1/{j}" for j in range(1, last + 1)]
+    else:
+        unit = DIGITS.ln(Decimal(2)) if name == "log2" else Decimal(1)
+        logs = [DIGITS.ln(Decimal(1 + j)) for j in range(1, last + 1)]
+        table = [str(DIGITS.divide(unit, log).quantize(digits, context=DIGITS)) for log in logs]
+    return table + ["0"] * (count - last)
 
 
 def check_name(surrogate: Any, phis: Any) -> list[str]:
@@ -301,29 +308,20 @@ def check_name(surrogate: Any, phis: Any) -> list[str]:
     """
     if not built_in(surrogate):
         return ["that rule and phi are those of the surrogate's source"]
-    rule, (expected, phi) = surrogate["rule"], rule_of(surrogate)
-    require(rule is not None, "a surrogate of rankbench has a rule")
-    right = rule["rule"] == expected["rule"] and phis == ([] if phi is None else [phi])
-    require(right, f"rule or phi is not that of {surrogate['name']}")
-    named = {"discount", "cutoff"} & set(expected)
-    keys = {*(set(expected) - named), *(["discounts"] if named else [])}
-    require(set(rule) == keys, f"rule or parameters have other keys than those of {surrogate['name']}")
-    for key in keys - {"rule", "discounts"}:
-        require(_same(rule[key], expected[key]), f"the rule's {key} is not that of the surrogate's parameters")
-    for j, entry in enumerate(rationals(rule["discounts"]) if named else [], 1):
-        # Logarithms are rounded to 6 decimals.
-        exact = discount(expected["discount"], expected["cutoff"], j)
-        ratio = Fraction(1, j) if exact else Fraction(0)
-        rounded = Fraction(exact.quantize(DECIMALS, context=DIGITS))
-        right = entry == (ratio if expected["discount"] == "reciprocal" else rounded)
-        require(right, "the table of discounts is not that of its name")
+    require(surrogate["rule"] is not None, "a surrogate of rankbench has a rule")
+    rule, phi = rule_of(surrogate, len(rationals(surrogate["rule"].get("discounts", []))), DECIMALS)
+    right = _numbers(surrogate["rule"]) == _numbers(rule) and phis == ([] if phi is None else [phi])
+    require(right, f"rule or phi is not that of {surrogate['name']} with these parameters")
     return []
 
 
-def _same(a: object, b: object) -> bool:
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
+def _numbers(value: Any) -> Any:
+    """Return plain values with numbers in place of texts that are ones, so that 0.5 is 1/2."""
+    if isinstance(value, dict):
+        return {key: _numbers(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_numbers(entry) for entry in value]
     try:
-        return rational(str(a)) == rational(str(b))
+        return value if isinstance(value, bool) else rational(str(value))
     except Rejected:
-        return a == b
+        return value
