@@ -20,8 +20,8 @@ from rankbench.interfaces.protocol import BlockTask
 from rankbench.interfaces.suite import Suite
 from rankbench.reports.document import terminal_of
 from rankbench.reports.headline import partial
-from rankbench.reports.render import report as make_report
-from rankbench.reports.results import Results, results_of
+from rankbench.reports.results import Results
+from rankbench.reports.results import report as make_report
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.machine import check_room
 from rankbench.runner.plan import Planned, check_suite, make_plan
@@ -238,7 +238,7 @@ def run(
         finally:
             store.close()
         told.say("leaderboard and figures")
-        results = results_of(directory, make_report(directory, ended=False))
+        results = make_report(directory, ended=False)
     seconds = {
         "total": time.perf_counter() - started,
         "until_last_block": computed,
@@ -294,7 +294,7 @@ def report(directory: Path | str, out: Path | str | None = None) -> Results:
     StoreError
         The folder holds no results of a run.
     """
-    return results_of(Path(out or directory), make_report(directory, out))
+    return make_report(directory, out)
 
 
 def verify(

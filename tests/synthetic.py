@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult, Curve
+from rankbench.reports.analysis import Analysis, analyze
+from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.results import report
+from rankbench.store.journal import Journal
 from rankbench.store.records import Member
 from rankbench.store.store import Store
 
@@ -168,6 +172,24 @@ def write(
     return directory
 
 
+def analysis(folder: Path) -> Analysis:
+    """Return the analysis of a run, whose journal stays open."""
+    return analyze(Journal(folder))
+
+
+def samplers(folder: Path) -> list[Sampler]:
+    """Return a run's experiments, whose journal stays open."""
+    journal = Journal(folder)
+    record, members, cells = journal.record(), journal.members(), journal.cells()
+    return [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
+
+
+def page(folder: Path, *plans: Plan, queries: dict[str, int] | None = None, **more: Any) -> str:
+    """Write a run with its report, and return its leaderboard."""
+    report(write(folder, list(plans), queries, **more))
+    return (folder / "leaderboard.md").read_text()
+
+
 def small() -> Plan:
     return Plan(
         "figure-3",
@@ -178,6 +200,22 @@ def small() -> Plan:
             Contender("logistic", {"surrogate": {"name": "pairwise-logistic"}}, 0.03),
         ],
     )
+
+
+def drawn(file: str = "figure-3", **more: Any) -> Plan:
+    """The small plan with a figure; `more` replaces keys of its table."""
+    plan = small()
+    figure = {"kind": "risk", "parameter": "k", "series": ["regression k=*"], "references": ["logistic"]} | more
+    plan.extra = {"figures": [{"file": file} | figure]}
+    return plan
+
+
+def claimed(*claims: dict[str, Any]) -> Plan:
+    """The small plan with claims: by default one that holds."""
+    plan = small()
+    held = {"text": "Small k is worse", "kind": "less", "contrasts": [{"a": "logistic", "b": "regression k=1"}]}
+    plan.extra = {"claims": [{"id": f"C{i + 1}"} | held | one for i, one in enumerate(claims or ({},))]}
+    return plan
 
 
 def paper() -> list[Plan]:

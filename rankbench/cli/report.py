@@ -27,7 +27,7 @@ def report(directory: Path, out: Path | None, verbose: bool) -> Answer:
     the same bytes. What was skipped, diverged, failed or left out of a figure is said on
     standard error.
     """
-    from rankbench.reports.render import report as write
+    from rankbench.reports.results import report as write
 
     with heartbeat(f"report of {directory}"):
         made = write(directory, out)

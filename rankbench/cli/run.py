@@ -150,6 +150,5 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
     progress = ConsoleProgress(Console(stderr=True))
     results = api.run(suite, workers=workers or available_cores(), progress=progress, **options)
     code = 1 if results.failures or (strict and results.skipped) else 0
-    summary = run_summary(results.directory, results.claims, results.recommendation, results.headline)
     record = run_record(results) | {"exit_code": code}
-    return Answer(record, [summary], exit_code=code, notices=results.notices, verbose=verbose)
+    return Answer(record, [run_summary(results)], exit_code=code, notices=results.notices, verbose=verbose)

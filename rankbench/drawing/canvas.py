@@ -25,7 +25,7 @@ from rankbench.drawing.looks import (
     styled,
     titles,
 )
-from rankbench.interfaces.figure import Cast, Drawing, Level, Line, Plot
+from rankbench.interfaces.figure import Drawing, Level, Line, Plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,25 +103,25 @@ LONGEST = 40
 """Letters of a name beside its dot."""
 
 
-def canvas_of(drawing: Drawing, cast: Cast, looks: Mapping[str, Look]) -> Canvas:
+def canvas_of(drawing: Drawing, looks: Mapping[str, Look]) -> Canvas:
     """Return a canvas with all plots; more series than a plot has room for are drawn in several pages."""
     if any(plot.dots for row in drawing.plots for plot in row) or drawing.legends == "none":
         return _rows_of_dots(drawing)
-    return _lines(drawing, cast, looks)
+    return _lines(drawing, looks)
 
 
-def _lines(drawing: Drawing, cast: Cast, looks: Mapping[str, Look]) -> Canvas:
+def _lines(drawing: Drawing, looks: Mapping[str, Look]) -> Canvas:
     from matplotlib.figure import Figure as Canvas
 
     rows, columns = len(drawing.plots), len(drawing.plots[0])
-    together = _together(drawing, cast)
+    together = _together(drawing)
     parts = max(len(column) for column in together)
     width, height = drawing.size
     canvas = Canvas(figsize=(max(width * columns + 0.7, 6.4), (height * rows + 1.4) * parts), layout="constrained")
     axis = LogAxis.with_places_for(
         x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist()
     )
-    shown = titles(cast.names)
+    shown = titles(drawing.names)
     grids: list[NDArray[Any]] = []
     for part, page in enumerate(pages(canvas, parts)):
         grid = page.subplots(rows, columns, squeeze=False, sharex=True, sharey="row" if drawing.same_y else False)
@@ -141,13 +141,13 @@ def _lines(drawing: Drawing, cast: Cast, looks: Mapping[str, Look]) -> Canvas:
     return canvas
 
 
-def _together(drawing: Drawing, cast: Cast) -> list[list[tuple[str, ...]]]:
+def _together(drawing: Drawing) -> list[list[tuple[str, ...]]]:
     """Return by column which series share a page: those of the figure, or of a column with a legend of its own."""
     columns = list(zip(*drawing.plots, strict=True))
     if drawing.legends == "columns":
         own = [list(dict.fromkeys(line.name for plot in column for line in plot.lines)) for column in columns]
         return [groups(names) for names in own]
-    return [groups(cast.names)] * len(columns)
+    return [groups(drawing.names)] * len(columns)
 
 
 def _plot(
@@ -302,21 +302,13 @@ def _short(names: Iterable[str]) -> dict[str, str]:
     return {name: text if times[text] == 1 else full[name] for name, text in cut.items()}
 
 
-def dots_canvas(drawing: Drawing, title: str) -> Canvas:
-    """Return a figure of dots under a title of a few lines; matplotlib's settings are put back."""
-    return _titled(drawing, [dot.name for row in drawing.plots for plot in row for dot in plot.dots], title)
+def titled_canvas(drawing: Drawing, title: str, looks: Mapping[str, Look] | None = None) -> Canvas:
+    """Return a figure under a title of a few lines; matplotlib's settings are put back.
 
-
-def lines_canvas(drawing: Drawing, title: str) -> Canvas:
-    """Return a figure of lines under a title of a few lines; matplotlib's settings are put back."""
-    return _titled(drawing, [line.name for row in drawing.plots for plot in row for line in plot.lines], title)
-
-
-def _titled(drawing: Drawing, series: Sequence[str], title: str) -> Canvas:
-    names = dict.fromkeys(series)
-    cast = Cast("picture", tuple(names))
+    A figure that stands alone needs no `looks`.
+    """
     with styled():
-        canvas = canvas_of(drawing, cast, assign_looks([cast]))
+        canvas = canvas_of(drawing, assign_looks([drawing]) if looks is None else looks)
         canvas.suptitle("\n".join(map(safe, title.split("\n"))), fontsize=10)
     return canvas
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rankbench.core.text import distinct, one_line
-from rankbench.interfaces.figure import Cast
+from rankbench.interfaces.figure import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -239,20 +239,20 @@ def groups(series: Sequence[T]) -> list[tuple[T, ...]]:
     return [tuple(series[start:end]) for start, end in itertools.pairwise(edges)]
 
 
-def assign_looks(casts: Sequence[Cast]) -> dict[str, Look]:
+def assign_looks(drawings: Sequence[Drawing]) -> dict[str, Look]:
     """Return a look for every name in the figures of a suite, the same one in all of them.
 
     Names that share a figure never look alike, and as few of them as possible share a color. A name that says
     more than that of another figure, as "regression k=100" does than "regression", has its color. Names
     that were added to the run come last, so that the others look as they do without them.
     """
-    quiet = _always_quiet(casts)
-    bases = _special_cases(casts) | {name: base for cast in casts for name, base in cast.variants.items()}
+    quiet = _always_quiet(drawings)
+    bases = _special_cases(drawings) | {name: base for drawing in drawings for name, base in drawing.variants.items()}
     beside: dict[str, set[str]] = defaultdict(set)
-    for cast in casts:
-        for name in cast.names:
-            beside[name].update(cast.names)
-    ordered = [(name in bases, name in cast.added, name) for cast in casts for name in cast.names]
+    for drawing in drawings:
+        for name in drawing.names:
+            beside[name].update(drawing.names)
+    ordered = [(name in bases, name in drawing.added, name) for drawing in drawings for name in drawing.names]
     # Sorting is stable: within each of the four classes the order is that of the suite.
     late = sorted(ordered, key=lambda entry: entry[:2])
     places: dict[str, int] = {}
@@ -263,10 +263,10 @@ def assign_looks(casts: Sequence[Cast]) -> dict[str, Look]:
     return {name: look(place) for name, place in places.items()} | {name: gray(i) for i, name in enumerate(quiet)}
 
 
-def _special_cases(casts: Sequence[Cast]) -> dict[str, str]:
+def _special_cases(drawings: Sequence[Drawing]) -> dict[str, str]:
     """Return by name the one of another figure that it begins with, the longest, if no figure shows both."""
-    names = list(dict.fromkeys(name for cast in casts for name in cast.names))
-    together = {frozenset((a, b)) for cast in casts for a, b in itertools.combinations(cast.names, 2)}
+    names = list(dict.fromkeys(name for drawing in drawings for name in drawing.names))
+    together = {frozenset((a, b)) for drawing in drawings for a, b in itertools.combinations(drawing.names, 2)}
     found = {}
     for name in names:
         heads = [head for head in names if name.startswith(f"{head} ") and frozenset((head, name)) not in together]
@@ -275,9 +275,11 @@ def _special_cases(casts: Sequence[Cast]) -> dict[str, str]:
     return found
 
 
-def _always_quiet(casts: Sequence[Cast]) -> list[str]:
-    loud = {name for cast in casts for name in cast.names if name not in cast.quiet}
-    return [name for name in dict.fromkeys(name for cast in casts for name in cast.names) if name not in loud][:GRAYS]
+def _always_quiet(drawings: Sequence[Drawing]) -> list[str]:
+    loud = {name for drawing in drawings for name in drawing.names if name not in drawing.quiet}
+    return [name for name in dict.fromkeys(name for drawing in drawings for name in drawing.names) if name not in loud][
+        :GRAYS
+    ]
 
 
 def _free(taken: set[int], color: int | None) -> int:

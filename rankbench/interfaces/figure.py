@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_SERIES",
     "ArmResults",
-    "Cast",
     "CurveIntervals",
     "Dot",
     "Drawing",
@@ -99,7 +98,7 @@ class ArmResults:
     status: str
     finished: bool
     racing: bool
-    equals: str = ""
+    equals: str
 
 
 @dataclass(frozen=True)
@@ -229,33 +228,6 @@ class Omission(NamedTuple):
     where: str = ""
 
 
-@dataclass(frozen=True)
-class Cast:
-    """Who is in a figure.
-
-    Attributes
-    ----------
-    file : str
-        The figure's.
-    names : tuple of str
-        Its series as the legend names them, in the suite's order: contenders, or lines of several.
-    added : frozenset of str
-        Those of `names` that are not of the suite but were added to the run.
-    quiet : frozenset of str
-        Those of `names` that are drawn as gray lines.
-    variants : dict of str to str
-        By name the other name whose color it has: one contender, drawn at several n.
-    left_out : tuple of Omission
-    """
-
-    file: str
-    names: tuple[str, ...]
-    added: frozenset[str] = frozenset()
-    quiet: frozenset[str] = frozenset()
-    variants: Mapping[str, str] = field(default_factory=dict)
-    left_out: tuple[Omission, ...] = ()
-
-
 @dataclass(frozen=True, eq=False)
 class Line:
     """Points from left to right, with a band.
@@ -326,12 +298,22 @@ class Plot:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure as data.
+    """A figure as data, and who is in it.
 
     Attributes
     ----------
     plots : tuple of tuple of Plot
         Rows, all of one length.
+    names : tuple of str
+        Its series as the legend names them, in the suite's order: contenders, or lines of several.
+    added : frozenset of str
+        Series that are not of the suite but were added to the run.
+    quiet : frozenset of str
+        Series that are drawn as gray lines.
+    variants : dict of str to str
+        By name the other name whose color it has: one contender, drawn at several n.
+    left_out : tuple of Omission
+        Contenders that it does not show.
     x_scale : {"linear", "log", "ticks"}
         ``ticks``: logarithmic, with a tick at each value, where zero and infinity have places of their own.
     y_scale : {"linear", "log"}
@@ -353,6 +335,11 @@ class Drawing:
     """
 
     plots: tuple[tuple[Plot, ...], ...]
+    names: tuple[str, ...] = ()
+    added: frozenset[str] = frozenset()
+    quiet: frozenset[str] = frozenset()
+    variants: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[Omission, ...] = ()
     x_scale: Literal["linear", "log", "ticks"] = "linear"
     y_scale: Literal["linear", "log"] = "linear"
     same_y: bool = False
@@ -400,21 +387,14 @@ class FigureKind(Component):
         return ""
 
     @abstractmethod
-    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
-        """Return who is in a figure, and who is not.
+    def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
+        """Return what is drawn, and who is in it or left out: a function of the arguments alone, without matplotlib.
 
         Parameters
         ----------
         figure : Figure
             What its table says beside the parameters of this kind: file, title, level of bands.
         results : ExperimentResults
-        """
-
-    @abstractmethod
-    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
-        """Return what is drawn; lines, levels and dots have names of `cast`.
-
-        A function of the arguments alone, without matplotlib.
         """
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankbench.core.text import grouped_digits, one_line, place_range_text
-from rankbench.drawing.canvas import dots_canvas, lines_canvas
+from rankbench.drawing.canvas import titled_canvas
 from rankbench.errors import SpecError
 from rankbench.interfaces.figure import Dot, Drawing, Line, Plot
 
@@ -50,7 +50,7 @@ def items_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: i
     bands = f"95% intervals ({facts['intervals']}) of each score alone; places hold all together"
     words = f"{one_line(method)}: {_shown(len(dots), table.height, 'items')}\n{grouped_digits(facts['n'])} judgments; "
     words += bands if certain else "no intervals: how certain places are is not known"
-    return dots_canvas(Drawing(((plot,),), legends="none", size=_RANKING_SIZE), words)
+    return titled_canvas(Drawing(((plot,),), legends="none", size=_RANKING_SIZE), words)
 
 
 def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> Canvas:
@@ -75,7 +75,7 @@ def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top:
         f"{one_line(method)}: {_shown(len(dots), own.height, 'systems')}\n{grouped_digits(facts['n']['tasks'])} tasks; "
         "95% intervals of each score alone; places hold all together"
     )
-    return dots_canvas(Drawing(((plot,),), legends="none", size=_RANKING_SIZE), words)
+    return titled_canvas(Drawing(((plot,),), legends="none", size=_RANKING_SIZE), words)
 
 
 def _shown(drawn: int, known: int, what: str) -> str:
@@ -125,4 +125,4 @@ def history_canvas(
         f"{one_line(method)}: first {len(lines)} of {now.height} items now\n"
         f"{grouped_digits(facts['n'])} votes; 95% bands of each score alone"
     )
-    return lines_canvas(Drawing(((plot,),), size=_HISTORY_SIZE), words)
+    return titled_canvas(Drawing(((plot,),), tuple(line.name for line in lines), size=_HISTORY_SIZE), words)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankbench.core.runtime import one_blas_thread
-from rankbench.interfaces.figure import Cast
 from rankbench.reports.claim_verdicts import JudgedClaim, answers
 from rankbench.reports.experiment_data import Sampler
-from rankbench.reports.figures import casts_of
 from rankbench.reports.standings import Standing, standings
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SuiteRecord
@@ -16,12 +14,11 @@ from rankbench.store.records import SuiteRecord
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment: its arms, its rows, the answers to its claims, and who is in its figures."""
+    """One experiment: its arms, its rows, and the answers to its claims."""
 
     sampler: Sampler
     rows: list[Standing]
     answers: list[JudgedClaim]
-    casts: tuple[Cast, ...]
 
 
 @dataclass(frozen=True)
@@ -51,11 +48,10 @@ def analyze(results: StoredResults) -> Analysis:
     known, planned = results.progress()
     with one_blas_thread():
         samplers = [Sampler(results, record, experiment, members, cells) for experiment in record.experiments]
-        sections = [_section(sampler) for sampler in samplers]
+        sections = [
+            Section(sampler, standings(sampler), answers(sampler))
+            if sampler.source.layout == "race"
+            else Section(sampler, [], [])
+            for sampler in samplers
+        ]
     return Analysis(record, sections, known, planned)
-
-
-def _section(sampler: Sampler) -> Section:
-    if sampler.source.layout != "race":
-        return Section(sampler, [], [], casts_of(sampler))
-    return Section(sampler, standings(sampler), answers(sampler), casts_of(sampler))

@@ -31,9 +31,12 @@ from rankbench.interfaces.cell import Split
 from rankbench.interfaces.claim import Bounds, ClaimKind, Compared, Evidence, NoEvidenceError, WeightedContrast
 from rankbench.interfaces.suite import Claim, Contrast
 from rankbench.plugin.manager import claim_kind
-from rankbench.reports.experiment_data import Arm, ArmKey, Race, Sampler
+from rankbench.reports.experiment_data import Arm, ArmKey, Sampler
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrasts import FEWEST, too_few
+
+Weights: TypeAlias = tuple[tuple[ArmKey, float], ...]
+"""Weighted arms of a contrast: a, b[, a, b]."""
 
 
 def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tuple[str, ...], bool]:
@@ -48,39 +51,36 @@ def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tup
     complete : bool
         Whether all that the claim needs is there.
     """
-    found: dict[tuple[tuple[ArmKey, float], ...], str] = {}
+    found: dict[Weights, str] = {}
     notes: list[str] = []
     complete = True
     for contrast in claim.contrasts:
-        cells = _places(sampler, contrast)
-        if not cells:
+        places = _places(sampler, contrast)
+        if not places:
             complete = False
             notes.append(f"{contrast.a} vs {contrast.b}: not in this run")
-        for text, weights in cells:
-            missing = _missing(sampler, weights)
+        for text, weights in places:
+            missing = next(filter(None, (_missing(sampler, key) for key, _ in weights)), "")
             owners = tuple((_owner(sampler, key), weight) for key, weight in weights)
             if missing:
                 complete = False
                 notes.append(f"{text}: left out, {missing}")
-            elif _cancels(owners):
+            elif all(sum(w for k, w in owners if k == key) == 0 for key, _ in owners):
                 notes.append(f"{text}: left out, no query has so many judgments and the two are the same")
             elif owners in found:
-                twin = found[owners]
-                why = "no query has so many judgments and this is" if text != twin else "named twice:"
-                notes.append(f"{text}: left out, {why} the same as {twin}")
+                why = "no query has so many judgments and this is" if text != found[owners] else "named twice:"
+                notes.append(f"{text}: left out, {why} the same as {found[owners]}")
             else:
                 found[owners] = text
     return [WeightedContrast(text, weights) for weights, text in found.items()], tuple(notes), complete
 
 
-def _missing(sampler: Sampler, weights: tuple[tuple[ArmKey, float], ...]) -> str:
-    """Say which arm cannot be compared, if one cannot."""
-    for key, _ in weights:
-        arm = sampler.arm(key)
-        if arm is None or not arm.racing:
-            status = "not in this run" if arm is None else arm.status
-            return f"{key[1]} at n = {key[0]:,} is {status}"
-    return ""
+def _missing(sampler: Sampler, key: ArmKey) -> str:
+    """Say of an arm that it cannot be compared; empty if it can."""
+    arm = sampler.arm(key)
+    if arm is not None and arm.racing:
+        return ""
+    return f"{key[1]} at n = {key[0]:,} is {'not in this run' if arm is None else arm.status}"
 
 
 def _owner(sampler: Sampler, key: ArmKey) -> ArmKey:
@@ -90,31 +90,23 @@ def _owner(sampler: Sampler, key: ArmKey) -> ArmKey:
     return key if owner is None or not owner.racing else owner.key
 
 
-def _cancels(weights: tuple[tuple[ArmKey, float], ...]) -> bool:
-    """Whether a and b are one cell, at every n of the contrast."""
-    return all(sum(w for k, w in weights if k == key) == 0 for key, _ in weights)
-
-
-def _places(sampler: Sampler, contrast: Contrast) -> list[tuple[str, tuple[tuple[ArmKey, float], ...]]]:
-    """Return the words and the weighted arms of a contrast: a, b[, a, b]."""
+def _places(sampler: Sampler, contrast: Contrast) -> list[tuple[str, Weights]]:
+    """Return the words and the weighted arms of a contrast."""
     a, b = contrast.a, contrast.b
-    declared = {race.n_declared: race for race in sampler.races}
     if contrast.n_a is not None or contrast.n_b is not None:
-        races = [declared.get(n) if n is not None else None for n in (contrast.n_a, contrast.n_b)]
-        if races[0] is None or races[1] is None:
+        drawn = {race.n_declared: race.n for race in sampler.races}
+        n_a, n_b = (drawn.get(n) if n is not None else None for n in (contrast.n_a, contrast.n_b))
+        if n_a is None or n_b is None:
             return []
-        n_a, n_b = races[0].n, races[1].n
         return [(f"{a} at n = {n_a:,} vs {b} at n = {n_b:,}", (((n_a, a), 1.0), ((n_b, b), -1.0)))]
-    races_of_both: list[Race] = [race for race in sampler.races if race.arm(a) and race.arm(b)]
-    if not races_of_both:
-        return []
-    first, last = races_of_both[0].n, races_of_both[-1].n
+    both = [race.n for race in sampler.races if race.arm(a) and race.arm(b)]
     if contrast.at == "last-first":
-        if first == last:
+        if len(both) < 2:
             return []
+        first, last = both[0], both[-1]
         text = f"({a} vs {b}) at n = {last:,}, less the same at n = {first:,}"
         return [(text, (((last, a), 1.0), ((last, b), -1.0), ((first, a), -1.0), ((first, b), 1.0)))]
-    at = {"each": [race.n for race in races_of_both], "first": [first], "last": [last]}[contrast.at]
+    at = {"each": both, "first": both[:1], "last": both[-1:]}[contrast.at]
     return [(f"{a} vs {b}, n = {n:,}", (((n, a), 1.0), ((n, b), -1.0))) for n in at]
 
 
@@ -139,11 +131,8 @@ def clearest_first(kind: ClaimKind, bounds: Bounds) -> list[int]:
 
 def curve_steps(sampler: Sampler, arm: Arm, metric: str) -> NDArray[np.int64]:
     """Return the steps that an arm's curve was recorded at, shape (P,); empty without one."""
-    for repetition in sorted(arm.done):
-        curve = sampler.results.curves(arm.cells[repetition]).get(metric)
-        if curve is not None:
-            return curve.steps
-    return np.empty(0, dtype=np.int64)
+    curves = [sampler.results.curves(arm.cells[repetition]) for repetition in sorted(arm.done)]
+    return next((own[metric].steps for own in curves if metric in own), np.empty(0, dtype=np.int64))
 
 
 def curve_values(
@@ -154,14 +143,12 @@ def curve_values(
     Between two recorded steps the value is interpolated linearly in log(step), outside
     of them it is that of the nearest one.
     """
-    rows = []
-    for repetition in repetitions:
-        curve = sampler.results.curves(arm.cells[repetition]).get(metric)
-        if curve is None or not len(curve.steps):
-            return None
-        at, recorded = np.log(np.asarray(steps, dtype=np.float64)), np.log(curve.steps.astype(np.float64))
-        rows.append(np.interp(at, recorded, curve.values))
-    return np.stack(rows)
+    curves = [sampler.results.curves(arm.cells[repetition]).get(metric) for repetition in repetitions]
+    at = np.log(np.asarray(steps, dtype=np.float64))
+    known = [curve for curve in curves if curve is not None and len(curve.steps)]
+    if len(known) < len(curves):
+        return None
+    return np.stack([np.interp(at, np.log(curve.steps.astype(np.float64)), curve.values) for curve in known])
 
 
 def in_windows(
@@ -241,11 +228,10 @@ class JudgedClaim:
     claim: Claim
     split: Split | None
     about: Split
-    verdict: Verdict
-    by_draws: Verdict
-    findings: tuple[Finding, ...]
-    repetitions: int
-    notes: tuple[str, ...]
+    verdict: Verdict = "could not tell"
+    by_draws: Verdict = "could not tell"
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
 
 
@@ -283,19 +269,14 @@ def answers(sampler: Sampler) -> list[JudgedClaim]:
     for claim in sampler.experiment.claims:
         kind = claim_kind(claim)
         contrasts, notes, complete = resolve(sampler, claim)
-        if kind.on_splits:
-            empty = [_empty(sampler, claim, split, split, notes) for split in sampler.source.shown_splits()]
-        else:
-            about, _ = sampler.source.curve(kind.curve_metric())
-            empty = [_empty(sampler, claim, None, about, notes)]
-        own = [_answer(sampler, kind, contrasts, one) for one in empty]
-        found.extend(own if complete else (_without_held(answer) for answer in own))
+        splits: list[tuple[Split | None, Split]] = [(split, split) for split in sampler.source.shown_splits()]
+        if not kind.on_splits:
+            splits = [(None, sampler.source.curve(kind.curve_metric())[0])]
+        for split, about in splits:
+            empty = JudgedClaim(sampler.experiment.name, claim, split, about, notes=notes)
+            answer = _answer(sampler, kind, contrasts, empty)
+            found.append(answer if complete else _without_held(answer))
     return found
-
-
-def _empty(sampler: Sampler, claim: Claim, split: Split | None, about: Split, notes: tuple[str, ...]) -> JudgedClaim:
-    name = sampler.experiment.name
-    return JudgedClaim(name, claim, split, about, "could not tell", "could not tell", (), 0, notes)
 
 
 def _without_held(answer: JudgedClaim) -> JudgedClaim:
@@ -311,15 +292,22 @@ def _without_held(answer: JudgedClaim) -> JudgedClaim:
 def _answer(
     sampler: Sampler, kind: ClaimKind, contrasts: Sequence[WeightedContrast], empty: JudgedClaim
 ) -> JudgedClaim:
-    arms = _arms(sampler, contrasts)
-    repetitions = _shared(arms)
-    if not contrasts or not repetitions:
+    keys = sorted({key for contrast in contrasts for key, _ in contrast.weights})
+    arms = [arm for key in keys if (arm := sampler.arm(key)) is not None]
+    repetitions = tuple(sorted(frozenset.intersection(*(arm.done for arm in arms)))) if arms else ()
+    if not repetitions:
         return empty
     try:
         evidence = kind.evidence(_Arms(sampler, contrasts, arms, empty.about, repetitions))
     except NoEvidenceError as why:
         return replace(empty, notes=(*empty.notes, str(why)))
-    found = _judged(empty, kind, evidence, len(repetitions))
+    found = replace(
+        empty,
+        verdict=verdict(kind, evidence.bounds),
+        by_draws=verdict(kind, evidence.by_draws),
+        findings=_findings(kind, evidence),
+        against=tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds)),
+    )
     if too_few(len(repetitions)) and found.verdict == "held":
         note = f"fewer than {FEWEST} repetitions: too few to see how draws differ, and to call a claim held"
         return replace(_without_held(found), notes=(*empty.notes, note))
@@ -329,31 +317,8 @@ def _answer(
     return replace(found, verdict="could not tell", against=(), notes=(*empty.notes, note))
 
 
-def _judged(empty: JudgedClaim, kind: ClaimKind, evidence: Evidence, repetitions: int) -> JudgedClaim:
-    return replace(
-        empty,
-        verdict=verdict(kind, evidence.bounds),
-        by_draws=verdict(kind, evidence.by_draws),
-        findings=_findings(kind, evidence),
-        repetitions=repetitions,
-        against=tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds)),
-    )
-
-
 def _findings(kind: ClaimKind, evidence: Evidence) -> tuple[Finding, ...]:
     both, draws = evidence.bounds, evidence.by_draws
     columns = (both.estimate, both.lower, both.upper, draws.lower, draws.upper, both.own_lower, both.own_upper)
-    shown = [kind.shown(column) for column in columns]
-    return tuple(Finding(text, *(float(column[j]) for column in shown)) for j, text in enumerate(evidence.texts))
-
-
-def _arms(sampler: Sampler, contrasts: Sequence[WeightedContrast]) -> list[Arm]:
-    keys = dict.fromkeys(key for contrast in contrasts for key, _ in contrast.weights)
-    found = (sampler.arm(key) for key in sorted(keys))
-    return [arm for arm in found if arm is not None]
-
-
-def _shared(arms: list[Arm]) -> tuple[int, ...]:
-    if not arms:
-        return ()
-    return tuple(sorted(frozenset.intersection(*(arm.done for arm in arms))))
+    shown = [kind.shown(column).tolist() for column in columns]
+    return tuple(Finding(text, *row) for text, row in zip(evidence.texts, zip(*shown, strict=True), strict=True))

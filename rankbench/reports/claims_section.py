@@ -12,7 +12,7 @@ from rankbench.plugin.manager import claim_kind
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.claim_verdicts import Finding, JudgedClaim
 from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph
-from rankbench.reports.leaderboard_intro import split_words
+from rankbench.reports.leaderboard_intro import claims_counted, split_words
 from rankbench.store.records import SourceRecord
 
 MOST_DIGITS = 8
@@ -23,19 +23,15 @@ LATE = "written knowing earlier results"
 
 def claims_section(analysis: Analysis) -> list[Node]:
     """Return the claims' section, or nothing where nothing was claimed."""
-    found = [answer for section in analysis.sections for answer in section.answers]
-    if not found:
+    ordered = _by_claim(analysis)
+    if not ordered:
         return []
     titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
     words = split_words(analysis)
     splits = list(words)
-    claims: dict[tuple[str, str], list[JudgedClaim]] = {}
-    for answer in found:
-        claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
-    ordered = sorted(claims.items(), key=lambda item: (numbered(item[0][1]), item[0]))
     columns = [Column("claim"), *(Column(words[split]) for split in splits)]
     return [
-        *_heading([answer.claim for answer in found]),
+        *_heading([answers[0].claim for answers in ordered]),
         Paragraph(
             f"Verdicts are about {_subject(analysis)}. One contrast on the other side suffices "
             "for *did not hold*: it does not refute the paper."
@@ -44,9 +40,9 @@ def claims_section(analysis: Analysis) -> list[Node]:
             "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side; a claim needs all of "
             "them, so that is a test at 5% as it is. *Did not hold*: of the intervals that cover all contrasts of the "
             "claim at once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. "
-            + _intervals([titles[answer.experiment] for answer in found])
+            + _intervals([titles[answers[0].experiment] for answers in ordered])
         ),
-        Grid.from_rows(columns, [_summary(answers, splits) for _, answers in ordered]),
+        Grid.from_rows(columns, [_summary(answers, splits) for answers in ordered]),
         Details(
             "The intervals behind the verdicts",
             (
@@ -54,10 +50,35 @@ def claims_section(analysis: Analysis) -> list[Node]:
                     "*Alone*: the 95% interval of that contrast by itself, which *held* rests on. *All at once*: those "
                     "that cover every contrast of the claim together (95%), which *did not hold* rests on."
                 ),
-                *(part for (name, _), answers in ordered for part in _details(answers, titles[name])),
+                *(part for answers in ordered for part in _details(answers, titles[answers[0].experiment])),
             ),
         ),
     ]
+
+
+def _by_claim(analysis: Analysis) -> list[list[JudgedClaim]]:
+    """Return the answers to each claim, in the order of the claims' numbers."""
+    claims: dict[tuple[str, str], list[JudgedClaim]] = {}
+    for answer in (answer for section in analysis.sections for answer in section.answers):
+        claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
+    return [answers for _, answers in sorted(claims.items(), key=lambda item: (numbered(item[0][1]), item[0]))]
+
+
+def claims_in_short(analysis: Analysis) -> list[Node]:
+    """Return for a terminal a row for each claim, verdicts first, and how many held; nothing without claims."""
+    ordered, words = _by_claim(analysis), split_words(analysis)
+    if not ordered:
+        return []
+    rows = []
+    for answers in ordered:
+        claim, verdicts = answers[0].claim, {answer.about: answer.verdict for answer in answers}
+        late = " †" if claim.origin == "post hoc" else ""
+        rows.append(
+            (f"{markdown(claim.id)}{late}", *(verdicts.get(split, "—") for split in words), markdown(claim.text))
+        )
+    columns = [Column("claim"), *(Column(markdown(title)) for title in words.values()), Column("")]
+    note = [Paragraph(f"† {LATE}")] if any(answers[0].claim.origin == "post hoc" for answers in ordered) else []
+    return [Grid.from_rows(columns, rows), *note, *map(Paragraph, claims_counted(analysis))]
 
 
 def _heading(claims: Sequence[Claim]) -> list[Node]:

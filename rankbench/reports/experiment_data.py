@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rankbench.core.text import natural
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import Split
+from rankbench.interfaces.figure import ArmResults, RaceResults
 from rankbench.interfaces.metric import Fact
 from rankbench.interfaces.protocol import STRETCHES
 from rankbench.interfaces.suite import Experiment
@@ -58,57 +59,55 @@ def bootstrap_seed(seed: int) -> int:
 
 
 @dataclass(frozen=True)
-class Arm:
-    """One contender at one n.
+class Arm(ArmResults):
+    """One contender at one n, with what is stored of it.
 
     Attributes
     ----------
-    member : Member
-        Of the first repetition; `repetition` and `cell` are of no meaning here.
+    n : int
+    spec : str
     cells : dict of int to str
         Cell id by planned repetition.
     stored : dict of int to StoredCell
         By repetition, those that have a row.
-    equals : str
-        Label of the arm of order infinity that this one is the same as, because no query
-        has more than k judgments; else empty.
     """
 
-    member: Member
+    n: int
+    spec: str
     cells: dict[int, str]
     stored: dict[int, StoredCell]
-    equals: str = ""
+
+    @classmethod
+    def from_members(cls, members: Sequence[Member], cells: Mapping[str, StoredCell]) -> Arm:
+        """Return the arm of one contender's members, a member for each repetition."""
+        first = members[0]
+        stored = {m.repetition: cells[m.cell] for m in members if m.cell in cells}
+        found = {cell.status for cell in stored.values()}
+        status = next((status for status in _WORST if status in found), "done" if found else "pending")
+        done = [cell for cell in stored.values() if cell.status == "done"]
+        return cls(
+            first.label,
+            first.order,
+            first.config,
+            status,
+            finished=bool(done),
+            racing=bool(done) and len(done) == len(stored),
+            equals="",
+            n=first.n,
+            spec=first.spec,
+            cells={m.repetition: m.cell for m in members},
+            stored=stored,
+        )
 
     @property
     def key(self) -> ArmKey:
         """N and label."""
-        return self.member.n, self.member.label
-
-    @property
-    def label(self) -> str:
-        """Its name on the leaderboard."""
-        return self.member.label
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """All its parameters as plain values."""
-        return self.member.config
+        return self.n, self.label
 
     @property
     def done(self) -> frozenset[int]:
         """Repetitions that are done."""
         return frozenset(r for r, cell in self.stored.items() if cell.status == "done")
-
-    @property
-    def racing(self) -> bool:
-        """Whether something is done and nothing went wrong."""
-        return bool(self.done) and len(self.done) == len(self.stored)
-
-    @property
-    def status(self) -> str:
-        """The worst status of all repetitions; ``pending`` if none has a row yet."""
-        found = {cell.status for cell in self.stored.values()}
-        return next((status for status in _WORST if status in found), "done" if found else "pending")
 
     @property
     def times(self) -> str:
@@ -149,13 +148,10 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Race:
+class Race(RaceResults):
     """The arms of an experiment at one n, and the repetitions they are compared on."""
 
-    n: int
-    n_declared: int
     arms: tuple[Arm, ...]
-    repetitions: tuple[int, ...]
     planned: int
 
     @property
@@ -165,7 +161,7 @@ class Race:
 
     def arm(self, label: str) -> Arm | None:
         """Return the arm called `label`, if there is one."""
-        return next((arm for arm in self.arms if arm.member.label == label), None)
+        return next((arm for arm in self.arms if arm.label == label), None)
 
     def twin(self, arm: Arm) -> Arm | None:
         """Return the arm that an arm is the same as, if both are compared; it counts for the two of them."""
@@ -291,7 +287,7 @@ class Sampler:
         same = len(self.source.units[split]) == 1 and bool((means == means[0]).all())
         if same or self.source.fixed(split):
             means = means.mean(axis=0, keepdims=True)
-        shares = [self.source.shared(arm.member.n) for arm in arms]
+        shares = [self.source.shared(arm.n) for arm in arms]
         found = mean_intervals(means, level, np.array([widening(len(means), share) for share in shares]))
         if self._cells(arms, tuple(repetitions)) is None:
             return found
@@ -314,7 +310,7 @@ class Sampler:
             return mean
         if self.source.pool is None or len(losses) < 2:
             return losses
-        return np.asarray(mean + widening(len(losses), self.source.shared(arm.member.n)) * (losses - mean))
+        return np.asarray(mean + widening(len(losses), self.source.shared(arm.n)) * (losses - mean))
 
     def _losses(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
         """Return an arm's losses from the journal, shape (U,); their mean is kept."""
@@ -326,21 +322,19 @@ class Sampler:
         losses = self.results.losses(arm.cells[repetition], metric, split)
         if losses is None:
             raise StoreError(
-                f"{self.results.path}: {arm.member.label!r} (n = {arm.member.n}, repetition {repetition}) is done but "
+                f"{self.results.path}: {arm.label!r} (n = {arm.n}, repetition {repetition}) is done but "
                 f"has no {metric!r} on the {split} units: it was computed for other losses; run into a new folder"
             )
         return losses
 
 
-def _race(n: int, members: Sequence[Member], cells: dict[str, StoredCell], facts: Sequence[Fact]) -> Race:
-    arms: dict[str, Arm] = {}
+def _race(n: int, members: Sequence[Member], cells: Mapping[str, StoredCell], facts: Sequence[Fact]) -> Race:
+    by_label: dict[str, list[Member]] = {}
     for member in members:
-        arm = arms.setdefault(member.label, Arm(member, {}, {}))
-        arm.cells[member.repetition] = member.cell
-        if member.cell in cells:
-            arm.stored[member.repetition] = cells[member.cell]
-    ordered = sorted(arms.values(), key=lambda arm: (arm.member.order, natural(arm.member.label)))
-    named = tuple(Arm(arm.member, arm.cells, arm.stored, _equal(arm, ordered, facts)) for arm in ordered)
+        by_label.setdefault(member.label, []).append(member)
+    arms = [Arm.from_members(own, cells) for own in by_label.values()]
+    arms.sort(key=lambda arm: (arm.order, natural(arm.label)))
+    named = tuple(replace(arm, equals=_equal(arm, arms, facts)) for arm in arms)
     racing = [arm.done for arm in named if arm.racing]
     shared = frozenset.intersection(*racing) if racing else frozenset()
     planned = len({m.repetition for m in members})

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.drawing.canvas import canvas_of, picture_bytes
-from rankbench.drawing.looks import Look, safe, styled
+from rankbench.core.text import one_line
+from rankbench.drawing.canvas import titled_canvas
+from rankbench.drawing.looks import Look
 from rankbench.interfaces.cell import Split
 from rankbench.interfaces.figure import (
-    ArmResults,
-    Cast,
     CurveIntervals,
     Drawing,
     ExperimentResults,
     PairedIntervals,
     Plot,
-    RaceResults,
 )
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure
@@ -68,7 +66,7 @@ def _marks(plot: Plot) -> Iterator[tuple[object, ...]]:
 
 def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: Drawing) -> str:
     """Return the figure's title, and under it which data, n if there is one, and what its bands are."""
-    title = safe(figure.title or sampler.experiment.title)
+    title = one_line(figure.title or sampler.experiment.title)
     counts = sorted({len(race.repetitions) for race in races})
     words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
     source = sampler.source
@@ -85,9 +83,9 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: D
         bands = f"{figure.level:.0%} intervals of the corrected resampled t ({words} runs)"
     else:
         bands = f"{figure.level:.0%} bands over draws ({words} repetitions)"
-    data = "simulated data" if source.simulated else safe((source.dataset or source.protocol).partition(":")[0])
+    data = "simulated data" if source.simulated else one_line((source.dataset or source.protocol).partition(":")[0])
     n = f"; n = {races[0].n:,}" if len(races) == 1 and source.counts and source.layout == "race" else ""
-    note = f"\n{safe(drawing.note)}" if drawing.note else ""
+    note = f"\n{one_line(drawing.note)}" if drawing.note else ""
     return f"{title}\n{data}{n}; {bands}{note}"
 
 
@@ -104,8 +102,9 @@ class SampledResults(ExperimentResults):
 
     def __init__(self, sampler: Sampler, together: float | None = None) -> None:
         source = sampler.source
-        races = tuple(map(_race_results, sampler.races))
-        super().__init__(sampler.metrics, source.shown_splits(), races, sampler.added, source.layout, source.counts)
+        super().__init__(
+            sampler.metrics, source.shown_splits(), sampler.races, sampler.added, source.layout, source.counts
+        )
         self._sampler, self._together = sampler, together
 
     def metric(self, name: str) -> Metric:
@@ -174,67 +173,25 @@ class SampledResults(ExperimentResults):
         return next(arm for arm in self._race(n).arms if arm.label == label)
 
 
-def _race_results(race: Race) -> RaceResults:
-    arms = (
-        ArmResults(arm.label, arm.member.order, arm.config, arm.status, bool(arm.done), arm.racing, arm.equals)
-        for arm in race.arms
-    )
-    return RaceResults(race.n, race.n_declared, tuple(arms), race.repetitions)
+class DrawnFigure(NamedTuple):
+    """A figure of an experiment, as the suite asks for it and as data."""
+
+    sampler: Sampler
+    figure: Figure
+    drawing: Drawing
+
+    def canvas(self, looks: Mapping[str, Look]) -> Canvas:
+        """Return it as matplotlib has it, with the looks that `rankbench.drawing.looks.assign_looks` gives a suite.
+
+        Nothing global is touched: no pyplot, and matplotlib's settings are put back.
+        """
+        n = self.drawing.n
+        races = [race for race in self.sampler.races if n is None or race.n in n]
+        return titled_canvas(self.drawing, subtitle(self.sampler, self.figure, races, self.drawing), looks)
 
 
-def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
-    """Return who is in each figure of an experiment, in their order."""
-    results = SampledResults(sampler)
-    return tuple(figure_kind(figure).cast(figure, results) for figure in sampler.experiment.figures)
-
-
-def drawings_of(sampler: Sampler, casts: Sequence[Cast], together: float | None = None) -> list[Drawing]:
-    """Return the figures of an experiment as data, in their order.
-
-    Parameters
-    ----------
-    sampler : Sampler
-    casts : sequence of Cast
-        From `casts_of`.
-    together : float, optional
-        As `SampledResults` takes it.
-    """
+def drawn_figures(sampler: Sampler, together: float | None = None) -> list[DrawnFigure]:
+    """Return the figures of an experiment, in their order; `together` as `SampledResults` takes it."""
     results = SampledResults(sampler, together)
-    pairs = zip(sampler.experiment.figures, casts, strict=True)
-    return [figure_kind(figure).drawing(figure, results, cast) for figure, cast in pairs]
-
-
-def draw_figures(
-    sampler: Sampler, casts: Sequence[Cast], drawings: Sequence[Drawing], looks: Mapping[str, Look]
-) -> dict[str, bytes]:
-    """Return the figures of an experiment by file name, as SVG and as PNG.
-
-    Nothing global is touched: no pyplot, and matplotlib's settings are put back. The
-    same results give the same bytes.
-
-    Parameters
-    ----------
-    sampler : Sampler
-    casts : sequence of Cast
-        From `casts_of`.
-    drawings : sequence of Drawing
-        From `drawings_of`.
-    looks : dict of str to Look
-        From `rankbench.drawing.looks.assign_looks`, for all figures of the suite.
-    """
-    if not sampler.experiment.figures:
-        return {}  # without an import of a fifth of a second
-    found: dict[str, bytes] = {}
-    for figure, cast, drawing in zip(sampler.experiment.figures, casts, drawings, strict=True):
-        canvas = figure_canvas(sampler, figure, cast, drawing, looks)
-        found |= {f"{figure.file}.{suffix}": data for suffix, data in picture_bytes(canvas).items()}
-    return found
-
-
-def figure_canvas(sampler: Sampler, figure: Figure, cast: Cast, drawing: Drawing, looks: Mapping[str, Look]) -> Canvas:
-    """Return one figure of an experiment as matplotlib has it; arguments as those of `draw_figures`."""
-    races = [race for race in sampler.races if drawing.n is None or race.n in drawing.n]
-    with styled():
-        canvas = canvas_of(drawing, cast, looks)
-        canvas.suptitle(subtitle(sampler, figure, races, drawing), fontsize=10)
-    return canvas
+    figures = sampler.experiment.figures
+    return [DrawnFigure(sampler, figure, figure_kind(figure).drawing(figure, results)) for figure in figures]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankbench.core.text import code, grouped_digits, literal, markdown, sentence
 from rankbench.interfaces.metric import Budget
 from rankbench.interfaces.protocol import STRETCHES
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Quote
-from rankbench.reports.experiment_data import Arm, Race
+from rankbench.reports.document import Bullets, Column, Grid, Node, Quote
+from rankbench.reports.experiment_data import Race
 from rankbench.stats.bootstrap import LAGS
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.records import SourceRecord
@@ -36,15 +36,13 @@ def troubles(race: Race) -> list[Node]:
 
 
 def _equal(race: Race, source: SourceRecord) -> list[str]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for fact in (fact for fact in source.facts if fact.same_as):
-        for arm in race.arms:
-            if arm.equals:
-                found.setdefault((fact.because, arm.equals), []).append(arm.label)
+    because = next((fact.because for fact in source.facts if fact.same_as), "")
+    found: dict[str, list[str]] = {}
+    for arm in (arm for arm in race.arms if arm.equals):
+        found.setdefault(arm.equals, []).append(markdown(arm.label))
     return [
-        f"† {', '.join(markdown(label) for label in labels)}: {why}, so this is the same as {markdown(owner)}; counted "
-        "once in all tests."
-        for (why, owner), labels in found.items()
+        f"† {', '.join(labels)}: {because}, so this is the same as {markdown(owner)}; counted once in all tests."
+        for owner, labels in found.items()
     ]
 
 
@@ -67,16 +65,15 @@ def _facts(race: Race, source: SourceRecord) -> list[str]:
 
 def _budget(race: Race, budget: Budget | None) -> list[str]:
     """Say what stochastic contenders were given: steps and what they cost."""
+    if budget is None:
+        return []
     found: dict[tuple[str, str], list[str]] = {}
     for arm in race.arms:
-        if budget is None:
-            break
-        cost = arm.info(budget.name)
         steps = next((value for name in budget.steps if not math.isnan(value := arm.info(name))), math.nan)
-        if not math.isnan(cost):
+        if not math.isnan(cost := arm.info(budget.name)):
             words = "unknown" if math.isnan(steps) else grouped_digits(round(steps))
             found.setdefault((words, f"{cost:.1e}"), []).append(markdown(arm.label))
-    if not found or budget is None:
+    if not found:
         return []
     (steps_of_most, cost_of_most), *others = sorted(found, key=lambda one: -len(found[one]))
     rest = "; ".join(
@@ -89,39 +86,31 @@ def _budget(race: Race, budget: Budget | None) -> list[str]:
 
 
 def _optimality(race: Race) -> list[str]:
-    arm, worst = _largest(race, lambda arm: arm.optimality)
-    if arm is None:
+    known = [arm for arm in race.arms if not math.isnan(arm.optimality)]
+    if not known:
         return []
+    worst = max(known, key=lambda arm: arm.optimality)
     return [
-        f"Farthest from its optimum that any fit stopped (gradient norm or duality gap): {worst:.1e} "
-        f"({markdown(arm.member.label)})."
+        f"Farthest from its optimum that any fit stopped (gradient norm or duality gap): {worst.optimality:.1e} "
+        f"({markdown(worst.label)})."
     ]
 
 
-def _largest(race: Race, value: Callable[[Arm], float]) -> tuple[Arm | None, float]:
-    known = [(value(arm), -i, arm) for i, arm in enumerate(race.arms) if not math.isnan(value(arm))]
-    worst, _, arm = max(known, default=(math.nan, 0, None), key=lambda entry: entry[:2])
-    return arm, worst
-
-
 def _troubles(race: Race) -> list[str]:
+    """Say what went wrong as it was said: a reason may advise a command, which is copied from here."""
     return [
-        f"{markdown(arm.member.label)} is not ranked: **{arm.status}**, {_reason(arm)}"
+        f"{markdown(arm.label)} is not ranked: **{arm.status}**, "
+        + (f"{arm.times}: {literal(arm.first_reason)}" if arm.first_reason else sentence(arm.times))
         for arm in race.arms
         if arm.status not in ("done", "pending")
     ]
 
 
-def _reason(arm: Arm) -> str:
-    """Say what went wrong as it was said: a reason may advise a command, which is copied from here."""
-    return f"{arm.times}: {literal(arm.first_reason)}" if arm.first_reason else sentence(arm.times)
-
-
 def _thin(race: Race, source: SourceRecord) -> list[str]:
-    splits = source.shown_splits()
+    splits, single = source.shown_splits(), len(race.repetitions) == 1
     if any(source.fixed(split) for split in splits):
         return ["One unit is judged, and it is the same every time: no intervals and no ranks."]
-    if len(race.repetitions) == 1 and all(len(source.units[split]) == 1 for split in splits):
+    if single and all(len(source.units[split]) == 1 for split in splits):
         return ["One repetition: no intervals and no ranks."]
     if source.pool is not None and race.n >= source.pool:
         return [
@@ -129,7 +118,7 @@ def _thin(race: Race, source: SourceRecord) -> list[str]:
             f"same: one repetition, without intervals over draws. Intervals and ranks are over {source.judged_on} "
             "alone, for contenders as they were trained."
         ]
-    if len(race.repetitions) == 1:
+    if single:
         return [
             f"One repetition: intervals and ranks are over {source.judged_on} alone. They hold for these draws and say "
             "nothing about others."
@@ -164,6 +153,8 @@ class Group:
 def source_groups(analysis: Analysis) -> list[Group]:
     """Return the groups of a suite's sources, in their order."""
     record = analysis.record
+    samplers = [section.sampler for section in analysis.sections]
+    drawn = [(sampler.source, race.n) for sampler in samplers if sampler.source.counts for race in sampler.races]
     found: dict[tuple[object, ...], list[SourceRecord]] = {}
     for source in record.sources:
         own = "" if source.dataset else source.protocol
@@ -173,16 +164,7 @@ def source_groups(analysis: Analysis) -> list[Group]:
         Group(
             tuple(sources),
             tuple(name for name, index in record.source_index.items() if record.sources[index] in sources),
-            tuple(
-                sorted(
-                    {
-                        race.n
-                        for section in analysis.sections
-                        if section.sampler.source in sources and section.sampler.source.counts
-                        for race in section.sampler.races
-                    }
-                )
-            ),
+            tuple(sorted({n for source, n in drawn if source in sources})),
         )
         for sources in found.values()
     ]
@@ -191,11 +173,6 @@ def source_groups(analysis: Analysis) -> list[Group]:
 def facts(group: Group) -> list[Node]:
     """Return all that is to say of the only data of a suite."""
     return [*_simulated(group), _table(group), *_notes(group)]
-
-
-def details(group: Group) -> list[Node]:
-    """Return all that is to say of one of several data sets of a suite."""
-    return [Heading(3, ", ".join(markdown(name) for name in group.experiments)), *facts(group)]
 
 
 def overview(groups: Sequence[Group]) -> list[Node]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -12,6 +12,7 @@ from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph
 from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.figures import DrawnFigure
 from rankbench.reports.leaderboard_intro import headline_section, items_said, leaders_of, who_is_best
 from rankbench.reports.standings import Standing, best_first, standings_so_far
 from rankbench.store.journal import StoredResults
@@ -144,14 +145,14 @@ class Notice(NamedTuple):
     trace: str = ""
 
 
-def notices(analysis: Analysis) -> list[Notice]:
+def notices(analysis: Analysis, figures: Sequence[DrawnFigure]) -> list[Notice]:
     """Return what was skipped, diverged, failed, was left out of a figure that should show it, or is unused.
 
     A contender that has no numbers is named once with its reason, not again for every figure; one
     that the suite's figure does not ask for is named under the figure alone.
     """
     unused = dict.fromkeys(text for section in analysis.sections for text in section.sampler.source.unused)
-    return [*_without_numbers(analysis), *_not_drawn(analysis), *(Notice("unused", text) for text in unused)]
+    return [*_without_numbers(analysis), *_not_drawn(figures), *(Notice("unused", text) for text in unused)]
 
 
 def _without_numbers(analysis: Analysis) -> list[Notice]:
@@ -162,7 +163,7 @@ def _without_numbers(analysis: Analysis) -> list[Notice]:
             for repetition, stored in arm.stored.items():
                 if stored.status != "done":
                     kind = stored.status if stored.status in ("skipped", "diverged") else "failed"
-                    place = arm.member.label, section.sampler.experiment.name, arm.cells[repetition]
+                    place = arm.label, section.sampler.experiment.name, arm.cells[repetition]
                     places.setdefault((kind, stored.reason), []).append(place)
                     traces.setdefault((kind, stored.reason), stored.trace)
     found = []
@@ -174,13 +175,13 @@ def _without_numbers(analysis: Analysis) -> list[Notice]:
     return found
 
 
-def _not_drawn(analysis: Analysis) -> list[Notice]:
-    found = []
-    for cast in (cast for section in analysis.sections for cast in section.casts):
-        by_reason: dict[str, list[str]] = {}
-        for omission in cast.left_out:
+def _not_drawn(figures: Sequence[DrawnFigure]) -> list[Notice]:
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for one in figures:
+        for omission in one.drawing.left_out:
             if omission.cause == "misfit":
-                by_reason.setdefault(omission.why, []).append(omission.label)
-        for why, labels in by_reason.items():
-            found.append(Notice("left out", f"left out of {cast.file}: {first_of(labels, MOST_NAMED)}: {why}"))
-    return found
+                by_reason.setdefault((one.figure.file, omission.why), []).append(omission.label)
+    return [
+        Notice("left out", f"left out of {file}: {first_of(labels, MOST_NAMED)}: {why}")
+        for (file, why), labels in by_reason.items()
+    ]

@@ -14,12 +14,13 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 
 from rankbench.core.text import code, first_of, grouped_digits, literal, markdown
-from rankbench.interfaces.figure import Cast
+from rankbench.interfaces.figure import Drawing
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.claims_section import claims_section
 from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Image, Node, Paragraph
 from rankbench.reports.experiment_data import Race
-from rankbench.reports.footnotes import Group, details, facts, footnotes, overview, source_groups, troubles
+from rankbench.reports.figures import DrawnFigure
+from rankbench.reports.footnotes import Group, facts, footnotes, overview, source_groups, troubles
 from rankbench.reports.leaderboard_intro import at_a_glance, in_short, question_and_data, top_items
 from rankbench.reports.recommendation import Recommendation, recommended
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
@@ -67,8 +68,8 @@ MOST_NAMED = 30
 """Contenders that are named under a figure as left out for one reason."""
 
 
-def leaderboard(analysis: Analysis, found: Sequence[Recommendation] = ()) -> list[Node]:
-    """Return the leaderboard of a suite, with what is recommended, as a document."""
+def leaderboard(analysis: Analysis, found: Sequence[Recommendation], figures: Sequence[DrawnFigure]) -> list[Node]:
+    """Return the leaderboard of a suite, with what is recommended and its figures, as a document."""
     record = analysis.record
     groups = source_groups(analysis)
     glance, items = at_a_glance(analysis), top_items(analysis)
@@ -76,7 +77,7 @@ def leaderboard(analysis: Analysis, found: Sequence[Recommendation] = ()) -> lis
         *recommended(found),
         *claims_section(analysis),
         *_how_to_read(record),
-        *(part for section in analysis.sections for part in _experiment(section)),
+        *(part for section in analysis.sections for part in _experiment(section, figures)),
         *_data(groups),
         *_made_by(record),
     ]
@@ -148,21 +149,21 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
     return [Heading(2, "How to read the tables"), Bullets(tuple(lines))]
 
 
-def _experiment(section: Section) -> list[Node]:
+def _experiment(section: Section, figures: Sequence[DrawnFigure]) -> list[Node]:
     sampler = section.sampler
     experiment, source = sampler.experiment, sampler.source
     parts: list[Node] = [Heading(2, markdown(experiment.title))]
-    for figure, cast in zip(experiment.figures, section.casts, strict=True):
-        words = markdown(figure.title or experiment.title)
-        parts.append(Image(words, f"figures/{figure.file}.svg"))
-        parts += _not_in(cast)
+    for one in (one for one in figures if one.sampler is sampler):
+        words = markdown(one.figure.title or experiment.title)
+        parts.append(Image(words, f"figures/{one.figure.file}.svg"))
+        parts += _not_in(one.drawing)
     open_race = next((race for race in reversed(sampler.races) if race.repetitions), sampler.races[-1])
     parts += _race(section, open_race, leading=True)
     for race in sampler.races:
         if race is not open_race:
             summary = f"{markdown(experiment.name)}{race_title(race, source)}"
             parts.append(Details(summary, tuple(_race(section, race, leading=False))))
-    specs = {arm.label: arm.member.spec for race in sampler.races for arm in race.arms}
+    specs = {arm.label: arm.spec for race in sampler.races for arm in race.arms}
     listed = [(markdown(label), code(spec)) for label, spec in specs.items()]
     table = Grid.from_rows([Column("contender"), Column("spec")], listed)
     parts.append(Details("The contenders, as they are written on the command line", (table,)))
@@ -191,13 +192,14 @@ def _data(groups: Sequence[Group]) -> list[Node]:
     """Return what the data are, and how the judgments come from them."""
     if len(groups) == 1:
         return [Heading(2, DATA), *facts(groups[0])]
-    return [Heading(2, DATA), *overview(groups), *(part for group in groups for part in details(group))]
+    titled = [(Heading(3, ", ".join(map(markdown, group.experiments))), *facts(group)) for group in groups]
+    return [Heading(2, DATA), *overview(groups), *(part for parts in titled for part in parts)]
 
 
-def _not_in(cast: Cast) -> list[Node]:
+def _not_in(drawing: Drawing) -> list[Node]:
     """Say under a figure who is not in it, and why."""
     found: dict[str, list[str]] = {}
-    for omission in cast.left_out:
+    for omission in drawing.left_out:
         why = omission.why if omission.cause != "choice" else "not chosen by the suite"
         at = f" at {omission.where}" if omission.where else ""
         found.setdefault(why, []).append(f"{literal(omission.label)}{at}")

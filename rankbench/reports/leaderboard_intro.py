@@ -198,7 +198,7 @@ def in_short(analysis: Analysis, found: Sequence[Recommendation]) -> list[Node]:
     lines = [f"**Who is best?** {lines[0]}", *lines[1:]] if lines else []
     lines += [f"**Which item is first?** {said}" for said in items_said(analysis)]
     lines += [f"**What to use?** {line}" for one in found for line in one.answer[:1]]
-    lines += _tally(analysis)
+    lines += claims_counted(analysis)
     parts: list[Node] = [Bullets(tuple(lines))] if lines else []
     figures = section.sampler.experiment.figures if section is not None else ()
     if section is not None and figures:
@@ -232,7 +232,7 @@ def split_words(analysis: Analysis) -> dict[Split, str]:
     return {split: name for split, name in words.items() if name}
 
 
-def _tally(analysis: Analysis) -> list[str]:
+def claims_counted(analysis: Analysis) -> list[str]:
     """Count the claims by verdict, for each kind of what they were judged on."""
     answers = [answer for section in analysis.sections for answer in section.answers]
     if not answers:

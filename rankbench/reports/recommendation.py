@@ -8,14 +8,13 @@ known comes from `rankbench.reports.recommendation_facts`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from rankbench.core.text import code, interval_text, markdown, number, place_range_text, sentence
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph
-from rankbench.reports.recommendation_facts import Case, Doubt, Evaluation, Told, asking, case_of
+from rankbench.reports.recommendation_facts import Case, Evaluation, asking, case_of
 from rankbench.reports.standings import Standing
 
 
@@ -67,16 +66,6 @@ def margin_of(case: Case, metrics: Sequence[str]) -> str:
     return joined_words([f"{case.margins[metric]:g} in {code(metric)}" for metric in metrics])
 
 
-VERDICTS: dict[Told, str] = {
-    "worse": "worse",
-    "slightly worse": "worse, but within {margin:g}",
-    "better": "better",
-    "slightly better": "better, but within {margin:g}",
-    "within": "within {margin:g}",
-    "unclear": "not told apart",
-}
-
-
 def evidence(case: Case, reference: str) -> list[Node]:
     """Return a table of methods, means, differences from a method and verdicts; and by what it goes.
 
@@ -108,28 +97,20 @@ def evidence(case: Case, reference: str) -> list[Node]:
 def _line(case: Case, one: Evaluation, metric: str, row: Standing, reference: str) -> tuple[str, ...]:
     label, apart, verdict = row.contender, ("reference", ""), []
     if label != reference:
-        apart = _difference(one, metric, label, reference)
-        told = case.stands(one, metric, label, reference)
-        verdict = [VERDICTS[told].format(margin=case.margins.get(metric, 0))]
-    if one.coins(metric).get(label, "better") != "better":
+        apart, verdict = _difference(one, metric, label, reference), [_verdict(case, one, metric, label, reference)]
+    if metric in one.short_of_a_coin(label):
         verdict.append(f"not shown to be better than a coin's {one.chance[metric]:.4g}")
     alone, place = interval_text(*one.interval_of_mean(row)), place_range_text(*one.places(metric, label))
     cells = code(one.name), code(metric), markdown(label), number(row.mean), alone, *apart, place
     return *cells, "; ".join(verdict)
 
 
-def _by_ranks(case: Case) -> list[str]:
-    """Say who is worse than some method by the ranks of one table alone, which may tell more apart."""
-    lines = []
-    for metric, rows in case.main.rows.items():
-        alone = [r.contender for r in rows if (r.rank_low or 1) > 1 and metric not in case.main.worse(r.contender)]
-        if alone:
-            at_once = f" in {case.tables} tables at once" if case.tables > 1 else ""
-            lines.append(
-                f"By the ranks in the table of {code(metric)} worse than some method, too: {words(alone)}. Step-down "
-                f"tests of one table tell more apart than intervals of all differences{at_once}."
-            )
-    return lines
+def _verdict(case: Case, one: Evaluation, metric: str, label: str, other: str) -> str:
+    low, high = one.interval(metric, label, other)
+    apart = "worse" if low > 0 else "better" if high < 0 else ""
+    if not case.within(one, metric, label, other):
+        return apart or "not told apart"
+    return f"{f'{apart}, but ' if apart else ''}within {case.margins[metric]:g}"
 
 
 @dataclass(frozen=True)
@@ -148,13 +129,6 @@ class Recommendation:
     grounds: tuple[Node, ...] = ()
 
 
-class Rule(NamedTuple):
-    """A sentence, and when it is said."""
-
-    holds: Callable[[Case], bool]
-    says: Callable[[Case], str]
-
-
 def recommended(found: Sequence[Recommendation]) -> list[Node]:
     """Return a section of the leaderboard, or nothing."""
     parts: list[Node] = []
@@ -171,172 +145,101 @@ def recommendations(analysis: Analysis) -> list[Recommendation]:
 
 
 def recommend(case: Case, caveats: Sequence[str] = ()) -> Recommendation:
-    """Return all sentences whose conditions hold; the first stop that holds is the whole answer.
-
-    Who failed is said in any case.
-    """
-    stop = next((rule for rule in STOPS if rule.holds(case)), None)
-    rules = [stop] if stop else [rule for rule in ANSWERS if rule.holds(case)]
-    answer = (*(rule.says(case) for rule in rules), *_failed(case))
+    """Return what to use and why, or why nothing can be recommended; who failed is said in any case."""
+    stop = _stop(case)
+    answer = (*([f"{stop}: nothing can be recommended."] if stop else _answers(case)), *_failed(case))
     if stop and not case.tables:
         return Recommendation(answer)
-    notes = (*_by_ranks(case), *(f"Bear in mind: {caveat}" for caveat in caveats))
+    notes = tuple(f"Bear in mind: {caveat}" for caveat in caveats)
     table = evidence(case, case.baseline if stop else case.reference)
     return Recommendation(answer, (*table, *([Bullets(notes)] if notes else [])))
 
 
-NOTHING = "nothing can be recommended"
+def _stop(case: Case) -> str:
+    """Say why nothing can be recommended; empty where something may be."""
+    main = case.main
+    if not case.finished:
+        return "No method finished"
+    if main.few and main.runs > 0:
+        return f"{main.runs} run{'s are' if main.runs > 1 else ' is'} too few to tell methods apart by"
+    if not main.tables:
+        return "There are no intervals to tell methods apart by"
+    if case.baseline not in main.labels:
+        return f"**{markdown(case.baseline)}**, the baseline, has no intervals to compare with"
+    if main.of_chance and all(map(main.above_nothing, main.of_chance)):
+        return (
+            f"No method is shown to predict these {case.counts} better than a coin, whose mean is "
+            f"{coin_of(main, main.of_chance)}, by 95% intervals of all means and differences, which hold together"
+        )
+    return ""
+
+
+def _answers(case: Case) -> Iterator[str]:
+    """Yield what is shown of the winner, of those that are as good, and of other evaluations."""
+    main, base, reference = case.main, markdown(case.baseline), markdown(case.reference)
+    if case.winner:
+        short, doubts = main.short_of_a_coin(case.winner), _doubts(case)
+        if short:
+            yield (
+                f"{_name(case)} is not shown to predict these {case.counts} better than a coin: the interval of its "
+                f"mean does not lie below a coin's {coin_of(main, short)}. {TOGETHER} {_shown(case)}"
+            )
+        elif doubts:
+            yield (
+                f"{_name(case)} is better than **{base}** in {code(main.name)}, but that is not confirmed: "
+                f"{'; '.join(doubts)}. {_shown(case)}"
+            )
+        else:
+            yield f"{f'To {case.purpose}, use' if case.purpose else 'Use'} {_name(case)}. {_shown(case)}"
+    if any(map(main.above_nothing, case.metrics)):
+        yield " ".join([*(_beside_a_coin(main, metric) for metric in main.of_chance), TOGETHER])
+    if case.better and not case.winner:
+        each = [f"{markdown(label)} ({codes(metrics)})" for label, metrics in case.better.items()]
+        yield (
+            f"No method leads in every metric. Better than **{base}** in one, but worse than some method in one: "
+            f"{joined_words(each)} ({shown_by(case)})."
+        )
+    if not case.better:
+        yield (
+            f"No method is shown to be better than **{base}**, the baseline, in {codes(case.metrics, 'or')} "
+            f"({shown_by(case)})."
+        )
+    near, alike = case.near(), case.alike()
+    opposed = {label: names for label in alike if (names := case.contradicted(label))}
+    if good := [label for label in alike if label not in opposed]:
+        yield (
+            f"As good as **{reference}**: {words(good)}. The intervals of their differences from it lie within "
+            f"{margin_of(case, case.metrics)}."
+        )
+    if opposed:
+        each = [f"{markdown(label)} ({codes(names)})" for label, names in opposed.items()]
+        yield (
+            f"As good as **{reference}** in {code(main.name)}, within {margin_of(case, case.metrics)}, but worse than "
+            f"some method elsewhere: {joined_words(each)}."
+        )
+    if apart := [label for label in near if label not in alike]:
+        yield f"Told apart from **{reference}**, but within {margin_of(case, case.metrics)} of it: {words(apart)}."
+    if not case.better and not near:
+        known = all(case.margins.get(metric) for metric in case.metrics)
+        within = f": no method is shown to be as good either, within {margin_of(case, case.metrics)}" if known else ""
+        yield f"That does not make them equal{within}."
+    if elsewhere := _leading_elsewhere(case):
+        yield " ".join(elsewhere)
+    if case.views and case.others and (views := _views(case)):
+        best = "; ".join(f"that of **{markdown(label)}** in {codes(names)}" for label, names in views.items())
+        yield f"The best mean {code(case.metrics[0])}: {best}. {markdown(sentence(case.views))}"
+
 
 TOGETHER = "The 95% intervals of all means and differences hold together."
 
 
-STOPS: tuple[Rule, ...] = (
-    Rule(
-        lambda case: not case.finished,
-        lambda case: f"No method finished: {NOTHING}.",
-    ),
-    Rule(
-        lambda case: case.main.few and case.main.runs > 0,
-        lambda case: (
-            f"{case.main.runs} run{'s are' if case.main.runs > 1 else ' is'} too few to tell methods apart by: "
-            f"{NOTHING}."
-        ),
-    ),
-    Rule(
-        lambda case: not case.main.tables,
-        lambda case: f"There are no intervals to tell methods apart by: {NOTHING}.",
-    ),
-    Rule(
-        lambda case: case.baseline not in case.main.labels,
-        lambda case: f"**{markdown(case.baseline)}**, the baseline, has no intervals to compare with: {NOTHING}.",
-    ),
-    Rule(
-        lambda case: _coins(case) == {"no better"},
-        lambda case: (
-            f"No method predicts these {case.counts} better than a coin: no interval of a mean has anything below a "
-            f"coin's {coin_of(case.main, case.main.of_chance)}. {TOGETHER} {NOTHING.capitalize()}."
-        ),
-    ),
-    Rule(
-        lambda case: bool(_coins(case)) and "better" not in _coins(case),
-        lambda case: (
-            f"No method is shown to predict these {case.counts} better than a coin: no interval of a mean lies below "
-            f"a coin's {coin_of(case.main, case.main.of_chance)}. {TOGETHER} {NOTHING.capitalize()}."
-        ),
-    ),
-)
-"""The first that holds is the whole answer."""
-
-
-ANSWERS: tuple[Rule, ...] = (
-    Rule(
-        lambda case: bool(case.winner) and not _short(case) and not case.doubts(),
-        lambda case: f"{_use(case)} {_name(case)}. {_shown(case)}",
-    ),
-    Rule(
-        lambda case: bool(case.winner) and not _short(case) and bool(case.doubts()),
-        lambda case: (
-            f"{_name(case)} is better than **{markdown(case.baseline)}** in {code(case.main.name)}, but that is not "
-            f"confirmed: {_doubts(case)}. {_shown(case)}"
-        ),
-    ),
-    Rule(
-        lambda case: bool(case.winner) and bool(_short(case)),
-        lambda case: (
-            f"{_name(case)} is not shown to predict these {case.counts} better than a coin: the interval of its mean "
-            f"does not lie below a coin's {coin_of(case.main, _short(case))}. {TOGETHER} {_shown(case)}"
-        ),
-    ),
-    Rule(
-        lambda case: any(case.main.above_nothing(metric) for metric in case.metrics),
-        lambda case: " ".join(_by_metric(case)),
-    ),
-    Rule(
-        lambda case: not case.winner and bool(case.better),
-        lambda case: (
-            f"No method leads in every metric. Better than **{markdown(case.baseline)}** in one, but worse than some "
-            f"method in one: {_each(case)} ({shown_by(case)})."
-        ),
-    ),
-    Rule(
-        lambda case: not case.better,
-        lambda case: (
-            f"No method is shown to be better than **{markdown(case.baseline)}**, the baseline, in "
-            f"{codes(case.metrics, 'or')} ({shown_by(case)})."
-        ),
-    ),
-    Rule(
-        lambda case: bool(_unopposed(case)),
-        lambda case: (
-            f"As good as **{markdown(case.reference)}**: {words(_unopposed(case))}. The intervals of their differences "
-            f"from it lie within {margin_of(case, case.metrics)}."
-        ),
-    ),
-    Rule(
-        lambda case: len(_unopposed(case)) < len(case.alike()),
-        lambda case: (
-            f"As good as **{markdown(case.reference)}** in {code(case.main.name)}, within "
-            f"{margin_of(case, case.metrics)}, but worse than some method elsewhere: {_opposed(case)}."
-        ),
-    ),
-    Rule(
-        lambda case: bool(case.slightly()),
-        lambda case: (
-            f"Told apart from **{markdown(case.reference)}**, but within {margin_of(case, case.metrics)} of it: "
-            f"{words(case.slightly())}."
-        ),
-    ),
-    Rule(
-        lambda case: not case.better and not case.alike() and not case.slightly(),
-        lambda case: (
-            "That does not make them equal: no method is shown to be as good either, within "
-            f"{margin_of(case, case.metrics)}."
-            if all(case.margins.get(metric) for metric in case.metrics)
-            else "That does not make them equal."
-        ),
-    ),
-    Rule(
-        lambda case: bool(_leading_elsewhere(case)),
-        lambda case: " ".join(_leading_elsewhere(case)),
-    ),
-    Rule(
-        lambda case: bool(case.views and case.others and _views(case)),
-        lambda case: f"The best mean {code(case.metrics[0])}: {_viewed(case)}. {markdown(sentence(case.views))}",
-    ),
-)
-"""All that hold make the answer, in this order, unless a stop comes before."""
-
-
-def _coins(case: Case) -> set[str]:
-    """Return what is known of any contender in any metric against a coin."""
-    return {found for metric in case.metrics for found in case.main.coins(metric).values()}
-
-
-def _by_metric(case: Case) -> list[str]:
-    """Say of each metric who predicts better than a coin, where the metrics do not agree on that."""
-    lines = []
-    for metric in case.main.of_chance:
-        found = case.main.coins(metric)
-        better = [label for label, coin in found.items() if coin == "better"]
-        level = f"a coin's {case.main.chance[metric]:.4g}"
-        if better:
-            text = f"In {code(metric)} better than {level}: {words(better)}."
-        elif set(found.values()) == {"no better"}:
-            text = f"In {code(metric)} no method is better than {level}: no interval of a mean has anything below it."
-        else:
-            text = (
-                f"In {code(metric)} no method is shown to be better than {level}: no interval of a mean lies below it."
-            )
-        lines.append(text)
-    return [*lines, TOGETHER]
-
-
-def _short(case: Case) -> list[str]:
-    return case.main.short_of_a_coin(case.winner)
-
-
-def _use(case: Case) -> str:
-    return f"To {case.purpose}, use" if case.purpose else "Use"
+def _beside_a_coin(one: Evaluation, metric: str) -> str:
+    """Say who is shown to be better than a coin in a metric."""
+    better = [row.contender for row in one.rows[metric] if one.beats_coin(metric, row.contender)]
+    level = f"a coin's {one.chance[metric]:.4g}"
+    if better:
+        return f"In {code(metric)} better than {level}: {words(better)}."
+    return f"In {code(metric)} no method is shown to be better than {level}: no interval of a mean lies below it."
 
 
 def _name(case: Case) -> str:
@@ -356,43 +259,41 @@ def _shown(case: Case) -> str:
     )
 
 
-DOUBTS: dict[Doubt, str] = {
-    "absent": "it was not run in {name}",
-    "failed": "it {failed} in {name}",
-    "no baseline": "**{baseline}** was not run in {name}",
-    "worse": "in {name} some method is shown to be better than it",
-    "not better": "in {name} its mean {metric} is not better than that of the baseline",
-    "coin": "in {name} it is not shown to be better than a coin in {metric}",
-    "mean": "its mean {metric} is worse than that of the baseline ({distance}), and it is not shown to be as good",
-}
+def _doubts(case: Case) -> list[str]:
+    """Say what does not confirm the winner: a mean that is worse than the baseline's, and other evaluations."""
+    found = [
+        f"its mean {code(metric)} is worse than that of the baseline "
+        f"({difference(case.main, metric, case.winner, case.baseline)}), and it is not shown to be as good"
+        for metric in case.metrics
+        if case.main.gap(metric, case.winner, case.baseline) > 0
+        and not case.within(case.main, metric, case.winner, case.baseline)
+    ]
+    return [*found, *filter(None, (_doubt(case, other) for other in case.confirming))]
 
 
-def _doubts(case: Case) -> str:
-    parts = []
-    for other, why, metric in case.doubts():
-        facts = {"name": code(other.name), "baseline": markdown(case.baseline), "metric": code(metric)}
-        facts["failed"] = other.failed.get(case.winner, "")
-        facts["distance"] = difference(other, metric, case.winner, case.baseline) if metric else ""
-        parts.append(DOUBTS[why].format(**facts))
-    return "; ".join(parts)
+def _doubt(case: Case, other: Evaluation) -> str:
+    """Say why another evaluation does not confirm the winner; empty if it does.
+
+    The winner, or the baseline, was not run there; some method is better there; its mean is not better than the
+    baseline's where it is in the main evaluation; or it is not shown to be better than a coin.
+    """
+    name = code(other.name)
+    if case.winner not in other.labels:
+        return f"it {other.failed.get(case.winner, 'was not run')} in {name}"
+    if case.baseline not in other.labels:
+        return f"**{markdown(case.baseline)}** was not run in {name}"
+    if other.worse(case.winner):
+        return f"in {name} some method is shown to be better than it"
+    for metric in (metric for metric in other.rows if metric in case.better[case.winner]):
+        if not other.gap(metric, case.winner, case.baseline) < 0:
+            return f"in {name} its mean {code(metric)} is not better than that of the baseline"
+    short = other.short_of_a_coin(case.winner)
+    return f"in {name} it is not shown to be better than a coin in {code(short[0])}" if short else ""
 
 
 def _failed(case: Case) -> list[str]:
     """Say who is not judged, and why."""
     return [f"**{markdown(label)}** {what} and is not judged." for label, what in case.main.failed.items()]
-
-
-def _each(case: Case) -> str:
-    return joined_words([f"{markdown(label)} ({codes(metrics)})" for label, metrics in case.better.items()])
-
-
-def _unopposed(case: Case) -> list[str]:
-    return [label for label in case.alike() if not case.contradicted(label)]
-
-
-def _opposed(case: Case) -> str:
-    found = {label: case.contradicted(label) for label in case.alike()}
-    return joined_words([f"{markdown(label)} ({codes(names)})" for label, names in found.items() if names])
 
 
 def _leading_elsewhere(case: Case) -> list[str]:
@@ -422,11 +323,6 @@ def _views(case: Case) -> dict[str, list[str]]:
         if rows and not one.above_nothing(metric):
             found.setdefault(rows[0].contender, []).append(one.name)
     return found
-
-
-def _viewed(case: Case) -> str:
-    parts = [f"that of **{markdown(label)}** in {codes(names, 'and')}" for label, names in _views(case).items()]
-    return "; ".join(parts)
 
 
 def _caveats(section: Section, analysis: Analysis) -> list[str]:

@@ -14,7 +14,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -23,9 +22,6 @@ from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.experiment_data import Race
 from rankbench.reports.standings import Differences, Standing, best_first, differences_of
 from rankbench.stats.contrasts import FEWEST
-
-Coin: TypeAlias = Literal["better", "no better", "open"]
-"""Whether a contender predicts better than a coin."""
 
 WORDS = {"error": "failed", "timeout": "ran out of time", "diverged": "diverged", "skipped": "was skipped"}
 
@@ -37,7 +33,7 @@ class Evaluation:
     Attributes
     ----------
     name : str
-    runs, planned : int
+    runs : int
     rows : dict of str to list of Standing
         By metric that the recommendation goes by: contenders with a rank, the best mean first; no oracle.
     differences : dict of str to Differences
@@ -54,7 +50,6 @@ class Evaluation:
 
     name: str
     runs: int
-    planned: int
     rows: Mapping[str, list[Standing]]
     differences: Mapping[str, Differences] = field(default_factory=dict)
     split: bool = True
@@ -124,20 +119,13 @@ class Evaluation:
         order = [row.contender for row in self.rows[list(self.rows)[-1]]] if self.rows else []
         return sorted(found, key=lambda label: (bool(self.short_of_a_coin(label)), order.index(label)))
 
-    def coin(self, metric: str, label: str) -> Coin:
-        """Return whether a contender predicts better than a coin, by intervals that hold together."""
+    def beats_coin(self, metric: str, label: str) -> bool:
+        """Return whether a contender is shown to predict better than a coin, by intervals that hold together."""
         found = self.differences.get(metric)
         if self.few or found is None or label not in found.means:
-            return "open"
-        low, high = found.means[label]
-        sign, chance = self.sign(metric), self.chance[metric]
-        low, high = sorted((sign * (low - chance), sign * (high - chance)))
-        return "no better" if low >= -1e-12 else "better" if high < 0 else "open"
-
-    def coins(self, metric: str) -> dict[str, Coin]:
-        """Return whether contenders predict better than a coin, by label; empty where nobody said what one gets."""
-        known = metric in self.chance
-        return {row.contender: self.coin(metric, row.contender) for row in self.rows[metric]} if known else {}
+            return False
+        # By more than rounding.
+        return all(self.sign(metric) * (bound - self.chance[metric]) < -1e-12 for bound in found.means[label])
 
     @property
     def of_chance(self) -> list[str]:
@@ -146,12 +134,11 @@ class Evaluation:
 
     def short_of_a_coin(self, label: str) -> list[str]:
         """Return the metrics in which a contender is not shown to predict better than a coin."""
-        return [metric for metric in self.of_chance if self.coin(metric, label) != "better"]
+        return [metric for metric in self.of_chance if not self.beats_coin(metric, label)]
 
     def above_nothing(self, metric: str) -> bool:
         """Return whether a metric knows what a coin gets, and nobody is shown to be better than it."""
-        found = self.coins(metric)
-        return bool(found) and "better" not in found.values()
+        return metric in self.of_chance and not any(self.beats_coin(metric, row.contender) for row in self.rows[metric])
 
     def interval_of_mean(self, row: Standing) -> tuple[float, float]:
         """Return the interval of a mean alone: over queries too, but for repeated splits, which have none."""
@@ -173,13 +160,12 @@ def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
     return Evaluation(
         section.sampler.experiment.name,
         len(race.repetitions),
-        race.planned,
         rows,
         split=source.test_share is not None,
         whole=source.pool is not None and race.n >= source.pool and len(source.units[judged]) > 1,
         chance={m: level for m in metrics if (level := source.metric(m).chance) is not None},
         failed={
-            arm.member.label: f"{WORDS.get(arm.status, arm.status)} in "
+            arm.label: f"{WORDS.get(arm.status, arm.status)} in "
             f"{sum(cell.status != 'done' for cell in arm.stored.values())} of {len(arm.cells)} runs"
             for arm in race.arms
             if arm.stored and not arm.racing
@@ -189,12 +175,6 @@ def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
 
 ALPHA = 0.05
 """Share of pages on which anything wrong may be said about who is better."""
-
-Doubt: TypeAlias = Literal["absent", "failed", "no baseline", "worse", "not better", "coin", "mean"]
-"""Why an evaluation does not confirm a winner."""
-
-Told: TypeAlias = Literal["worse", "slightly worse", "better", "slightly better", "within", "unclear"]
-"""How a method stands to another; *slightly*: within the margin."""
 
 
 @dataclass(frozen=True)
@@ -218,8 +198,6 @@ class Case:
         Labels of those whose rankings of the items have no intervals.
     finished : bool
         Whether any method finished.
-    caveats : tuple of str
-        Sentences.
     confirmed_by : tuple of str, optional
         Names of the other evaluations that must not contradict it; None: all.
     views : str
@@ -235,7 +213,6 @@ class Case:
     specs: Mapping[str, str] = field(default_factory=dict)
     no_intervals: frozenset[str] = frozenset()
     finished: bool = True
-    caveats: tuple[str, ...] = ()
     confirmed_by: tuple[str, ...] | None = None
     views: str = ""
 
@@ -280,80 +257,35 @@ class Case:
         found = {label: self.main.better(label, self.baseline) for label in self.main.labels}
         return {label: metrics for label, metrics in found.items() if metrics}
 
-    def doubts(self) -> list[tuple[Evaluation, Doubt, str]]:
-        """Return what does not confirm the winner: an evaluation, why, and in which metric if it is one.
-
-        In the main evaluation: its mean is worse than the baseline's in a metric, by more than nothing as far as
-        the intervals show. In another one: see `_doubt`.
-        """
-        found: list[tuple[Evaluation, Doubt, str]] = [
-            (self.main, "mean", metric)
-            for metric in self.metrics
-            if self.main.gap(metric, self.winner, self.baseline) > 0
-            and not self._within(metric, self.winner, self.baseline)
+    def near(self) -> list[str]:
+        """Return who is within the margin of the reference in every metric."""
+        return [
+            label
+            for label in self.main.labels
+            if label != self.reference
+            and all(self.within(self.main, metric, label, self.reference) for metric in self.metrics)
         ]
-        for other in self.confirming:
-            why, metric = self._doubt(other)
-            if why:
-                found.append((other, why, metric))
-        return found
-
-    def _doubt(self, other: Evaluation) -> tuple[Doubt | None, str]:
-        """Return why another evaluation does not confirm the winner.
-
-        The winner, or the baseline, was not run there; some method is better there; its mean is not better than the
-        baseline's where it is in the main evaluation; or it is not shown to be better than a coin.
-        """
-        if self.winner not in other.labels:
-            return ("failed" if self.winner in other.failed else "absent"), ""
-        if self.baseline not in other.labels:
-            return "no baseline", ""
-        if other.worse(self.winner):
-            return "worse", ""
-        shown = [metric for metric in other.rows if metric in self.better[self.winner]]
-        for metric in shown:
-            if not other.gap(metric, self.winner, self.baseline) < 0:
-                return "not better", metric
-        short = other.short_of_a_coin(self.winner)
-        return ("coin", short[0]) if short else (None, "")
 
     def alike(self) -> list[str]:
-        """Return who is as good as the reference: within the margin in every metric, shown to be worse in none."""
+        """Return who is as good as the reference: near it, and told apart from it in no metric."""
         return [
             label
-            for label in self.main.labels
-            if label != self.reference
-            and all(self.stands(self.main, metric, label, self.reference) == "within" for metric in self.metrics)
+            for label in self.near()
+            if not any(
+                low > 0 or high < 0
+                for low, high in (self.main.interval(metric, label, self.reference) for metric in self.metrics)
+            )
         ]
 
-    def slightly(self) -> list[str]:
-        """Return who is within the margin in every metric, but shown to be worse or better in some."""
-        return [
-            label
-            for label in self.main.labels
-            if label != self.reference
-            and label not in self.alike()
-            and all(self._within(metric, label, self.reference) for metric in self.metrics)
-        ]
-
-    def _within(self, metric: str, label: str, other: str, one: Evaluation | None = None) -> bool:
+    def within(self, one: Evaluation, metric: str, label: str, other: str) -> bool:
+        """Return whether a difference is shown to be within the margin."""
         margin = self.margins.get(metric, 0.0)
-        low, high = (one or self.main).interval(metric, label, other)
+        low, high = one.interval(metric, label, other)
         return -margin < low and high < margin
 
     def contradicted(self, label: str) -> list[str]:
         """Return the evaluations that confirm in which some method is better than a contender."""
         return [other.name for other in self.confirming if other.worse(label)]
-
-    def stands(self, one: Evaluation, metric: str, label: str, other: str) -> Told:
-        """Return how a method stands to another in a metric of an evaluation."""
-        low, high = one.interval(metric, label, other)
-        within = self._within(metric, label, other, one)
-        if low > 0:
-            return "slightly worse" if within else "worse"
-        if high < 0:
-            return "slightly better" if within else "better"
-        return "within" if within else "unclear"
 
 
 def asking(analysis: Analysis) -> list[Section]:
@@ -404,9 +336,8 @@ def _tables_of(section: Section, analysis: Analysis) -> tuple[Case, list[Section
         source.counts,
         experiment.purpose,
         {row.contender: row.spec for row in section.rows},
-        _without_intervals(analysis),
+        without_intervals(analysis),
         any(row.status == "done" and row.repetitions for row in section.rows),
-        experiment.caveats,
         experiment.confirmed_by,
         experiment.views,
     )
@@ -426,7 +357,7 @@ def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:
     return replace(one, differences=found)
 
 
-def _without_intervals(analysis: Analysis) -> frozenset[str]:
+def without_intervals(analysis: Analysis) -> frozenset[str]:
     """Return the contenders that rank the items too, in this suite, without any intervals."""
     found = set()
     for section in analysis.sections:
@@ -436,5 +367,5 @@ def _without_intervals(analysis: Analysis) -> frozenset[str]:
         for arm in (arm for race in sampler.races for arm in race.arms if arm.done):
             lower = [sampler.values(arm, "lower", split) for split in sampler.source.shown_splits()]
             if np.isnan(np.concatenate(lower)).all():
-                found.add(arm.member.label)
+                found.add(arm.label)
     return frozenset(found)

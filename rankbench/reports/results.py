@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankbench.core.text import markdown, numbered, one_line
-from rankbench.interfaces.cell import FAILURES, SPLITS
-from rankbench.reports.claims_section import LATE
-from rankbench.reports.document import Column, Grid, Node, Paragraph, terminal_of
-from rankbench.reports.headline import Headline, Notice
-from rankbench.reports.render import FIGURES, PICTURES, Report
+from rankbench.core.system import damaged_facts, replace_file
+from rankbench.core.text import one_line
+from rankbench.errors import StoreError
+from rankbench.interfaces.cell import FAILURES
+from rankbench.reports.analysis import Analysis
+from rankbench.reports.claim_verdicts import Finding
+from rankbench.reports.claims_section import claims_in_short
+from rankbench.reports.document import Node, Paragraph, terminal_of
+from rankbench.reports.headline import Headline, Notice, headline_of, notices
+from rankbench.reports.render import FIGURES, PICTURES, figure_of, pages_of, pictures_of, publish
+from rankbench.reports.standings import COLUMNS, values_of
+from rankbench.store.export import parquet_bytes, results_frame
+from rankbench.store.journal import FILE
+from rankbench.store.published import open_results
 from rankbench.store.store import REPORTED
 
 if TYPE_CHECKING:
@@ -31,12 +38,15 @@ class Results:
     ----------
     directory : Path
         Where the leaderboard, the figures and the rows are.
+    paths : list of Path
+        Files that were written.
     leaderboard : DataFrame
-        The rows of ``leaderboard.csv``.
+        The rows of ``leaderboard.csv``, not rounded.
     rows : DataFrame
         The rows of ``results.parquet``.
     claims : DataFrame
-        The suite's declared claims and what became of them, a row for each contrast.
+        The suite's declared claims and what became of them, a row for each contrast. Claims about curves have no
+        ``split``; ``about`` is the one that the protocol declares for the curve.
     recommendation : list of str
         Which method to use, a sentence each, in Markdown; empty where the suite does not ask.
     failures : dict of str to int
@@ -47,9 +57,12 @@ class Results:
         What was skipped, diverged, failed or left out of a figure, a sentence each.
     headline : Headline
         Who is best in the experiment that stands for the suite.
+    verdicts : list of Node
+        The claims and their verdicts, for a terminal.
     """
 
     directory: Path
+    paths: list[Path]
     leaderboard: pl.DataFrame
     rows: pl.DataFrame
     claims: pl.DataFrame
@@ -58,6 +71,7 @@ class Results:
     skipped: dict[str, int]
     notices: list[Notice]
     headline: Headline
+    verdicts: list[Node]
 
     def __repr__(self) -> str:
         return f"<results of {self.rows.height} rows in {self.directory}>"
@@ -81,9 +95,6 @@ class Results:
         StoreError
             The results are not in their folder any more.
         """
-        from rankbench.reports.render import figure_of
-        from rankbench.store.published import open_results
-
         with open_results(self.directory) as results:
             return figure_of(results, figure)
 
@@ -92,27 +103,101 @@ class Results:
         return f"<p>{escape(str(self.directory))}</p>{self.leaderboard._repr_html_()}"
 
 
-def results_of(directory: Path, made: Report) -> Results:
-    """Return what a run left behind, from its report."""
+def report(directory: Path | str, out: Path | str | None = None, *, ended: bool = True) -> Results:
+    """Write everything that a run ends in; the same results give the same bytes.
+
+    Each file is replaced whole or not at all. Figures (``*.svg``, ``*.png`` and ``*.csv``) in the
+    folder ``figures`` that the present plan does not draw are deleted.
+
+    Parameters
+    ----------
+    directory : Path or str
+        The run's folder, with its journal (it may still be running), or a published one, with its rows.
+    out : Path or str, optional
+        Publish it: the report, the rows that it is made from, ``run.json`` and ``digests.json`` go to this folder.
+        A published folder is published again where it stands.
+    ended : bool
+        Say what is wrong with the ``run.json`` of a run's folder, which a run writes last.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    StoreError
+        No results, damaged ones, or a journal that no run has planned anything in; or the
+        files cannot be written.
+    """
     import polars as pl
 
-    found = made.frames
+    folder = Path(directory)
+    of_run = (folder / FILE).exists()
+    damaged = damaged_facts(folder) if ended and of_run else ""
+    with open_results(folder) as results:
+        pages, rows = pages_of(results), results_frame(results)
+        if out is not None or not of_run:
+            paths = publish(pages, results, folder, folder if out is None else Path(out))
+        else:
+            contents = {**pages.files, **pictures_of(pages), "results.parquet": parquet_bytes(rows)}
+            try:
+                paths = [replace_file(folder / name, data) for name, data in contents.items()]
+                _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})
+            except OSError as error:
+                raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
+    analysis = pages.analysis
+    standings = [values_of(row) for section in analysis.sections for row in section.rows]
 
     def reasons(statuses: Collection[str]) -> dict[str, int]:
-        cells = found["rows"].filter(pl.col("status").is_in(sorted(statuses))).unique("cell")
+        cells = rows.filter(pl.col("status").is_in(sorted(statuses))).unique("cell")
         return dict(cells.group_by("reason").len().sort("reason").iter_rows())
 
     return Results(
-        directory,
-        found["leaderboard"],
-        found["rows"],
-        found["claims"],
-        made.recommendation,
+        folder if out is None else Path(out),
+        paths,
+        pl.DataFrame(standings, schema=list(COLUMNS), orient="row", infer_schema_length=None),
+        rows,
+        pl.DataFrame(_claims(analysis), infer_schema_length=None),
+        [line for one in pages.recommended for line in one.answer],
         reasons(FAILURES),
         reasons({"skipped"}),
-        made.notices,
-        made.headline,
+        [*([Notice("damaged", damaged)] if damaged else []), *notices(analysis, pages.figures)],
+        headline_of(analysis),
+        claims_in_short(analysis),
     )
+
+
+def _claims(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return a row for each contrast of each claim."""
+    numbers = [field.name for field in fields(Finding) if field.name != "text"]
+    return [
+        {
+            "experiment": answer.experiment,
+            "claim": answer.claim.id,
+            "text": answer.claim.text,
+            "kind": answer.claim.kind,
+            "split": answer.split,
+            "about": answer.about,
+            "units": section.sampler.source.short(answer.about),
+            "verdict": answer.verdict,
+            "by_draws": answer.by_draws,
+            "contrast": finding.text if finding else None,
+            **{name: getattr(finding, name, None) for name in numbers},
+            "origin": answer.claim.origin,
+        }
+        for section in analysis.sections
+        for answer in section.answers
+        for finding in (answer.findings or (None,))
+    ]
+
+
+def _sweep(folder: Path, kept: Collection[str]) -> None:
+    """Delete figures that an earlier plan drew and the present one does not."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        if path.suffix in (*PICTURES, ".csv") and path.is_file() and path.name not in kept:
+            path.unlink()
 
 
 def run_record(found: Results) -> dict[str, Any]:
@@ -131,59 +216,15 @@ def run_record(found: Results) -> dict[str, Any]:
     }
 
 
-def run_summary(
-    directory: Path, claims: pl.DataFrame, recommendation: Sequence[str] = (), headline: Headline | None = None
-) -> RenderableType:
-    """Return who is best, the verdicts on a run's claims, if it declared any, what it recommends, and its files.
-
-    Parameters
-    ----------
-    directory : Path
-    claims : DataFrame
-        As `rankbench.reports.render.frames` returns them.
-    recommendation : sequence of str
-        Sentences in Markdown, from `rankbench.reports.render.Report`.
-    headline : Headline, optional
-    """
+def run_summary(found: Results) -> RenderableType:
+    """Return for a terminal who is best, the verdicts on a run's claims, what it recommends, and its files."""
     from rich.console import Group
     from rich.text import Text
 
-    first = headline.nodes() if headline is not None else []
-    parts: list[Node] = [*first, *claims_of_a_run(claims), *map(Paragraph, recommendation)]
-    files = [str(path) for path in (directory / name for name in REPORTED) if path.exists()]
-    figures = directory / FIGURES
+    parts = [*found.headline.nodes(), *found.verdicts, *map(Paragraph, found.recommendation)]
+    files = [str(path) for path in (found.directory / name for name in REPORTED) if path.exists()]
+    figures = found.directory / FIGURES
     drawn = sum(path.suffix in PICTURES for path in figures.glob("*"))
     if drawn:
-        files.append(f"{figures}/ ({drawn} picture{'s' if drawn != 1 else ''})")
-    if files and not recommendation:
-        files[0] = f"open {files[0]}"
+        files.append(f"{figures}/ ({drawn} pictures)")
     return Group(terminal_of(parts), *(Text(one_line(line)) for line in files))
-
-
-def claims_of_a_run(claims: pl.DataFrame) -> list[Node]:
-    """Return how many claims held, and a row for each: verdicts first, then as much of the claim as there is room for.
-
-    A claim stands whole on the leaderboard.
-    """
-    if not claims.height:
-        return []
-    units = {split: claims.filter(about=split)["units"].unique(maintain_order=True) for split in SPLITS}
-    splits = [split for split in SPLITS if len(units[split])]
-    titles = [markdown(" / ".join(units[split])) for split in splits]
-    rows, found, late = [], {split: Counter[str]() for split in splits}, False
-    groups = claims.group_by("claim", "text", maintain_order=True)
-    for (claim, text), own in sorted(groups, key=lambda group: numbered(str(group[0][0]))):
-        verdicts = {row["about"]: row["verdict"] for row in own.iter_rows(named=True)}
-        for split in verdicts:
-            found[split][verdicts[split]] += 1
-        knew = own["origin"][0] == "post hoc"
-        late = late or knew
-        cells = [markdown(str(verdicts.get(split, "—"))) for split in splits]
-        rows.append((f"{markdown(str(claim))}{' †' if knew else ''}", *cells, markdown(str(text))))
-    said = [
-        f"{title}: {', '.join(f'{times} {markdown(verdict)}' for verdict, times in sorted(found[split].items()))}"
-        for split, title in zip(splits, titles, strict=True)
-    ]
-    columns = [Column("claim"), *map(Column, titles), Column("")]
-    note = [Paragraph(f"† {LATE}")] if late else []
-    return [Grid.from_rows(columns, rows), *note, Paragraph(f"Claims by verdict. {'; '.join(said)}.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from rankbench.interfaces.cell import CellResult
 from rankbench.interfaces.figure import matches
-from rankbench.interfaces.metric import Metric
 from rankbench.reports.verify import Difference
 from rankbench.store.contents import StoredCell
 from rankbench.store.journal import StoredResults
@@ -80,77 +80,77 @@ class SameCells:
     def add(self, place: EarlierCell, cell: CellResult) -> None:
         """Compare a cell with that of the first computation."""
         self.cells += 1
-        stored = self.stored[place.cell]
+        stored = stored_cell(self.first, self.record, place.experiment, place.cell, self.stored[place.cell])
         if (stored.status, stored.reason) != (cell.status, cell.reason):
             was, now = (f"{one.status} {one.reason}".strip() for one in (stored, cell))
             self._differs(place, f"{was!r}; {self.again}: {now!r}")
             return
-        same = self._facts(place, stored, cell)
-        source = self.now.source(place.experiment)
-        before = self.record.source(place.experiment)
-        for metric, split in product(_metrics(self.record), before.shown_splits()):
-            published, values = self.first.losses(place.cell, metric, split), cell.losses.get((metric, split))
-            if published is None:  # a loss that another experiment asked for
-                continue
-            if values is None:
-                self._differs(place, f"{metric} ({split}) is not computed any more")
-                same = False
-            else:
-                same &= self._values(place, source.metric(metric), f"{metric} ({split})", published, values)
-        curves = self.first.curves(place.cell)
-        for name in sorted(curves.keys() | cell.curves.keys()):
-            there, curve = curves.get(name), cell.curves.get(name)
-            if there is None or curve is None or not np.array_equal(there.steps, curve.steps):
-                self._differs(place, f"the curve {name!r} has other steps")
-                same = False
-            else:
-                same &= self._values(place, Metric(name), f"curve {name}", there.values, curve.values)
-        self.equal += same
+        asked = {at: values for at, values in cell.losses.items() if at in stored.losses}
+        published, computed = _numbers(stored), _numbers(replace(cell, losses=asked))
+        gone = [name for name in published if name not in computed]
+        found = [f"{name} is not computed any more" for name in gone]
+        found += [f"{name} was not computed before" for name in computed if name not in published]
+        for what in found:
+            self._differs(place, what)
+        same = [self._same(place, name, *published[name], computed[name][1]) for name in published if name in computed]
+        self.equal += all(same) and not found
 
-    def _facts(self, place: EarlierCell, stored: StoredCell, cell: CellResult) -> bool:
-        """Compare how far from optimal a fit stopped, and all named facts; counts, as of iterations, may flip."""
-        was, now = ({"optimality": one.optimality, **one.info} for one in (stored, cell))
-        if was.keys() != now.keys():
-            self._differs(place, f"facts {sorted(was)}; {self.again}: {sorted(now)}")
-            return False
-        same = True
-        for name in was:
-            before, after = float(was[name]), float(now[name])
-            if _equal(np.array([before]), np.array([after])):
-                continue
-            same = False
-            if self.exact or beyond(np.array([before]), np.array([after]), Metric(name).tolerance).any():
-                counts = name != "converged" and before.is_integer() and after.is_integer()
-                self._told(place, f"{name} {before!r}; {self.again}: {after!r}", may=counts)
-        return same
-
-    def _values(
-        self, place: EarlierCell, metric: Metric, name: str, published: NDArray[np.float64], values: NDArray[np.float64]
+    def _same(
+        self, place: EarlierCell, name: str, metric: str, published: NDArray[np.float64], values: NDArray[np.float64]
     ) -> bool:
-        """Compare the values of a cell; return whether all are equal to the byte."""
-        values = np.asarray(values, dtype=np.float64)
+        """Compare numbers of a cell; return whether all are equal to the byte.
+
+        Values of a metric that jumps may flip, within bounds; of facts counts may, as of iterations.
+        """
         if published.shape != values.shape:
             self._differs(place, f"{name}: {len(published):,} values; {self.again}: {len(values):,}")
             return False
-        if _equal(published, values):
+        if np.array_equal(published, values, equal_nan=True):
             return True
-        apart = beyond(published, values, 0.0 if self.exact else metric.tolerance)
+        known = self.now.source(place.experiment).metric(metric)
+        apart = beyond(published, values, 0.0 if self.exact else known.tolerance)
         if apart.any():
             worst = int(np.argmax(np.where(apart, np.abs(published - values), -1)))
+            before, after = float(published[worst]), float(values[worst])
             mean, shift = abs(float(published.mean())), abs(float(published.mean()) - float(values.mean()))
-            what = f"{name}: {float(published[worst])!r}; {self.again}: {float(values[worst])!r}"
             few = apart.sum() <= max(1, FLIPPED * len(values)) and shift <= SHIFT * max(1.0, mean)
-            self._told(place, f"{what} (value {worst + 1} of {len(values):,})", may=metric.jumps and few)
+            whole = before.is_integer() and after.is_integer()
+            counts = whole and name.startswith("fact ") and name != "fact converged"
+            where = f" (value {worst + 1} of {len(values):,})" if len(values) > 1 else ""
+            what = f"{name}: {before!r}; {self.again}: {after!r}{where}"
+            if not self.exact and ((known.jumps and few) or counts):
+                self.flipped.append(f"{place.where}: {what}")
+            else:
+                self._differs(place, what)
         return False
-
-    def _told(self, place: EarlierCell, what: str, *, may: bool) -> None:
-        if may and not self.exact:
-            self.flipped.append(f"{place.where}: {what}")
-        else:
-            self._differs(place, what)
 
     def _differs(self, place: EarlierCell, what: str) -> None:
         self.differences.append(Difference(ROWS, place.where, what))
+
+
+def stored_cell(
+    results: StoredResults, record: SuiteRecord, experiment: str, name: str, stored: StoredCell
+) -> CellResult:
+    """Return a cell as it was computed, with all losses that any experiment asks for."""
+    metrics = sorted({metric for one in record.experiments for metric in one.losses})
+    losses = {
+        (metric, split): values
+        for metric, split in product(metrics, record.source(experiment).shown_splits())
+        if (values := results.losses(name, metric, split)) is not None
+    }
+    return CellResult(name, stored.status, stored.reason, stored.optimality, losses, results.curves(name), stored.info)
+
+
+def _numbers(cell: CellResult) -> dict[str, tuple[str, NDArray[np.float64]]]:
+    """Return all numbers of a cell by what errors call them, those of losses with their metric."""
+    facts = {"optimality": cell.optimality, **cell.info}
+    found = {f"fact {name}": ("", np.array([value], dtype=np.float64)) for name, value in facts.items()}
+    for (metric, split), values in cell.losses.items():
+        found[f"{metric} ({split})"] = metric, np.asarray(values, dtype=np.float64)
+    for name, curve in sorted(cell.curves.items()):
+        found[f"steps of the curve {name}"] = "", curve.steps.astype(np.float64)
+        found[f"curve {name}"] = "", curve.values
+    return found
 
 
 def unchanged_cells(base: StoredResults, head: StoredResults, gate: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -169,19 +169,13 @@ def unchanged_cells(base: StoredResults, head: StoredResults, gate: Sequence[str
     flipped : list of str
         What differs, and may.
     """
-    same = SameCells(base, head.record(), exact=False, again="head")
-    places, done = places_of(head.members(), base), head.cells()
+    record, done = head.record(), head.cells()
+    same = SameCells(base, record, exact=False, again="head")
     compared = set()
-    for name, place in places.items():
-        if name not in done or not in_gate(gate, place.experiment, place.label):
-            continue
-        stored, losses = done[name], {}
-        for metric, split in product(_metrics(head.record()), head.record().source(place.experiment).shown_splits()):
-            if (values := head.losses(name, metric, split)) is not None:
-                losses[metric, split] = values
-        cell = CellResult(name, stored.status, stored.reason, stored.optimality, losses, head.curves(name), stored.info)
-        same.add(place, cell)
-        compared.add(place.cell)
+    for name, place in places_of(head.members(), base).items():
+        if name in done and in_gate(gate, place.experiment, place.label):
+            same.add(place, stored_cell(head, record, place.experiment, name, done[name]))
+            compared.add(place.cell)
     for m in base.members():
         if m.cell in same.stored and m.cell not in compared and in_gate(gate, m.experiment, m.label):
             same.differences.append(Difference(ROWS, _where(m), "head has no such cell"))
@@ -190,17 +184,8 @@ def unchanged_cells(base: StoredResults, head: StoredResults, gate: Sequence[str
     return [f"{one.where}: {one.what}" for one in same.differences], same.flipped
 
 
-def _metrics(record: SuiteRecord) -> list[str]:
-    """Return all that is asked for."""
-    return sorted({metric for one in record.experiments for metric in one.losses})
-
-
 def _where(m: Member) -> str:
     return f"{m.experiment}, {m.label!r}, n = {m.n:,}, repetition {m.repetition}"
-
-
-def _equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    return bool(np.array_equal(one, other, equal_nan=True))
 
 
 def beyond(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from rankbench.interfaces.figure import matches
 from rankbench.interfaces.metric import COLUMN_FACTS
 from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import Arm, Race, Sampler
+from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrast_columns import AllPairs, OneArm, OnePair, rounding
 from rankbench.stats.contrasts import contender_rank_ranges, contrasts, contrasts_over_draws, too_few
 from rankbench.stats.multiple_tests import holm
@@ -87,151 +88,139 @@ def standings(sampler: Sampler) -> list[Standing]:
         for race in sampler.races
         for metric in sampler.metrics
         for split in sampler.source.shown_splits()
-        for row in _rows(sampler, race, metric, split)
+        for row in _Table(sampler, race, metric, split).rows()
     ]
-
-
-def _rows(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Standing]:
-    direction = sampler.source.direction(metric)
-    found: dict[str, dict[str, float | int | None]] = {}
-    racing = race.racing
-    if racing and race.repetitions:
-        sample = sampler.sample(racing, metric, split, race.repetitions)
-        over_draws = sampler.intervals(racing, metric, split, race.repetitions)
-        few = too_few(len(race.repetitions))
-        for i, arm in enumerate(racing):
-            single = contrasts(sample, OneArm(i))
-            found[arm.member.label] = {
-                "mean": over_draws.mean[i],
-                "se": over_draws.se[i],
-                "sd": over_draws.sd[i],
-                "lower": over_draws.lower[i],
-                "upper": over_draws.upper[i],
-                "se_queries": single.se[0],
-                "lower_queries": NAN if few else single.lower[0],
-                "upper_queries": NAN if few else single.upper[0],
-                "repetitions": len(race.repetitions),
-            }
-        _ranks(sampler, race, metric, split, found)
-        _differences(sampler, race, metric, split, found)
-    for arm in race.arms:
-        if arm.done and not arm.racing:
-            means = sampler.means(arm, metric, split, sorted(arm.done))
-            found[arm.member.label] = {"mean": float(means.mean()), "repetitions": len(means)}
-    return [_row(sampler, race, arm, metric, split, direction, found.get(arm.member.label, {})) for arm in race.arms]
 
 
 def standings_so_far(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Standing]:
     """Return the rows of who has results, with means alone: those of the repetitions that all of them finished."""
-    direction, found = sampler.source.direction(metric), list[Standing]()
-    for arm in (arm for arm in race.arms if arm.stored):
-        known = arm.racing and bool(race.repetitions)
-        mean = float(sampler.means(arm, metric, split, race.repetitions).mean()) if known else NAN
-        found.append(_row(sampler, race, arm, metric, split, direction, {"mean": mean}))
-    return found
+    table = _Table(sampler, race, metric, split)
+    return [
+        table.row(arm, {"mean": table.means(arm).mean()} if arm.racing and race.repetitions else {})
+        for arm in race.arms
+        if arm.stored
+    ]
 
 
-def _ranks(
-    sampler: Sampler, race: Race, metric: str, split: Split, found: dict[str, dict[str, float | int | None]]
-) -> None:
-    """Rank every distinct arm; one that equals k = inf shares that one's range."""
-    distinct = [arm for arm in race.racing if race.twin(arm) is None]
-    sample = sampler.sample(distinct, metric, split, race.repetitions)
-    if sample.alike:
-        return  # nothing to tell anything apart by
-    ranges = contender_rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
-    by_label = {arm.member.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
-    for arm in race.racing:
-        low, high = by_label[(race.twin(arm) or arm).label]
-        found[arm.member.label] |= {"rank_low": int(low), "rank_high": int(high)}
+Values: TypeAlias = dict[str, dict[str, Any]]
+"""By label and column what is known of contenders."""
 
 
-def _differences(
-    sampler: Sampler, race: Race, metric: str, split: Split, found: dict[str, dict[str, float | int | None]]
-) -> None:
-    base = race.arm(sampler.experiment.baseline)
-    if base is None or not base.racing:
-        return
-    others = [arm for arm in race.racing if arm is not base]
-    sample, place = sampler.sample(race.racing, metric, split, race.repetitions), race.racing.index(base)
-    pairs = [OnePair(i, place) for i, arm in enumerate(race.racing) if arm is not base]
-    over_both = [contrasts(sample, pair) for pair in pairs]
-    for arm, pair, both, p in zip(others, pairs, over_both, p_values(over_both), strict=True):
-        draws = contrasts_over_draws(sample, pair)
-        found[arm.member.label] |= {
-            "difference": both.estimate[0],
-            "difference_lower": both.lower[0],
-            "difference_upper": both.upper[0],
-            "difference_lower_draws": draws.lower[0],
-            "difference_upper_draws": draws.upper[0],
-            "p_holm": p,
-            "wins": _wins(sampler, arm, base, metric, split, race.repetitions),
-        }
-    tested = [arm.label for arm in others if race.twin(arm) is None]
-    adjusted = holm(np.array([found[label]["p_holm"] for label in tested], dtype=np.float64))
-    by_label = dict(zip(tested, adjusted, strict=True))
-    for arm in others:
-        found[arm.member.label]["p_holm"] = by_label.get((race.twin(arm) or arm).label, NAN)
+class _Table(NamedTuple):
+    """One metric of the contenders of a race, on one split."""
 
+    sampler: Sampler
+    race: Race
+    metric: str
+    split: Split
 
-def _wins(sampler: Sampler, arm: Arm, base: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> float:
-    """Count the repetitions in which an arm is better than the baseline; equal ones count half."""
-    sign = 1 if sampler.source.direction(metric) == "minimize" else -1
-    ours, theirs = (sampler.means(each, metric, split, repetitions) for each in (arm, base))
-    margins = sign * (theirs - ours)
-    even = np.abs(margins) <= rounding(margins, float(np.abs(theirs).max(initial=0.0)))
-    return float((margins[~even] > 0).sum() + 0.5 * even.sum())
+    def rows(self) -> list[Standing]:
+        found: Values = {arm.label: {} for arm in self.race.arms}
+        if self.race.racing and self.race.repetitions:
+            self._add_means(found)
+            self._add_ranks(found)
+            self._add_differences(found)
+        for arm in (arm for arm in self.race.arms if arm.done and not arm.racing):
+            means = self.sampler.means(arm, self.metric, self.split, sorted(arm.done))
+            found[arm.label] = {"mean": means.mean(), "repetitions": len(means)}
+        return [self.row(arm, found[arm.label]) for arm in self.race.arms]
 
+    def means(self, arm: Arm) -> NDArray[np.float64]:
+        return self.sampler.means(arm, self.metric, self.split, self.race.repetitions)
 
-def _row(
-    sampler: Sampler,
-    race: Race,
-    arm: Arm,
-    metric: str,
-    split: Split,
-    direction: Direction,
-    values: dict[str, float | int | None],
-) -> Standing:
-    source = sampler.source
-    return Standing(
-        experiment=sampler.experiment.name,
-        dataset=source.dataset,
-        simulated=source.simulated,
-        n=race.n,
-        contender=arm.member.label,
-        spec=arm.member.spec,
-        metric=metric,
-        direction=direction,
-        split=split,
-        planned=race.planned,
-        queries=len(source.units[split]),
-        status=arm.status,
-        reason=arm.reason,
-        optimality=arm.optimality,
-        facts={fact.name: arm.info(fact.name) for fact in COLUMN_FACTS},
-        equals=arm.equals,
-        oracle=matches(arm.label, sampler.experiment.oracles),
-        **{name: value if value is None or isinstance(value, int) else float(value) for name, value in values.items()},  # type: ignore[arg-type]
-    )
+    def _sample(self, arms: Sequence[Arm]) -> Crossed:
+        return self.sampler.sample(arms, self.metric, self.split, self.race.repetitions)
 
+    def _add_means(self, found: Values) -> None:
+        racing, repetitions = self.race.racing, self.race.repetitions
+        sample = self._sample(racing)
+        over_draws = self.sampler.intervals(racing, self.metric, self.split, repetitions)
+        for i, arm in enumerate(racing):
+            found[arm.label] = {name: getattr(over_draws, name)[i] for name in ("mean", "se", "sd", "lower", "upper")}
+            found[arm.label]["repetitions"] = len(repetitions)
+            over_both = contrasts(sample, OneArm(i))
+            found[arm.label]["se_queries"] = over_both.se[0]
+            if not too_few(len(repetitions)):
+                found[arm.label] |= {"lower_queries": over_both.lower[0], "upper_queries": over_both.upper[0]}
 
-def _place(row: Standing, sign: int) -> tuple[bool, float]:
-    """Return by what rows are sorted among those with a rank, and among those without."""
-    placed = row.status == "done" and not math.isnan(row.mean)
-    return not placed, round(sign * row.mean, 12) if placed else 0.0
+    def _add_ranks(self, found: Values) -> None:
+        """Rank every distinct arm; one that equals k = inf shares that one's range."""
+        distinct = [arm for arm in self.race.racing if self.race.twin(arm) is None]
+        sample = self._sample(distinct)
+        if sample.alike:
+            return  # nothing to tell anything apart by
+        maximize = self.sampler.source.direction(self.metric) == "maximize"
+        ranges = contender_rank_ranges(sample, maximize=maximize)
+        by_label = {arm.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
+        for arm in self.race.racing:
+            low, high = by_label[(self.race.twin(arm) or arm).label]
+            found[arm.label] |= {"rank_low": int(low), "rank_high": int(high)}
+
+    def _add_differences(self, found: Values) -> None:
+        racing, base = self.race.racing, self.race.arm(self.sampler.experiment.baseline)
+        if base is None or not base.racing:
+            return
+        others = [arm for arm in racing if arm is not base]
+        sample, place = self._sample(racing), racing.index(base)
+        pairs = [OnePair(i, place) for i, arm in enumerate(racing) if arm is not base]
+        over_both = [contrasts(sample, pair) for pair in pairs]
+        own = dict(zip([arm.label for arm in others], p_values(over_both), strict=True))
+        tested = [arm.label for arm in others if self.race.twin(arm) is None]
+        adjusted = holm(np.array([own[label] for label in tested], dtype=np.float64))
+        by_label = dict(zip(tested, adjusted, strict=True))
+        for arm, pair, both in zip(others, pairs, over_both, strict=True):
+            draws = contrasts_over_draws(sample, pair)
+            found[arm.label] |= {
+                "difference": both.estimate[0],
+                "difference_lower": both.lower[0],
+                "difference_upper": both.upper[0],
+                "difference_lower_draws": draws.lower[0],
+                "difference_upper_draws": draws.upper[0],
+                "p_holm": by_label.get((self.race.twin(arm) or arm).label, NAN),
+                "wins": self._wins(arm, base),
+            }
+
+    def _wins(self, arm: Arm, base: Arm) -> float:
+        """Count the repetitions in which an arm is better than the baseline; equal ones count half."""
+        sign = 1 if self.sampler.source.direction(self.metric) == "minimize" else -1
+        ours, theirs = self.means(arm), self.means(base)
+        margins = sign * (theirs - ours)
+        even = np.abs(margins) <= rounding(margins, float(np.abs(theirs).max(initial=0.0)))
+        return float((margins[~even] > 0).sum() + 0.5 * even.sum())
+
+    def row(self, arm: Arm, values: Mapping[str, Any]) -> Standing:
+        source, experiment = self.sampler.source, self.sampler.experiment
+        return Standing(
+            experiment=experiment.name,
+            dataset=source.dataset,
+            simulated=source.simulated,
+            n=self.race.n,
+            contender=arm.label,
+            spec=arm.spec,
+            metric=self.metric,
+            direction=source.direction(self.metric),
+            split=self.split,
+            planned=self.race.planned,
+            queries=len(source.units[self.split]),
+            status=arm.status,
+            reason=arm.reason,
+            optimality=arm.optimality,
+            facts={fact.name: arm.info(fact.name) for fact in COLUMN_FACTS},
+            equals=arm.equals,
+            oracle=matches(arm.label, experiment.oracles),
+            **{name: value if isinstance(value, int) else float(value) for name, value in values.items()},  # type: ignore[arg-type]
+        )
 
 
 def best_first(rows: Sequence[Standing]) -> list[Standing]:
     """Return rows from the best mean to the worst; what has no rank comes last."""
     sign = -1 if rows and rows[0].direction == "maximize" else 1
-    order = range(len(rows))
-    return [
-        rows[i]
-        for i in sorted(
-            order,
-            key=lambda i: (rows[i].rank_low is None, *_place(rows[i], sign), i),
-        )
-    ]
+
+    def place(row: Standing) -> tuple[bool, bool, float]:
+        placed = row.status == "done" and not math.isnan(row.mean)
+        return row.rank_low is None, not placed, round(sign * row.mean, 12) if placed else 0.0
+
+    return sorted(rows, key=place)
 
 
 @dataclass(frozen=True)
@@ -283,7 +272,8 @@ def differences_of(
     known = () if oracles else sampler.experiment.oracles
     racing = [arm for arm in race.racing if not matches(arm.label, known)]
     labels = tuple(arm.label for arm in racing)
-    lower, upper = _nothing(labels), _nothing(labels)
+    lower = np.full((len(labels), len(labels)), np.nan)
+    upper = lower.copy()
     means: dict[str, tuple[float, float]] = {}
     sample = sampler.sample(racing, metric, split, race.repetitions) if labels else None
     if sample is not None and sampler.source.metric(metric).chance is not None:
@@ -300,10 +290,6 @@ def differences_of(
         lower[first, second], upper[first, second] = low, high
         lower[second, first], upper[second, first] = -high, -low
     return Differences(labels, lower, upper, means)
-
-
-def _nothing(labels: Sequence[str]) -> NDArray[np.float64]:
-    return np.full((len(labels), len(labels)), np.nan)
 
 
 COLUMNS: tuple[str, ...] = tuple(

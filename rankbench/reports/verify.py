@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rankbench.core.system import FACTS
 from rankbench.errors import RankbenchError, StoreError
@@ -156,48 +156,38 @@ def _compared(directory: Path, name: str, data: bytes) -> list[Difference]:
     if there == data:
         return []
     try:
-        text = there.decode()
-    except UnicodeDecodeError:
-        return [Difference(name, "", "it is no text")]
-    try:
-        found = list(_rows(name, text, data.decode()) if name.endswith(".csv") else _lines(name, text, data.decode()))
-    except csv.Error as error:
-        return [Difference(name, "", f"it is no CSV ({error})")]
-    return found or [Difference(name, "", "its line ends differ")]
+        parts = _rows if name.endswith(".csv") else _lines
+        return list(parts(name, there.decode(), data.decode())) or [Difference(name, "", "its line ends differ")]
+    except (UnicodeDecodeError, csv.Error) as error:
+        return [Difference(name, "", f"it cannot be read ({error})")]
 
 
 def _rows(name: str, there: str, made: str) -> Iterator[Difference]:
     """Yield the rows of a CSV file that differ, each with its first cell that does."""
     old, new = (list(csv.reader(io.StringIO(text))) for text in (there, made))
-    if old[:1] != new[:1]:
-        before, now = (_cut(",".join(rows[0]) if rows else "") for rows in (old, new))
-        yield Difference(name, "the header", f"{before!r}, not {now!r}")
-        return
-    for number, (cells, made_again) in enumerate(zip(old[1:], new[1:], strict=False), 2):
-        if cells == made_again:
-            continue
-        if len(cells) != len(made_again):
-            yield Difference(name, f"row {number}", f"{len(cells)} cells, not {len(made_again)}")
-            continue
-        column = next(i for i, pair in enumerate(zip(cells, made_again, strict=True)) if pair[0] != pair[1])
-        where = f"row {number} ({_named(old[0], made_again)}), column {old[0][column]}"
-        yield Difference(name, where, f"{_cut(cells[column])!r}; the rows give {_cut(made_again[column])!r}")
+    for number, (cells, made_again) in enumerate(zip(old, new, strict=False), 1):
+        place = next((i for i, pair in enumerate(zip(cells, made_again, strict=False)) if pair[0] != pair[1]), None)
+        if place is not None and number > 1:
+            where = f"row {number} ({_named(new[0], made_again)}), column {new[0][place]}"
+            yield Difference(name, where, f"{_cut(cells[place])!r}; the rows give {_cut(made_again[place])!r}")
+        elif cells != made_again:
+            before, now = (_cut(",".join(row)) for row in (cells, made_again))
+            yield Difference(name, f"row {number}", f"{before!r}; the rows give {now!r}")
     if len(old) != len(new):
-        yield Difference(name, "", f"{len(old) - 1:,} rows; there should be {len(new) - 1:,}")
+        yield Difference(name, "", f"{len(old):,} rows; there should be {len(new):,}")
 
 
 def _named(header: Sequence[str], row: Sequence[str]) -> str:
     shown = ("experiment", "dataset", "n", "contender", "metric", "split", "unit", "name", "label")
-    return ", ".join(_cut(row[header.index(name)]) for name in shown if name in header and row[header.index(name)])
+    return ", ".join(_cut(cell) for name, cell in zip(header, row, strict=True) if name in shown and cell)
 
 
 def _lines(name: str, there: str, made: str) -> Iterator[Difference]:
     old, new = there.splitlines(), made.splitlines()
     for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            continue
-        before, now = " / ".join(old[a:b]), " / ".join(new[c:d])
-        yield Difference(name, f"line {a + 1}", f"{_cut(before)!r}; the rows give {_cut(now)!r}")
+        if tag != "equal":
+            before, now = " / ".join(old[a:b]), " / ".join(new[c:d])
+            yield Difference(name, f"line {a + 1}", f"{_cut(before)!r}; the rows give {_cut(now)!r}")
 
 
 def _cut(text: str, length: int = 160) -> str:
@@ -206,28 +196,23 @@ def _cut(text: str, length: int = 160) -> str:
 
 def _facts(directory: Path, results: StoredResults) -> list[Difference]:
     """Compare what ``run.json`` says of the suite, its data and its code with what the rows say."""
-    path = directory / FACTS
-    try:
-        there: Any = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        return [Difference(FACTS, "", f"it cannot be read ({error})")]
-    record, made = results.record(), json.loads(results.suite_text())
+    record, made, members = results.record(), json.loads(results.suite_text()), results.members()
+    keys = ("versions", "cpu", "blas", "code_digest", "plugins", "seed")
     expected = {
         "suite": record.name,
-        **{key: made.get(key) for key in ("versions", "cpu", "blas", "code_digest", "plugins", "seed")},
+        **{key: made.get(key) for key in keys},
+        "n": {e.name: sorted({m.n for m in members if m.experiment == e.name}) for e in record.experiments},
+        "sources": [source.fingerprint for source in record.sources],
     }
-    expected["n"] = {e.name: sorted({m.n for m in results.members() if m.experiment == e.name})
-                     for e in record.experiments}  # fmt: skip
-    found = []
-    for key, value in expected.items():
-        held = there.get(key) if isinstance(there, dict) else None
-        if key == "n" and isinstance(held, dict):
-            held = {name: sorted(ns) if isinstance(ns, list) else ns for name, ns in held.items()}
-        if held != value:
-            found.append(Difference(FACTS, key, f"{_cut(repr(held))}; the rows give {_cut(repr(value))}"))
-    sources = there.get("sources") if isinstance(there, dict) else None
-    held = [one.get("dataset_sha256") for one in sources] if isinstance(sources, list) else None
-    sums = [source.fingerprint for source in record.sources]
-    if held != sums:
-        found.append(Difference(FACTS, "sources", f"sha256 {_cut(repr(held))}; the rows give {_cut(repr(sums))}"))
-    return found
+    try:
+        there = json.loads((directory / FACTS).read_bytes())
+        held = {key: there.get(key) for key in ("suite", *keys)}
+        held["n"] = {name: sorted(counts) for name, counts in there["n"].items()}
+        held["sources"] = [one["dataset_sha256"] for one in there["sources"]]
+    except (OSError, ValueError, RecursionError, TypeError, AttributeError, KeyError) as error:
+        return [Difference(FACTS, "", f"it cannot be read ({type(error).__name__}: {error})")]
+    return [
+        Difference(FACTS, key, f"{_cut(repr(held[key]))}; the rows give {_cut(repr(value))}")
+        for key, value in expected.items()
+        if held[key] != value
+    ]

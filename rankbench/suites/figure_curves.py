@@ -11,7 +11,6 @@ from pydantic import Field
 from rankbench.interfaces.cell import Split
 from rankbench.interfaces.figure import (
     ArmResults,
-    Cast,
     CurveIntervals,
     Drawing,
     ExperimentResults,
@@ -40,6 +39,15 @@ class _Series(NamedTuple):
     label: str
     race: RaceResults
     arm: ArmResults
+
+    @property
+    def drawable(self) -> bool:
+        """Whether there are numbers."""
+        return self.arm.racing and bool(self.race.repetitions)
+
+    def place(self, metric: str) -> tuple[int, str, str]:
+        """Return where its curve of a metric is found."""
+        return self.race.n, self.arm.label, metric
 
 
 class Curves(FigureKind):
@@ -78,46 +86,26 @@ class Curves(FigureKind):
         other = [each for panel in self.panels for each in panel.n if each not in n]
         return f"a panel is of n = {other[0]}, which is not one of the experiment's n" if other else ""
 
-    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
-        """Return the contenders of the panels; what was added is in every panel of a single n.
+    def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
+        """Return the plots, a row for each metric; what was added is in every panel of a single n.
 
         A contender drawn at several n is several series: at the n of the other panels it is the
         contender as it is there, at others a variant in the same color.
         """
-        series = [one for panel in self.panels for one in self._series(results, panel)]
-        labels = order_of(results)
-        asked = {one.arm.label for one in series}
+        panels = [self._series(results, panel) for panel in self.panels]
+        series = [one for panel in panels for one in panel]
+        labels, asked = order_of(results), {one.arm.label for one in series}
         status = unfinished(results, [label for label in labels if label in asked], {one.race.n for one in series})
-        with_curves = [one for one in series if self._has_curves(results, one, figure.level)]
-        drawn = {one.arm.label for one in with_curves}
-        nowhere = {omission.label for omission in status if not omission.where}
+        curves = self._curves(results, series, figure.level)
+        with_curves = [one for one in series if any(one.place(metric) in curves for metric in self.metrics)]
         names, beyond = limited(list(dict.fromkeys(one.name for one in with_curves)))
-        metrics = ", ".join(self.metrics)
-        single = any(len(panel.n) == 1 for panel in self.panels)
-        misfits = {label: f"no curve of {metrics}" for label in labels if label in asked - drawn - nowhere}
-        if not single:
+        known = {one.arm.label for one in with_curves} | {omission.label for omission in status if not omission.where}
+        misfits = {label: f"no curve of {', '.join(self.metrics)}" for label in labels if label in asked - known}
+        if all(len(panel.n) > 1 for panel in self.panels):
             why = "each panel has several n"
             misfits |= {label: why for label in labels if label in results.added and label not in asked}
         label_of = {one.name: one.arm.label for one in series}
-        return Cast(
-            figure.file,
-            names,
-            frozenset(name for name in names if label_of[name] in results.added),
-            variants={name: label_of[name] for name in names if name != label_of[name]},
-            left_out=(
-                *(Omission(label, "", "choice") for label in labels if label not in {*asked, *misfits}),
-                *status,
-                *(Omission(label, why, "misfit") for label, why in misfits.items()),
-                *beyond,
-            ),
-        )
-
-    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
-        """Return the plots, a row for each metric."""
-        columns = [
-            [one for one in self._series(results, panel) if one.name in cast.names and _drawable(one)]
-            for panel in self.panels
-        ]
+        columns = [[one for one in panel if one.name in names and one.drawable] for panel in panels]
         titles = dict(zip(self.metrics, self.titles, strict=False))
         plots = tuple(
             tuple(
@@ -128,22 +116,30 @@ class Curves(FigureKind):
                     tuple(
                         Line(one.name, steps.astype(np.float64), found.mean, found.lower, found.upper, one.label)
                         for one in shown
-                        for steps, found in filter(None, [self._curve(results, one, metric, figure.level)])
+                        for steps, found in filter(None, [curves.get(one.place(metric))])
                     ),
                 )
                 for c, (panel, shown) in enumerate(zip(self.panels, columns, strict=True))
             )
             for r, metric in enumerate(self.metrics)
         )
-        used = tuple(sorted({one.race.n for shown in columns for one in shown}))
         return Drawing(
             plots,
-            "linear" if self.axes == "linear" else "log",
-            "log" if self.axes == "log" else "linear",
+            names,
+            frozenset(name for name in names if label_of[name] in results.added),
+            variants={name: label_of[name] for name in names if name != label_of[name]},
+            left_out=(
+                *(Omission(label, "", "choice") for label in labels if label not in {*asked, *misfits}),
+                *status,
+                *(Omission(label, why, "misfit") for label, why in misfits.items()),
+                *beyond,
+            ),
+            x_scale="linear" if self.axes == "linear" else "log",
+            y_scale="log" if self.axes == "log" else "linear",
             same_y=True,
             legends="columns",
             size=(3.6, 1.95),
-            n=used,
+            n=tuple(sorted({one.race.n for shown in columns for one in shown})),
         )
 
     def _series(self, results: ExperimentResults, panel: Panel) -> list[_Series]:
@@ -162,12 +158,18 @@ class Curves(FigureKind):
                 found.append(_Series(label if single or race.n_declared == own else at, said, race, arm))
         return found
 
-    def _has_curves(self, results: ExperimentResults, one: _Series, level: float) -> bool:
-        return any(self._curve(results, one, metric, level) is not None for metric in self.metrics)
-
-    def _curve(self, results: ExperimentResults, one: _Series, metric: str, level: float) -> CurveIntervals | None:
-        windows = WINDOWS if metric in self.averaged else 0
-        return results.curve(one.race.n, one.arm.label, metric, level, per_decade=windows) if _drawable(one) else None
+    def _curves(
+        self, results: ExperimentResults, series: Sequence[_Series], level: float
+    ) -> dict[tuple[int, str, str], CurveIntervals]:
+        """Return the curves that there are, each by its place."""
+        found = {}
+        for one in (one for one in series if one.drawable):
+            for metric in self.metrics:
+                windows = WINDOWS if metric in self.averaged else 0
+                curve = results.curve(one.race.n, one.arm.label, metric, level, per_decade=windows)
+                if curve is not None:
+                    found[one.place(metric)] = curve
+        return found
 
     def _words(self, title: str, metric: str, results: ExperimentResults) -> str:
         means = "mean of half a decade,\n" if metric in self.averaged else ""
@@ -179,10 +181,6 @@ def _title(panel: Panel, shown: Sequence[_Series]) -> str:
     drawn = {one.race.n for one in shown}
     parts = [panel.title, f"n = {drawn.pop():,}" if len(panel.n) == len(drawn) == 1 else ""]
     return ", ".join(filter(None, parts))
-
-
-def _drawable(one: _Series) -> bool:
-    return one.arm.racing and bool(one.race.repetitions)
 
 
 class Growth(FigureKind):
@@ -209,8 +207,8 @@ class Growth(FigureKind):
         """Return which of the metrics is not computed."""
         return unknown_metric(self.metrics, metrics)
 
-    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
-        """Return the contenders that `series` match or that were added, and gray ones for `references`."""
+    def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
+        """Return lines of what `series` match or was added, and gray ones of `references`; one split: side by side."""
         labels = order_of(results)
         references = [label for label in labels if matches(label, self.references)]
         series = [
@@ -223,20 +221,13 @@ class Growth(FigureKind):
         status = unfinished(results, [*series, *references])
         nowhere = {omission.label for omission in status if not omission.where}
         names, beyond = limited([label for label in (*series, *references) if label not in nowhere])
-        return Cast(
-            figure.file, names, results.added & set(names), frozenset(references) & set(names),
-            left_out=(*choice, *status, *beyond),
-        )  # fmt: skip
-
-    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
-        """Return the plots; metrics are side by side if there is a single split."""
         metrics, splits = self.metrics or results.metrics, results.splits
         flat = [
             Plot(
                 results.split_title(split) if len(splits) > 1 else "",
                 "",
                 metric_words(metric, results.metric(metric).better, before="mean ", lines=2),
-                _lines(results, cast.names, metric, split, figure.level),
+                _lines(results, names, metric, split, figure.level),
             )
             for metric in metrics
             for split in splits
@@ -245,7 +236,15 @@ class Growth(FigureKind):
         rows = [flat[start : start + columns] for start in range(0, len(flat), columns)]
         x_label = f"n, {results.counts}"
         rows[-1] = [Plot(plot.title, x_label, plot.y_label, plot.lines) for plot in rows[-1]]
-        return Drawing(tuple(map(tuple, rows)), "ticks", "log")
+        return Drawing(
+            tuple(map(tuple, rows)),
+            names,
+            results.added & set(names),
+            frozenset(references) & set(names),
+            left_out=(*choice, *status, *beyond),
+            x_scale="ticks",
+            y_scale="log",
+        )
 
 
 def _lines(

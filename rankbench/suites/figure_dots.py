@@ -13,7 +13,6 @@ from rankbench.interfaces.cell import RANKING, VOTES
 from rankbench.interfaces.figure import (
     MOST_SERIES,
     ArmResults,
-    Cast,
     Dot,
     Drawing,
     ExperimentResults,
@@ -57,55 +56,44 @@ class Dots(FigureKind):
         """Return which of the metrics is not computed."""
         return unknown_metric(self.metrics, metrics)
 
-    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
-        """Return the contenders that have dots, or the one whose items have."""
-        labels = order_of(results)
-        asked = [label for label in labels if self._asked(results, label)]
-        omissions = [Omission(label, "", "choice") for label in labels if label not in asked]
+    def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
+        """Return rows of dots: of contenders, or of the items of one contender."""
         if results.layout in ("ranking", "series"):
-            arm = self._ranking(results)
-            drawn, race, why = {arm.label} if arm else set(), _last_declared(results), ""
+            arm, race = self._ranking(results), results.races[-1] if results.races else None
             finished = {arm.label for arm in race.arms if arm.finished} if race else set()
-            if arm:
-                why = f"the figure has the items of one contender, {arm.label}"
-        else:
-            race, why = _last_with_results(results), f"the figure has room for the best {MOST_SERIES}"
-            finished = {arm.label for arm in race.racing} if race else set()
-            metrics = self.metrics or results.metrics[:1]
-            drawn = {dot.name for metric in metrics for dot in self._contenders(results, metric, figure.level)}
-        beyond = [label for label in asked if label in finished - drawn]
-        omissions += unfinished(
-            results, [label for label in asked if label not in finished], {race.n} if race else None
-        )
-        omissions += [Omission(label, why, "misfit") for label in beyond]
-        return Cast(
-            figure.file, tuple(label for label in asked if label in drawn), results.added & drawn,
-            left_out=tuple(omissions),
-        )  # fmt: skip
-
-    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
-        """Return rows of dots."""
-        if results.layout in ("ranking", "series"):
-            arm = self._ranking(results)
-            dots = _items(results, arm) if arm else ()
+            why = f"the figure has the items of one contender, {arm.label}" if arm else ""
             score = f"score{f' in {self.unit}' if self.unit else ''} by {arm.label if arm else 'nobody'}"
             counted = ", votes" if VOTES in results.metrics else ""
             # An advantage is neither good nor bad.
             better = "" if results.layout == "series" else f" ({results.metric(RANKING[0]).better})"
-            plot = Plot(x_label=f"{score}{better}", dots=dots, notes=f"places{counted}")
+            dots = _items(results, arm) if arm else ()
+            plots = [Plot(x_label=f"{score}{better}", dots=dots, notes=f"places{counted}")]
             bands = "95% intervals of each score alone; places hold all together"
-            return Drawing(((plot,),), legends="none", bands=bands)
-        metrics = self.metrics or results.metrics[:1]
-        base = self._base(results)
-        plots = tuple(
-            Plot(
-                x_label=metric_words(metric, results.metric(metric).better, after=f" minus {base}" if base else ""),
-                dots=self._contenders(results, metric, figure.level),
-                zero=bool(base),
-            )
-            for metric in metrics
-        )
-        return Drawing((plots,), legends="none", bands=self._bands(results, metrics[0], figure.level, base))
+            drawn = {arm.label} if arm else set()
+        else:
+            race, why = _last_with_results(results), f"the figure has room for the best {MOST_SERIES}"
+            finished = {arm.label for arm in race.racing} if race else set()
+            metrics, base = self.metrics or results.metrics[:1], self._base(results)
+            after = f" minus {base}" if base else ""
+            plots = [
+                Plot(
+                    x_label=metric_words(metric, results.metric(metric).better, after=after),
+                    dots=self._contenders(results, metric, figure.level),
+                    zero=bool(base),
+                )
+                for metric in metrics
+            ]
+            bands = self._bands(results, metrics[0], figure.level, base)
+            drawn = {dot.name for plot in plots for dot in plot.dots}
+        labels = order_of(results)
+        asked = [label for label in labels if self._asked(results, label)]
+        without = [label for label in asked if label not in finished]
+        left_out = [Omission(label, "", "choice") for label in labels if label not in asked]
+        left_out += unfinished(results, without, {race.n} if race else None)
+        left_out += [Omission(label, why, "misfit") for label in asked if label in finished - drawn]
+        names = tuple(label for label in asked if label in drawn)
+        added = results.added & drawn
+        return Drawing((tuple(plots),), names, added, left_out=tuple(left_out), legends="none", bands=bands)
 
     def _base(self, results: ExperimentResults) -> str:
         """Return the contender that differences are from; empty where means are drawn."""
@@ -123,8 +111,7 @@ class Dots(FigureKind):
 
     def _ranking(self, results: ExperimentResults) -> ArmResults | None:
         """Return the contender whose items are drawn."""
-        race = _last_declared(results)
-        own = [arm for arm in race.arms if arm.finished] if race else []
+        own = [arm for arm in results.races[-1].arms if arm.finished] if results.races else []
         return next((arm for arm in own if not self.series or matches(arm.label, self.series)), None)
 
     def _contenders(self, results: ExperimentResults, metric: str, level: float) -> tuple[Dot, ...]:
@@ -143,10 +130,6 @@ class Dots(FigureKind):
             rows = zip(paired.estimate, paired.lower, paired.upper, strict=True)
         known = [tuple(map(float, row)) for row in rows]
         return tuple(Dot(labels[i], labels[i], *known[i]) for i in order)
-
-
-def _last_declared(results: ExperimentResults) -> RaceResults | None:
-    return results.races[-1] if results.races else None
 
 
 def _last_with_results(results: ExperimentResults) -> RaceResults | None:

@@ -16,7 +16,6 @@ from pydantic import Field
 from rankbench.interfaces.cell import Split
 from rankbench.interfaces.figure import (
     ArmResults,
-    Cast,
     Drawing,
     ExperimentResults,
     FigureKind,
@@ -160,8 +159,8 @@ class Risk(FigureKind):
             return ""
         return f"no contender has a number as parameter {self.parameter!r}"
 
-    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
-        """Return the lines and horizontal lines; a contender that was added is in or beside one of them."""
+    def drawing(self, figure: Figure, results: ExperimentResults) -> Drawing:
+        """Return the plots; what was added is in or beside a line. A single n: splits are side by side."""
         parts, labels = self._parts(results), order_of(results)
         of_line: dict[str, set[str]] = {}
         for found in parts.lines:
@@ -172,8 +171,9 @@ class Risk(FigureKind):
         status = unfinished(results, [label for label in labels if label in asked])
         nowhere = {omission.label for omission in status if not omission.where}
         names, beyond = limited([name for name, found in members.items() if found - nowhere])
-        return Cast(
-            figure.file,
+        plots, words = self._plots(figure, results, parts, names)
+        return Drawing(
+            plots,
             names,
             frozenset(name for name in names if members[name] <= results.added),
             left_out=(
@@ -181,24 +181,32 @@ class Risk(FigureKind):
                 *status,
                 *(omission._replace(label=label) for omission in beyond for label in sorted(members[omission.label])),
             ),
+            x_scale="ticks",
+            same_y=len(results.races) != 1 or self._drawn_against(results),
+            hollow="hollow: the same as k = ∞",
+            size=(2.8, 2.1),
+            note=f"differences: {words}; real where 0 is outside" if words else "",
         )
 
-    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
-        """Return the plots: side by side by split if there is a single n."""
-        parts, names = self._parts(results), set(cast.names)
+    def _drawn_against(self, results: ExperimentResults) -> bool:
+        return any(arm.label == self.against for race in results.races for arm in race.racing)
+
+    def _plots(
+        self, figure: Figure, results: ExperimentResults, parts: _Parts, names: Sequence[str]
+    ) -> tuple[tuple[tuple[Plot, ...], ...], str]:
+        """Return rows of plots, and what the intervals of differences are; empty where there are none."""
         splits, races = results.splits, results.races
         metric = results.metrics[0]
         headline = results.metric(metric)
         before, after = ("", " risk") if headline.direction == "minimize" else ("mean ", "")
         axis = self.axis or self.parameter
-        against = self.against if any(arm.label == self.against for race in races for arm in race.racing) else ""
         columns = list(zip(races, parts.lines, strict=True))
         one_race = len(races) == 1
         # With a single n the splits are columns, else rows.
         places = [[(split, *columns[0]) for split in splits]] if one_race else [
             [(split, *column) for column in columns] for split in splits
         ]  # fmt: skip
-        bases = ("", against) if against else ("",)
+        bases = ("", self.against) if self._drawn_against(results) else ("",)
         words = ""
         rows: list[tuple[Plot, ...]] = []
         for cells in places:
@@ -222,11 +230,7 @@ class Risk(FigureKind):
                     words = said or words
                     plots.append(plot)
                 rows.append(tuple(plots))
-        note = f"differences: {words}; real where 0 is outside" if words else ""
-        hollow = "hollow: the same as k = ∞"
-        return Drawing(
-            tuple(rows), "ticks", same_y=not one_race or bool(against), hollow=hollow, size=(2.8, 2.1), note=note
-        )
+        return tuple(rows), words
 
     def _parts(self, results: ExperimentResults) -> _Parts:
         series = self.series or (() if self.references else ("*",))
@@ -254,7 +258,7 @@ def _plot(
     split: Split,
     points_of: Mapping[str, list[tuple[float, ArmResults]]],
     parts: _Parts,
-    names: set[str],
+    names: Collection[str],
     level: float,
     titles: tuple[str, str, str],
     base: str,

@@ -46,7 +46,7 @@ class _Pair:
 
     @property
     def n(self) -> int:
-        return self.arms[0].member.n
+        return self.arms[0].n
 
     @property
     def label(self) -> str:
@@ -151,7 +151,7 @@ def _pairs(
     pairs, apart, notes = [], [], []
     arms = [{arm.key: arm for race in one.races for arm in race.arms} for one in samplers]
     ordered = sorted(
-        (n, arm.member.order, side, natural(label), label)
+        (n, arm.order, side, natural(label), label)
         for side, own in enumerate(arms)
         for (n, label), arm in own.items()
     )

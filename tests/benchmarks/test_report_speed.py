@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import synthetic
 
-from rankbench.reports.render import report
+from rankbench.reports.results import report
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ def results(*, failures=None, skipped=None, notices=()):
         skipped=skipped or {},
         notices=[Notice(kind, text) for kind, text in notices],
         headline=Headline(()),
+        verdicts=[],
     )
 
 

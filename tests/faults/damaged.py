@@ -168,7 +168,7 @@ def written() -> dict[str, bytes]:
     import numpy as np
     from synthetic import small, write
 
-    from rankbench.reports.render import report
+    from rankbench.reports.results import report
     from rankbench.tracking.history import HistoryEntry, HistoryValue, add_entry
     from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,32 @@ import synthetic
 from synthetic import Contender, Plan
 
 from rankbench.reports.claim_verdicts import JudgedClaim, answers
-from rankbench.reports.experiment_data import Sampler
-from rankbench.store.journal import Journal
 
 QUERIES = {"design": 60, "heldout": 50}
 
 
-def ask(folder: Path, contenders: list[Contender], claim: dict[str, Any], **plan: Any) -> list[JudgedClaim]:
-    """Write a journal in which only `claim` is asked, and return its answers."""
+def ask(folder: Path, contenders: list[Contender], *claims: dict[str, Any], **plan: Any) -> list[JudgedClaim]:
+    """Write a journal in which only `claims` are asked, and return their answers."""
+    return ask_of(folder, asking(contenders, *claims, **plan), QUERIES, lambda block: None)
+
+
+def asking(contenders: list[Contender], *claims: dict[str, Any], **plan: Any) -> Plan:
     options = {"n": (200_000, 400_000), "repetitions": 10, "baseline": ""} | plan
-    claim = {"id": "C1", "text": "It is so."} | claim
-    synthetic.write(folder, [Plan("e", contenders, extra={"claims": [claim]}, **options)], QUERIES)
-    with Journal(folder) as journal:
-        record = journal.record()
-        return answers(Sampler(journal, record, record.experiments[0], journal.members(), journal.cells()))
+    asked = [{"id": f"C{i}", "text": "It is so.", "kind": "less"} | claim for i, claim in enumerate(claims)]
+    return Plan("e", contenders, extra={"claims": asked}, **options)
+
+
+def ask_of(
+    folder: Path, plan: Plan, queries: dict[str, int], change: Callable[[synthetic.BlockResult], object]
+) -> list[JudgedClaim]:
+    """Return the answers to a plan's claims, each block changed before it is stored."""
+    members, blocks = synthetic.blocks_of(plan, queries)
+    with synthetic.Store.open(folder) as store:
+        store.begin(synthetic.record([plan], queries), members)
+        for block in blocks:
+            change(block)
+            store.commit(block)
+    return answers(synthetic.samplers(folder)[0])
 
 
 def two(effect: float = 0.0, **more: Any) -> list[Contender]:
@@ -38,7 +51,7 @@ def verdicts(found: list[JudgedClaim]) -> list[str]:
 
 @pytest.mark.parametrize(("effect", "expected"), [(-0.05, "held"), (0.05, "did not hold"), (0.0, "could not tell")])
 def test_less(tmp_path: Path, effect: float, expected: str) -> None:
-    found = ask(tmp_path, two(effect), {"kind": "less", "contrasts": [{"a": "a", "b": "b"}]})
+    found = ask(tmp_path, two(effect), {"contrasts": [{"a": "a", "b": "b"}]})
     assert verdicts(found) == [expected, expected]
     assert [answer.split for answer in found] == ["design", "heldout"]
     finding = found[0].findings[0]
@@ -51,7 +64,7 @@ def test_less(tmp_path: Path, effect: float, expected: str) -> None:
 
 def test_less_needs_every_contrast(tmp_path: Path) -> None:
     contenders = [*two(-0.05), Contender("c", {"k": 3}, -0.05), Contender("d", {"k": 4}, -0.1)]
-    claim = {"kind": "less", "contrasts": [{"a": "a", "b": "b"}, {"a": "a", "b": "c"}]}
+    claim = {"contrasts": [{"a": "a", "b": "b"}, {"a": "a", "b": "c"}]}
     assert verdicts(ask(tmp_path / "x", contenders, claim)) == ["could not tell"] * 2
     claim["contrasts"].append({"a": "a", "b": "d"})
     assert verdicts(ask(tmp_path / "y", contenders, claim)) == ["did not hold"] * 2
@@ -59,8 +72,8 @@ def test_less_needs_every_contrast(tmp_path: Path) -> None:
 
 def test_intervals_are_simultaneous(tmp_path: Path) -> None:
     contenders = [Contender(f"c{i}", {"k": i}) for i in range(6)] + two()[:1]
-    one = ask(tmp_path / "1", contenders, {"kind": "less", "contrasts": [{"a": "a", "b": "c0", "at": "first"}]})
-    many = ask(tmp_path / "6", contenders, {"kind": "less", "contrasts": [{"a": "a", "b": f"c{i}"} for i in range(6)]})
+    one = ask(tmp_path / "1", contenders, {"contrasts": [{"a": "a", "b": "c0", "at": "first"}]})
+    many = ask(tmp_path / "6", contenders, {"contrasts": [{"a": "a", "b": f"c{i}"} for i in range(6)]})
     width = [found[0].findings[0].upper - found[0].findings[0].lower for found in (one, many)]
     assert width[1] > 1.2 * width[0]
 
@@ -68,26 +81,21 @@ def test_intervals_are_simultaneous(tmp_path: Path) -> None:
 def test_held_needs_own_intervals_and_the_contrary_simultaneous_ones(tmp_path: Path) -> None:
     """Ten contrasts, each clear alone and none clear together: they hold, their opposites do not fail."""
     others = [Contender(f"c{i}", {"k": i}) for i in range(5)]
-    plan = Plan("e", [*two()[:1], *others], n=(1, 2), repetitions=10, baseline="")
     forth = [{"a": "a", "b": other.label} for other in others]
     back = [{"a": contrast["b"], "b": contrast["a"]} for contrast in forth]
-    plan.extra = {"claims": [{"id": "C1", "text": "t", "kind": "less", "contrasts": forth},
-                             {"id": "C2", "text": "t", "kind": "less", "contrasts": back}]}  # fmt: skip
-    members, blocks = synthetic.blocks_of(plan, {"design": 60})
+    plan = asking([*two()[:1], *others], {"contrasts": forth}, {"contrasts": back}, n=(1, 2))
     rng = np.random.default_rng(3)
     queries = rng.normal(size=(5, 60))
     queries = (queries - queries.mean(axis=1, keepdims=True)) / queries.std(axis=1, keepdims=True)
-    with synthetic.Store.open(tmp_path) as store:
-        store.begin(synthetic.record([plan], {"design": 60}), members)
-        for block in blocks:
-            first, *rest = block.cells
-            for cell, query in zip(rest, queries, strict=True):
-                # 2.4 standard errors: beyond 2.0 (alone), not beyond about 2.6 (ten, two by two alike)
-                noise = rng.normal(0, 1e-5)
-                cell.losses["ndcg", "design"] = first.losses["ndcg", "design"] + 0.02 * (query + 2.4 / 60**0.5) + noise
-            store.commit(block)
-        record = store.record()
-        found = answers(Sampler(store, record, record.experiments[0], store.members(), store.cells()))
+
+    def shift(block: synthetic.BlockResult) -> None:
+        first, *rest = block.cells
+        for cell, query in zip(rest, queries, strict=True):
+            # 2.4 standard errors: beyond 2.0 (alone), not beyond about 2.6 (ten, two by two alike)
+            noise = rng.normal(0, 1e-5)
+            cell.losses["ndcg", "design"] = first.losses["ndcg", "design"] + 0.02 * (query + 2.4 / 60**0.5) + noise
+
+    found = ask_of(tmp_path, plan, {"design": 60}, shift)
     assert verdicts(found) == ["held", "could not tell"]
     assert all(f.own_upper < 0 < f.upper for f in found[0].findings)
     assert all(f.lower < f.own_lower < f.estimate < f.own_upper < f.upper for f in found[0].findings)
@@ -97,7 +105,7 @@ def test_held_needs_own_intervals_and_the_contrary_simultaneous_ones(tmp_path: P
 def test_the_contrast_that_decided(tmp_path: Path) -> None:
     contenders = [*two(-0.05), Contender("c", {"k": 3}, -0.08), Contender("d", {"k": 4}, -0.2)]
     contrasts = [{"a": "a", "b": label, "at": "first"} for label in "bcd"]
-    found = ask(tmp_path, contenders, {"kind": "less", "contrasts": contrasts})
+    found = ask(tmp_path, contenders, {"contrasts": contrasts})
     assert found[0].verdict == "did not hold"
     assert found[0].against == ("a vs d, n = 200,000", "a vs c, n = 200,000")
 
@@ -106,25 +114,19 @@ def test_draws_alone_would_have_said_otherwise(tmp_path: Path) -> None:
     """A difference that is certain for these queries and not for others."""
     rng = np.random.default_rng(0)
     shift = rng.normal(-0.004, 0.05, 60)
-    contenders = two()
-    plan = Plan("e", contenders, n=(100,), repetitions=10, baseline="", extra={
-        "claims": [{"id": "C", "text": "t", "kind": "less", "contrasts": [{"a": "a", "b": "b"}]}]})  # fmt: skip
-    members, blocks = synthetic.blocks_of(plan, {"design": 60})
-    with synthetic.Store.open(tmp_path) as store:
-        store.begin(synthetic.record([plan], {"design": 60}), members)
-        for block in blocks:
-            a, b = block.cells
-            a.losses["ndcg", "design"] = b.losses["ndcg", "design"] + shift - shift.mean() - 0.004
-            a.losses["ndcg", "design"] = a.losses["ndcg", "design"] + rng.normal(0, 1e-3)
-            store.commit(block)
-        record = store.record()
-        (found,) = answers(Sampler(store, record, record.experiments[0], store.members(), store.cells()))
+
+    def moved(block: synthetic.BlockResult) -> None:
+        a, b = (cell.losses for cell in block.cells)
+        a["ndcg", "design"] = b["ndcg", "design"] + shift - shift.mean() - 0.004 + rng.normal(0, 1e-3)
+
+    plan = asking(two(), {"contrasts": [{"a": "a", "b": "b"}]}, n=(100,))
+    (found,) = ask_of(tmp_path, plan, {"design": 60}, moved)
     assert (found.verdict, found.by_draws) == ("could not tell", "held")
 
 
 @pytest.mark.parametrize(("at", "count"), [("each", 2), ("first", 1), ("last", 1), ("last-first", 1)])
 def test_places(tmp_path: Path, at: str, count: int) -> None:
-    found = ask(tmp_path, two(-0.05), {"kind": "less", "contrasts": [{"a": "a", "b": "b", "at": at}]})
+    found = ask(tmp_path, two(-0.05), {"contrasts": [{"a": "a", "b": "b", "at": at}]})
     assert len(found[0].findings) == count
     expected = {"each": -0.05, "first": -0.05, "last": -0.05 / math.sqrt(2), "last-first": 0.05 * (1 - 0.5**0.5)}
     assert found[0].findings[0].estimate == pytest.approx(expected[at], abs=0.006)
@@ -132,7 +134,7 @@ def test_places(tmp_path: Path, at: str, count: int) -> None:
 
 def test_across_declared_n(tmp_path: Path) -> None:
     contrast = {"a": "a", "b": "a", "n_a": 400_000, "n_b": 200_000}
-    found = ask(tmp_path, two(0.05), {"kind": "less", "contrasts": [contrast]})
+    found = ask(tmp_path, two(0.05), {"contrasts": [contrast]})
     assert verdicts(found) == ["held", "held"]
     assert found[0].findings[0].text == "a at n = 400,000 vs a at n = 200,000"
 
@@ -184,50 +186,41 @@ def test_coincide(tmp_path: Path, margin: float, metric: str, expected: str) -> 
 
 
 def test_curves_that_differ(tmp_path: Path) -> None:
-    contenders = [Contender("a", {"k": 1}, curves=True)]
     claim = {"kind": "coincide", "margin": 0.2, "metric": "exact-gap-last", "steps": [1000],
              "contrasts": [{"a": "a", "b": "a", "n_a": 1, "n_b": 2}]}  # fmt: skip
-    plan = Plan("e", contenders, n=(1, 2), repetitions=6, baseline="", extra={
-        "claims": [claim | {"id": "C8", "text": "t"}]})  # fmt: skip
-    members, blocks = synthetic.blocks_of(plan, {"design": 5})
-    with synthetic.Store.open(tmp_path) as store:
-        store.begin(synthetic.record([plan], {"design": 5}), members)
-        for block in blocks:
-            if block.key.n == 2:
-                block.cells[0].curves["exact-gap-last"].values[:] *= 4
-            store.commit(block)
-        record = store.record()
-        (found,) = answers(Sampler(store, record, record.experiments[0], store.members(), store.cells()))
+
+    def larger(block: synthetic.BlockResult) -> None:
+        if block.key.n == 2:
+            block.cells[0].curves["exact-gap-last"].values[:] *= 4
+
+    plan = asking([Contender("a", {"k": 1}, curves=True)], claim, n=(1, 2), repetitions=6)
+    (found,) = ask_of(tmp_path, plan, {"design": 5}, larger)
     assert found.verdict == "did not hold"
     assert found.findings[0].estimate == pytest.approx(0.25, rel=0.3)
 
 
+SAME = [
+    Contender("k100", {"k": 100, "x": 1}, -0.05, share_complete=1.0, cell_of="inf"),
+    Contender("inf", {"k": "inf", "x": 1}, -0.05, share_complete=1.0),
+    Contender("b", {"k": 1, "x": 1}),
+]
+"""The first is the same as the second."""
+
+
 def test_cells_equal_to_infinity_are_left_out_and_said_so(tmp_path: Path) -> None:
-    contenders = [
-        Contender("k100", {"k": 100, "x": 1}, -0.05, share_complete=1.0, cell_of="inf"),
-        Contender("inf", {"k": "inf", "x": 1}, -0.05, share_complete=1.0),
-        Contender("b", {"k": 1, "x": 1}),
-    ]
-    claim = {"kind": "less", "contrasts": [{"a": "k100", "b": "inf"}, {"a": "k100", "b": "b"}]}
-    found = ask(tmp_path / "1", contenders, claim)
+    same, other = {"a": "k100", "b": "inf"}, {"a": "k100", "b": "b"}
+    found = ask(tmp_path / "1", SAME, {"contrasts": [same, other]})
     assert verdicts(found) == ["held", "held"]
     assert len(found[0].findings) == 2
     assert any("left out" in note and "the same" in note for note in found[0].notes)
-    claim["contrasts"].pop()
-    found = ask(tmp_path / "2", contenders, claim)
+    found = ask(tmp_path / "2", SAME, {"contrasts": [same]})
     assert verdicts(found) == ["could not tell"] * 2
     assert found[0].findings == ()
 
 
 def test_what_equals_infinity_counts_once(tmp_path: Path) -> None:
-    contenders = [
-        Contender("k100", {"k": 100, "x": 1}, -0.05, share_complete=1.0, cell_of="inf"),
-        Contender("inf", {"k": "inf", "x": 1}, -0.05, share_complete=1.0),
-        Contender("b", {"k": 1, "x": 1}),
-    ]
-    once = {"kind": "less", "contrasts": [{"a": "inf", "b": "b"}]}
-    twice = {"kind": "less", "contrasts": [{"a": "k100", "b": "b"}, {"a": "inf", "b": "b"}, {"a": "inf", "b": "b"}]}
-    (one, *_), (two, *_) = ask(tmp_path / "1", contenders, once), ask(tmp_path / "2", contenders, twice)
+    once, twice = [{"a": "inf", "b": "b"}], [{"a": label, "b": "b"} for label in ("k100", "inf", "inf")]
+    one, two = (ask(tmp_path / str(len(given)), SAME, {"contrasts": given})[0] for given in (once, twice))
     assert [f.text for f in two.findings] == ["k100 vs b, n = 200,000", "k100 vs b, n = 400,000"]
     assert [(f.lower, f.upper) for f in two.findings] == [(f.lower, f.upper) for f in one.findings]
     why = "left out, no query has so many judgments and this is the same as k100 vs b, n = 200,000"
@@ -237,7 +230,7 @@ def test_what_equals_infinity_counts_once(tmp_path: Path) -> None:
 
 def test_a_claim_does_not_hold_on_a_part_of_its_contrasts(tmp_path: Path) -> None:
     contenders = [*two(-0.05), Contender("c", {}, fails={3: ("diverged", "nan")})]
-    claim = {"kind": "less", "contrasts": [{"a": "a", "b": "b"}, {"a": "a", "b": "c"}, {"a": "a", "b": "nobody"}]}
+    claim = {"contrasts": [{"a": "a", "b": "b"}, {"a": "a", "b": "c"}, {"a": "a", "b": "nobody"}]}
     found = ask(tmp_path, contenders, claim)
     assert verdicts(found) == ["could not tell"] * 2
     assert len(found[0].findings) == 2
@@ -246,7 +239,7 @@ def test_a_claim_does_not_hold_on_a_part_of_its_contrasts(tmp_path: Path) -> Non
 
 
 def test_one_repetition_is_said(tmp_path: Path) -> None:
-    found = ask(tmp_path, two(-0.05), {"kind": "less", "contrasts": [{"a": "a", "b": "b"}]}, repetitions=1)
+    found = ask(tmp_path, two(-0.05), {"contrasts": [{"a": "a", "b": "b"}]}, repetitions=1)
     assert verdicts(found) == ["could not tell"] * 2
     assert found[0].findings[0].upper < 0
     assert found[0].by_draws == "could not tell"

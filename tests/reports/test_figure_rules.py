@@ -14,15 +14,10 @@ from matplotlib.figure import Figure as Canvas
 from synthetic import Contender, Plan
 
 from rankbench.drawing.canvas import _logarithmic
-from rankbench.drawing.looks import COLORS, assign_looks
-from rankbench.interfaces.figure import Cast
 from rankbench.plugin import manager
-from rankbench.plugin.manager import figure_kind
-from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.claim_verdicts import in_windows
-from rankbench.reports.figures import SampledResults
+from rankbench.reports.figures import drawn_figures
 from rankbench.reports.recommendation_facts import ALPHA, case_of, together_level
-from rankbench.store.journal import Journal
 from rankbench.suites.suite_files import read_suite
 from rankbench.tracking import history as series
 from rankbench.tracking.history import Series
@@ -30,49 +25,28 @@ from rankbench.tracking.history import Series
 SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks")
 
 
-def analysis_of(folder: Path) -> Analysis:
-    with Journal(folder) as journal:
-        return analyze(journal)
-
-
 @pytest.mark.parametrize("suite", part_of(SUITES, 3))
 def test_every_axis_of_values_says_which_way_is_better(tmp_path: Path, suite: str) -> None:
-    folder = published.write(tmp_path, suite)
-    with Journal(folder) as journal:
-        analysis = analyze(journal)
-        for section in analysis.sections:
-            view = SampledResults(section.sampler)
-            for figure, cast in zip(section.sampler.experiment.figures, section.casts, strict=True):
-                drawing = figure_kind(figure).drawing(figure, view, cast)
-                for row in drawing.plots:
-                    dots = any(plot.dots for plot in row)
-                    for plot in row if dots else row[:1]:
-                        assert "is better" in (plot.x_label if dots else plot.y_label), figure.file
-                assert all(plot.x_label for plot in drawing.plots[-1]), figure.file
+    for one in (
+        one for sampler in synthetic.samplers(published.write(tmp_path, suite)) for one in drawn_figures(sampler)
+    ):
+        for row in one.drawing.plots:
+            dots = any(plot.dots for plot in row)
+            for plot in row if dots else row[:1]:
+                assert "is better" in (plot.x_label if dots else plot.y_label), one.figure.file
+        assert all(plot.x_label for plot in one.drawing.plots[-1]), one.figure.file
 
 
 @pytest.mark.parametrize("suite", sorted(manager.suites()))
 def test_bands_are_95_percent(suite: str) -> None:
-    figures = [
-        figure for experiment in read_suite(manager.suites()[suite]).experiments for figure in experiment.figures
-    ]
-    assert {figure.level for figure in figures} <= {0.95}
-
-
-def against_logistic(folder: Path) -> Path:
-    plan = synthetic.small()
-    plan.extra = {
-        "figures": [{"file": "f", "kind": "risk", "parameter": "k", "series": ["regression k=*"],
-                     "references": ["logistic"], "against": "logistic"}],
-    }  # fmt: skip
-    return synthetic.write(folder, [plan])
+    experiments = read_suite(manager.suites()[suite]).experiments
+    assert {figure.level for experiment in experiments for figure in experiment.figures} <= {0.95}
 
 
 def test_differences_are_those_of_the_tables(tmp_path: Path) -> None:
-    with Journal(against_logistic(tmp_path)) as journal:
-        (section,) = analyze(journal).sections
-        (figure,), (cast,) = section.sampler.experiment.figures, section.casts
-        drawing = figure_kind(figure).drawing(figure, SampledResults(section.sampler), cast)
+    plan = synthetic.drawn(against="logistic")
+    (section,) = synthetic.analysis(synthetic.write(tmp_path, [plan])).sections
+    (drawing,) = (one.drawing for one in drawn_figures(section.sampler))
     assert [[plot.zero for plot in row] for row in drawing.plots] == [[False] * 2, [True] * 2] * 2
     assert drawing.note == "differences: 95% over queries and draws; real where 0 is outside"
     for row, split in ((1, "design"), (3, "heldout")):
@@ -90,17 +64,12 @@ def test_differences_are_those_of_the_tables(tmp_path: Path) -> None:
 
 def test_differences_of_a_recommendation_are_those_that_its_words_rest_on(tmp_path: Path) -> None:
     contenders = [Contender("base", {}, 0.2, noise=0), Contender("a", {}, 0.1, noise=0), Contender("b", {}, noise=0)]
-    figure = {"file": "f", "kind": "dots", "against": "base"}
-    extra = {"recommend": True, "figures": [figure]}
+    extra = {"recommend": True, "figures": [{"file": "f", "kind": "dots", "against": "base"}]}
     plan = Plan("methods", contenders, n=(200_000,), repetitions=10, baseline="base", extra=extra)
-    synthetic.write(tmp_path, [plan], {"heldout": 1}, test_share=0.2)
-    with Journal(tmp_path) as journal:
-        analysis = analyze(journal)
-        (section,) = analysis.sections
-        level = together_level(section, analysis)
-        case = case_of(section, analysis)
-        asked = section.sampler.experiment.figures[0]
-        drawing = figure_kind(asked).drawing(asked, SampledResults(section.sampler, level), section.casts[0])
+    analysis = synthetic.analysis(synthetic.write(tmp_path, [plan], {"heldout": 1}, test_share=0.2))
+    (section,) = analysis.sections
+    level, case = together_level(section, analysis), case_of(section, analysis)
+    (drawing,) = (one.drawing for one in drawn_figures(section.sampler, level))
     assert level == case.level == 1 - ALPHA / case.tables
     assert "hold together" in drawing.bands
     dots = {dot.name: dot for dot in drawing.plots[0][0].dots}
@@ -133,16 +102,6 @@ def test_less_than_a_decade_is_no_matter_of_logarithms(values: tuple[float, floa
     low, high = axes.get_ylim()
     span = (np.log(values[1] / values[0]), np.log(high / low)) if scale == "log" else (np.ptp(values), high - low)
     assert span[0] >= 0.8 * span[1]
-
-
-def test_a_special_case_has_the_color_of_the_whole() -> None:
-    casts = [Cast("3", ("regression", "logistic")), Cast("4", ("regression k=100", "regression k=inf", "logistic"))]
-    looks = assign_looks(casts)
-    assert {looks[name].color for name in ("regression", "regression k=100", "regression k=inf")} == {COLORS[0]}
-    assert len({(looks[name].marker, looks[name].dashes) for name in ("regression k=100", "regression k=inf")}) == 2
-    # Names of one figure are told apart by color first.
-    together = assign_looks([Cast("f", ("cascade", "cascade smoothed"))])
-    assert together["cascade"].color != together["cascade smoothed"].color
 
 
 def test_the_history_of_one_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,36 +28,19 @@ from rankbench.drawing.looks import (
     missing_letters_told,
     styled,
 )
-from rankbench.interfaces.figure import Cast
-from rankbench.reports import figures as draw
-from rankbench.reports.experiment_data import Sampler
-from rankbench.reports.figures import casts_of, draw_figures, drawings_of
-from rankbench.store.journal import Journal
+from rankbench.interfaces.figure import Drawing
+from rankbench.reports.figures import drawn_figures
 
 Style: TypeAlias = tuple[str, str, tuple[Any, ...]]
-Drawn: TypeAlias = Callable[[Path], dict[str, Canvas]]
 
 SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks")
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
-    """Return a function that returns the figures of a run, by the names of their files."""
-
-    def draw_all(folder: Path) -> dict[str, Canvas]:
-        canvases: list[Canvas] = []
-        monkeypatch.setattr(draw, "picture_bytes", lambda canvas: canvases.append(canvas) or {})
-        with Journal(folder) as journal:
-            record, members, cells = journal.record(), journal.members(), journal.cells()
-            samplers = [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
-            casts = [casts_of(sampler) for sampler in samplers]
-            looks = assign_looks([cast for own in casts for cast in own])
-            for sampler, own in zip(samplers, casts, strict=True):
-                draw_figures(sampler, own, drawings_of(sampler, own), looks)
-        files = [cast.file for own in casts for cast in own]
-        return dict(zip(files, canvases, strict=True))
-
-    return draw_all
+def drawn(folder: Path) -> dict[str, Canvas]:
+    """Return the figures of a run, by the names of their files."""
+    figures = [one for sampler in synthetic.samplers(folder) for one in drawn_figures(sampler)]
+    looks = assign_looks([one.drawing for one in figures])
+    return {one.figure.file: one.canvas(looks) for one in figures}
 
 
 def styles(axes: Any) -> dict[str, Style]:
@@ -72,7 +54,7 @@ def styles(axes: Any) -> dict[str, Style]:
 
 
 @pytest.mark.parametrize("suite", part_of(SUITES, 3))
-def test_styles_of_built_in_suites(tmp_path: Path, drawn: Drawn, suite: str) -> None:
+def test_styles_of_built_in_suites(tmp_path: Path, suite: str) -> None:
     of_suite: dict[str, Style] = {}
     figures = drawn(published.write(tmp_path, suite))
     assert figures
@@ -90,7 +72,7 @@ def test_styles_of_built_in_suites(tmp_path: Path, drawn: Drawn, suite: str) -> 
             assert of_suite.setdefault(name, style) == style, name
 
 
-def test_a_contender_at_several_n_keeps_its_color(tmp_path: Path, drawn: Drawn) -> None:
+def test_a_contender_at_several_n_keeps_its_color(tmp_path: Path) -> None:
     canvas = drawn(published.write(tmp_path, "paper"))["figure-2"]
     left, right = styles(canvas.axes[4]), styles(canvas.axes[5])
     assert list(right) == ["n = 200,000", "n = 400,000", "n = 800,000", "n = 1,600,000"]
@@ -122,7 +104,7 @@ def many(kind: str, count: int) -> synthetic.Plan:
 
 @pytest.mark.parametrize("count", [16, 17, 40])
 @pytest.mark.parametrize("kind", ["risk", "growth", "curves"])
-def test_more_than_sixteen_series_become_small_multiples(tmp_path: Path, drawn: Drawn, kind: str, count: int) -> None:
+def test_more_than_sixteen_series_become_small_multiples(tmp_path: Path, kind: str, count: int) -> None:
     canvas = drawn(synthetic.write(tmp_path, [many(kind, count)], {"design": 3}))["f"]
     panels = [own for axes in canvas.axes if (own := styles(axes))]
     together = {name: style for own in panels for name, style in own.items()}
@@ -137,7 +119,7 @@ def test_more_than_sixteen_series_become_small_multiples(tmp_path: Path, drawn: 
         assert len({(axes.get_ylim(), axes.get_yscale(), axes.get_xlim()) for axes in same}) == 1
 
 
-def test_dots_are_alike_and_have_their_names_beside_them(tmp_path: Path, drawn: Drawn) -> None:
+def test_dots_are_alike_and_have_their_names_beside_them(tmp_path: Path) -> None:
     canvas = drawn(synthetic.write(tmp_path, [many("dots", 70)], {"design": 3}))["f"]
     own = styles(canvas.axes[0])
     assert len(own) == 64
@@ -145,7 +127,7 @@ def test_dots_are_alike_and_have_their_names_beside_them(tmp_path: Path, drawn: 
     assert len({tick.get_text() for tick in canvas.axes[0].get_yticklabels()}) == 64
 
 
-def test_legends_show_all_of_the_dashes(tmp_path: Path, drawn: Drawn) -> None:
+def test_legends_show_all_of_the_dashes(tmp_path: Path) -> None:
     canvas = drawn(published.write(tmp_path, "u-statistics"))["u-statistics-instability"]
     (legend,) = canvas.legends
     assert legend.get_texts()[0].get_text() == "single votes (k = 1)"
@@ -194,29 +176,42 @@ def test_color_blind_readers_tell_colors_apart(eyes: str) -> None:
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
 
 
+def series(*names: str, **more: Any) -> Drawing:
+    return Drawing((), names, **more)
+
+
 def test_names_that_share_a_figure_never_look_alike() -> None:
     names = [f"m{i}" for i in range(30)]
-    casts = [Cast("a", tuple(names[:10])), Cast("b", tuple(names[5:25])), Cast("c", (*names[20:], names[0]))]
-    looks = assign_looks(casts)
-    for cast in casts:
-        assert len({(looks[n].color, looks[n].marker, str(looks[n].dashes)) for n in cast.names}) == len(cast.names)
+    figures = [series(*names[:10]), series(*names[5:25]), series(*names[20:], names[0])]
+    looks = assign_looks(figures)
+    for figure in figures:
+        own = [looks[name] for name in figure.names]
+        assert len({(one.color, one.marker, str(one.dashes)) for one in own}) == len(own)
     assert len({looks[name].color for name in names[:8]}) == 8
-    assert len({looks[name].color for name in casts[2].names[-6:]}) == 6
+    assert len({looks[name].color for name in figures[2].names[-6:]}) == 6
 
 
 def test_what_was_added_changes_no_other_look() -> None:
-    plain = [Cast("a", ("x", "y")), Cast("b", ("y", "z", "w"))]
-    more = [Cast("a", ("x", "mine", "y"), frozenset({"mine"})), Cast("b", ("y", "z", "w", "mine"), frozenset({"mine"}))]
-    looks = assign_looks(more)
-    assert {name: looks[name] for name in "xyzw"} == assign_looks(plain)
+    mine = frozenset({"mine"})
+    looks = assign_looks([series("x", "mine", "y", added=mine), series("y", "z", "w", "mine", added=mine)])
+    assert {name: looks[name] for name in "xyzw"} == assign_looks([series("x", "y"), series("y", "z", "w")])
     assert looks["mine"] not in [looks[name] for name in "xyzw"]
 
 
 def test_a_gray_reference_is_colored_where_it_is_a_series_elsewhere() -> None:
-    looks = assign_looks([Cast("a", ("x", "best"), quiet=frozenset({"best"}))])
-    assert looks["best"].color not in COLORS
-    looks = assign_looks([Cast("a", ("x", "best"), quiet=frozenset({"best"})), Cast("b", ("best",))])
-    assert looks["best"].color in COLORS
+    gray_one = series("x", "best", quiet=frozenset({"best"}))
+    assert assign_looks([gray_one])["best"].color not in COLORS
+    assert assign_looks([gray_one, series("best")])["best"].color in COLORS
+
+
+def test_a_special_case_has_the_color_of_the_whole() -> None:
+    kinds = ("regression k=100", "regression k=inf")
+    looks = assign_looks([series("regression", "logistic"), series(*kinds, "logistic")])
+    assert {looks[name].color for name in ("regression", *kinds)} == {COLORS[0]}
+    assert len({(looks[name].marker, looks[name].dashes) for name in kinds}) == 2
+    # Names of one figure are told apart by color first.
+    together = assign_looks([series("cascade", "cascade smoothed")])
+    assert together["cascade"].color != together["cascade smoothed"].color
 
 
 @pytest.mark.parametrize("count", range(70))

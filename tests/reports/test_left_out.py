@@ -8,27 +8,23 @@ from typing import Any
 
 import synthetic
 
-from rankbench.interfaces.figure import Cast
+from rankbench.interfaces.figure import Drawing
 from rankbench.reports.experiment_data import Sampler
-from rankbench.reports.figures import casts_of
+from rankbench.reports.figures import drawn_figures
 from rankbench.reports.headline import Notice
-from rankbench.reports.render import report
-from rankbench.store.journal import Journal
+from rankbench.reports.results import report
 
 ADVICE = "the package 'lightgbm' is not installed; pip install 'rankbench-peers[lightgbm]'"
 
 
-def cast(folder: Path) -> Cast:
-    with Journal(folder) as journal:
-        record = journal.record()
-        sampler = Sampler(journal, record, record.experiments[0], journal.members(), journal.cells())
-        return casts_of(sampler)[0]
+def figure(folder: Path) -> Drawing:
+    return drawn_figures(synthetic.samplers(folder)[0])[0].drawing
 
 
-def plan(figure: dict[str, Any], *added: synthetic.Contender) -> synthetic.Plan:
+def plan(table: dict[str, Any], *added: synthetic.Contender) -> synthetic.Plan:
     made = synthetic.small()
     made.contenders += added
-    made.extra = {"figures": [{"file": "f", **figure}]}
+    made.extra = {"figures": [{"file": "f", **table}]}
     return made
 
 
@@ -41,7 +37,7 @@ RISK = {"kind": "risk", "parameter": "k", "series": ["regression k=*"], "referen
 
 def test_an_added_contender_without_the_parameter_is_a_horizontal_line(tmp_path: Path) -> None:
     made = plan(RISK, synthetic.Contender("trees", {"leaves": 31}))
-    found = cast(write(tmp_path, made, "trees"))
+    found = figure(write(tmp_path, made, "trees"))
     assert found.names == ("regression", "logistic", "trees")
     assert (found.added, found.left_out) == ({"trees"}, ())
 
@@ -50,7 +46,7 @@ def test_an_added_contender_with_the_parameter_is_a_line_or_a_point_of_one(tmp_p
     other = {"k": 10, "lambda": 0.001, "aggregator": {"name": "borda"}}
     same = {"k": 30, "lambda": 0.001, "aggregator": {"name": "mean-log-odds"}}
     made = plan(RISK, synthetic.Contender("erm:aggregator=borda,k=10", other), synthetic.Contender("erm:k=30", same))
-    found = cast(write(tmp_path, made, "erm:aggregator=borda,k=10", "erm:k=30"))
+    found = figure(write(tmp_path, made, "erm:aggregator=borda,k=10", "erm:k=30"))
     assert found.names == ("regression", "erm:aggregator=borda", "logistic")
     assert (found.added, found.left_out) == ({"erm:aggregator=borda"}, ())
 
@@ -58,19 +54,19 @@ def test_an_added_contender_with_the_parameter_is_a_line_or_a_point_of_one(tmp_p
 def test_lines_of_one_name_are_told_apart(tmp_path: Path) -> None:
     made = plan(RISK | {"references": []})
     made.contenders[1].config = {"k": 10, "lambda": 5.0}
-    assert cast(write(tmp_path, made)).names == ("regression k=1 ... regression k=inf", "regression k=10")
+    assert figure(write(tmp_path, made)).names == ("regression k=1 ... regression k=inf", "regression k=10")
 
 
 def test_an_added_contender_has_a_line_against_n_and_a_dot(tmp_path: Path) -> None:
     trees = synthetic.Contender("trees", {"leaves": 31})
     growth = {"kind": "growth", "series": ["regression k=1"], "references": ["logistic"]}
-    found = cast(write(tmp_path / "growth", plan(growth, trees), "trees"))
+    found = figure(write(tmp_path / "growth", plan(growth, trees), "trees"))
     assert (found.names, found.quiet) == (("regression k=1", "trees", "logistic"), {"logistic"})
     assert {(o.label, o.cause) for o in found.left_out} == {
         ("regression k=10", "choice"),
         ("regression k=inf", "choice"),
     }
-    found = cast(write(tmp_path / "dots", plan({"kind": "dots", "series": ["logistic"]}, trees), "trees"))
+    found = figure(write(tmp_path / "dots", plan({"kind": "dots", "series": ["logistic"]}, trees), "trees"))
     assert found.names == ("logistic", "trees")
 
 
@@ -84,7 +80,7 @@ def test_an_added_contender_needs_curves(tmp_path: Path) -> None:
     made = plan(curves, with_curves, synthetic.Contender("trees", {"leaves": 31}))
     made.contenders[0].curves = True
     folder = write(tmp_path, made, "mine", "trees")
-    found = cast(folder)
+    found = figure(folder)
     assert found.names == ("regression k=1", "mine")
     assert [(o.label, o.why, o.cause) for o in found.left_out[-1:]] == [
         ("trees", "no curve of exact-gap-last", "misfit")
@@ -101,7 +97,7 @@ def test_an_added_contender_among_panels_of_several_n(tmp_path: Path) -> None:
               "panels": [{"series": ["regression k=1"], "n": [200_000, 400_000]}]}  # fmt: skip
     made = plan(curves, synthetic.Contender("mine", {"k": 3}, curves=True))
     made.contenders[0].curves = True
-    found = cast(write(tmp_path, made, "mine"))
+    found = figure(write(tmp_path, made, "mine"))
     assert found.names == ("regression k=1", "regression k=1, n = 400,000")
     assert ("mine", "each panel has several n", "misfit", "") in found.left_out
 
@@ -110,7 +106,7 @@ def test_the_items_of_an_added_contender_are_not_drawn(tmp_path: Path) -> None:
     made = plan({"kind": "dots", "series": ["logistic"]}, synthetic.Contender("trees", {"leaves": 31}))
     made.losses = ("score", "lower", "upper", "rank-low", "rank-high")
     folder = synthetic.write(tmp_path, [made], {"design": 5}, added={made.name: ["trees"]}, layout="ranking")
-    found = cast(folder)
+    found = figure(folder)
     assert found.names == ("logistic",)
     assert ("trees", "the figure has the items of one contender, logistic", "misfit", "") in found.left_out
 
@@ -134,15 +130,13 @@ def test_who_was_skipped_is_said_once_and_literally(tmp_path: Path) -> None:
 
 def test_who_is_missing_at_some_n_only(tmp_path: Path) -> None:
     made = plan({"kind": "growth", "series": ["*"]})
-    everything, blocks = synthetic.blocks_of(made, {"design": 5})
-    folder = write(tmp_path, made)
-    with Journal(folder) as journal:
-        record, cells = journal.record(), journal.cells()
-        gone = next(m.cell for m in everything if m.label == "logistic" and m.n == 400_000)
-        cells[gone] = replace(cells[gone], status="timeout")
-        sampler = Sampler(journal, record, record.experiments[0], journal.members(), cells)
-        found = casts_of(sampler)[0]
-    assert len(blocks) == 12
+    everything, _ = synthetic.blocks_of(made, {"design": 5})
+    (sampler,) = synthetic.samplers(write(tmp_path, made))
+    journal, cells = sampler.results, sampler.results.cells()
+    gone = next(m.cell for m in everything if m.label == "logistic" and m.n == 400_000)
+    cells[gone] = replace(cells[gone], status="timeout")
+    record = journal.record()
+    found = drawn_figures(Sampler(journal, record, record.experiments[0], journal.members(), cells))[0].drawing
     assert "logistic" in found.names
     assert found.left_out == (("logistic", "gave no answer in time", "status", "n = 400,000"),)
 
@@ -150,5 +144,5 @@ def test_who_is_missing_at_some_n_only(tmp_path: Path) -> None:
 def test_what_is_not_computed_yet(tmp_path: Path) -> None:
     made = plan({"kind": "growth", "series": ["*"]})
     folder = synthetic.write(tmp_path, [made], {"design": 5}, order=[])
-    assert {o.why for o in cast(folder).left_out} == {"not computed yet"}
+    assert {o.why for o in figure(folder).left_out} == {"not computed yet"}
     assert report(folder).notices == []

@@ -10,7 +10,7 @@ import pytest
 import synthetic
 from amounts import is_full
 
-from rankbench.reports.render import report
+from rankbench.reports.results import report
 from rankbench.reports.standings import Standing
 
 PROGRAM = """
@@ -18,7 +18,7 @@ import re, sys
 sys.path.insert(0, {tests!r})
 import synthetic
 from pathlib import Path
-from rankbench.reports.render import report
+from rankbench.reports.results import report
 contenders = [synthetic.Contender(f"c{{i}}", {{"k": i}}, 1e-4 * i) for i in range({contenders})]
 plan = synthetic.Plan("e", contenders, n=(200_000,), repetitions=12, baseline="c0")
 synthetic.write(Path({folder!r}), [plan], {{"design": 40}})

@@ -13,16 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import Contender, Plan
 
-from rankbench.core.text import place_range_text
 from rankbench.plugin import manager
-from rankbench.reports.analysis import analyze
 from rankbench.reports.claims_section import _interval
 from rankbench.reports.document import Details, Heading
 from rankbench.reports.leaderboard import contents, heading_anchors
 from rankbench.reports.leaderboard_intro import Leaders, headline_section, leaders_of, said_of_leaders
-from rankbench.reports.render import frames, report
+from rankbench.reports.results import report
 from rankbench.reports.standings import Standing, oracle_mark
-from rankbench.store.journal import Journal
 from rankbench.suites.suite_files import read_suite
 
 
@@ -69,9 +66,7 @@ def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None
 
 def leaders_in(folder: Path, contenders: list[Contender], repetitions: int = 8, **extra: object) -> list[Leaders]:
     plan = Plan("e", contenders, n=(200_000,), repetitions=repetitions, extra=dict(extra))
-    synthetic.write(folder, [plan])
-    with Journal(folder) as journal:
-        return leaders_of(analyze(journal).sections[0])
+    return leaders_of(synthetic.analysis(synthetic.write(folder, [plan])).sections[0])
 
 
 def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
@@ -121,17 +116,11 @@ def test_who_is_behind_after_one_draw_is_so_as_trained_on_it(one_draw: bool) -> 
     assert said.endswith("; 1 other is shown to be worse than somebody" + " as trained on the one draw" * one_draw)
 
 
-def test_a_page_begins_with_what_is_asked(tmp_path: Path) -> None:
-    plan = synthetic.small()
-    record = synthetic.record([plan], {"design": 40, "heldout": 30})
-    record |= {"asks": "Who ranks best?", "left_out": {"by-time": "the log does not say when"}}
-    members, blocks = synthetic.blocks_of(plan, {"design": 40, "heldout": 30})
-    with synthetic.Store.open(tmp_path) as store:
-        store.begin(record, members)
-        for block in blocks:
-            store.commit(block)
-    report(tmp_path)
-    page = (tmp_path / "leaderboard.md").read_text()
+def test_a_page_begins_with_what_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = synthetic.record
+    more = {"asks": "Who ranks best?", "left_out": {"by-time": "the log does not say when"}}
+    monkeypatch.setattr(synthetic, "record", lambda *given, **named: record(*given, **named) | more)
+    page = synthetic.page(tmp_path, synthetic.small())
     lines = page.splitlines()
     assert lines[2].startswith("Who ranks best? **All data are *simulated***: no person judged anything")
     assert lines[4].startswith("- **Who is best?** On design queries ")
@@ -140,9 +129,7 @@ def test_a_page_begins_with_what_is_asked(tmp_path: Path) -> None:
     # What is not there comes after what is, and what the words of a table mean is said.
     assert page.index("- by-time is left out (the log does not say when).") > page.index("- On held-out queries ")
     assert "- `ndcg`: a loss; `rankbench info ndcg` says which." in page
-    assert "shown to be best?" in page
     assert "- *design queries*: those that were judged, as in the paper." in page
-    assert "*1 to 6* is any from the first to the sixth" in page
 
 
 @pytest.mark.parametrize("name", sorted(manager.suites()))
@@ -151,12 +138,9 @@ def test_every_suite_says_what_it_asks(name: str) -> None:
 
 
 def test_the_headline_is_what_most_is_claimed_of(tmp_path: Path) -> None:
-    claim = {"id": "C", "text": "x", "kind": "less", "contrasts": [{"a": "logistic", "b": "regression k=1"}]}
-    first, second = synthetic.small(), synthetic.small()
-    second.name, second.extra = "other", {"claims": [claim]}
-    synthetic.write(tmp_path, [first, second])
-    with Journal(tmp_path) as journal:
-        headline = headline_section(analyze(journal))
+    second = synthetic.claimed()
+    second.name = "other"
+    headline = headline_section(synthetic.analysis(synthetic.write(tmp_path, [synthetic.small(), second])))
     assert headline is not None
     assert headline.sampler.experiment.name == "other"
 
@@ -166,8 +150,7 @@ def test_every_link_of_the_contents_leads_somewhere(tmp_path: Path) -> None:
     plan.extra = {"title": "1/j, *not* [the] `cascade` model"}
     twin = synthetic.small()
     twin.name, twin.extra = "twin", {"title": "1/j, *not* [the] `cascade` model"}
-    report(synthetic.write(tmp_path, [plan, twin]))
-    text = (tmp_path / "leaderboard.md").read_text()
+    text = synthetic.page(tmp_path, plan, twin)
     listed = text.split("## On this page\n\n")[1].split("\n\n")[0]
     anchors = re.findall(r"\]\(#([^)]*)\)", listed)
     # As GitHub has them.
@@ -182,48 +165,32 @@ def test_anchors_of_headings_within_details() -> None:
     assert contents(blocks).items == ("[A](#a)", "[A\\_b](#a_b)", "[A](#a-2)")
 
 
-def test_few_draws_hold_no_claim(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("repetitions", "verdict"), [(2, "could not tell"), (4, "held")])
+def test_few_draws_hold_no_claim(tmp_path: Path, repetitions: int, verdict: str) -> None:
     """Two repetitions do not show how draws differ: what they would hold stands beside intervals that hold 0."""
-    plan = synthetic.small()
-    plan.repetitions = 2
-    plan.contenders = [Contender("good", {}, 0.0, noise=0.0), Contender("bad", {}, 0.3, noise=0.0)]
-    contrast = {"a": "good", "b": "bad"}
-    plan.extra, plan.baseline = {"claims": [{"id": "C", "text": "x", "kind": "less", "contrasts": [contrast]}]}, "bad"
-    synthetic.write(tmp_path / "two", [plan])
-    assert set(frames(tmp_path / "two")["claims"]["verdict"]) == {"could not tell"}
-    report(tmp_path / "two")
-    assert "fewer than 4 repetitions: too few" in (tmp_path / "two" / "leaderboard.md").read_text()
-    plan.repetitions = 4
-    synthetic.write(tmp_path / "four", [plan])
-    assert set(frames(tmp_path / "four")["claims"]["verdict"]) == {"held"}
+    contenders = [Contender("good", {}, 0.0, noise=0.0), Contender("bad", {}, 0.3, noise=0.0)]
+    extra = synthetic.claimed({"contrasts": [{"a": "good", "b": "bad"}]}).extra
+    found = report(synthetic.write(tmp_path, [Plan("e", contenders, repetitions=repetitions, extra=extra)]))
+    assert set(found.claims["verdict"]) == {verdict}
+    page = (tmp_path / "leaderboard.md").read_text()
+    assert ("fewer than 4 repetitions: too few" in page) is (repetitions == 2)
 
 
 def test_what_held_stands_beside_the_interval_that_it_rests_on(tmp_path: Path) -> None:
-    plan = synthetic.small()
-    labels = [one.label for one in plan.contenders]
-    claims = [
-        {"id": f"C{i}", "text": "x", "kind": "less", "contrasts": [{"a": a, "b": b} for b in labels if b != a]}
-        for i, a in enumerate(labels)
-    ]
-    plan.extra = {"claims": claims}
-    report(synthetic.write(tmp_path, [plan]))
-    verdicts = frames(tmp_path)["claims"]
+    labels = [one.label for one in synthetic.small().contenders]
+    claims = [{"contrasts": [{"a": a, "b": b} for b in labels if b != a]} for a in labels]
+    verdicts = report(synthetic.write(tmp_path, [synthetic.claimed(*claims)])).claims
     text = (tmp_path / "leaderboard.md").read_text().split("The intervals behind")[1].split("## How to read")[0]
     rows = re.findall(r"^\| .* vs .*? \| ([^|]*) \| [^|]* \| \[([^,]*), ([^]]*)\] \| \[([^,]*), ([^]]*)\]", text, re.M)
     assert len(rows) == verdicts.height
-    shown = [(float(own_high), float(low)) for _, _, own_high, low, _ in rows]
-    for claim in verdicts["claim"].unique():
-        for about in verdicts["about"].unique():
-            own = [
-                i
-                for i, row in enumerate(verdicts.iter_rows(named=True))
-                if (row["claim"], row["about"]) == (claim, about)
-            ]
-            verdict = verdicts["verdict"][own[0]]
-            if verdict == "held":
-                assert all(shown[i][0] < 0 for i in own)
-            if verdict == "did not hold":
-                assert any(shown[i][1] > 0 for i in own)
+    shown = verdicts.select("claim", "about", "verdict").with_columns(
+        own_high=pl.Series([float(row[2]) for row in rows]), low=pl.Series([float(row[3]) for row in rows])
+    )
+    for (_, _, verdict), own in shown.group_by("claim", "about", "verdict"):
+        if verdict == "held":
+            assert (own["own_high"] < 0).all()
+        if verdict == "did not hold":
+            assert (own["low"] > 0).any()
     assert {"held", "did not hold"} <= set(verdicts["verdict"])
 
 
@@ -233,10 +200,6 @@ def test_an_end_that_is_not_zero_is_not_printed_as_zero(lower: float, width: flo
     assert (low > 0, low < 0) == (lower > 0, lower < 0)
     if abs(lower + width) > 1e-7:
         assert np.sign(high) == np.sign(lower + width)
-
-
-def test_places_are_written_alike_everywhere() -> None:
-    assert [place_range_text(1, 6), place_range_text(3, 3), place_range_text(1, 1200)] == ["1 to 6", "3", "1 to 1,200"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from rankbench.errors import RankbenchError, StoreError
 from rankbench.interfaces.figure import Dot, Drawing, Level, Line, Plot
 from rankbench.reports import render as publishing
 from rankbench.reports.figures import FIGURE_COLUMNS, figure_csv
-from rankbench.reports.render import frames, pages_of, report
+from rankbench.reports.render import pages_of
+from rankbench.reports.results import report
 from rankbench.store.journal import Journal
 from rankbench.store.published import PublishedRows, published_rows, read_digests, sha256
 from rankbench.tracking.compare import compare_results
@@ -30,19 +31,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def ended(folder: Path) -> Path:
+def ended(folder: Path, plan: synthetic.Plan | None = None) -> Path:
     """Return a run's folder, whose run has ended."""
-    synthetic.write(folder, [synthetic.small()])
-    (folder / "run.json").write_text(FACTS)
-    return folder
-
-
-def drawn(folder: Path) -> Path:
-    """Return a run's folder with a figure."""
-    plan = synthetic.small()
-    plan.extra = {"figures": [{"file": "risk", "kind": "risk", "parameter": "k", "series": ["regression k=*"],
-                               "references": ["logistic"]}]}  # fmt: skip
-    synthetic.write(folder, [plan])
+    synthetic.write(folder, [plan or synthetic.small()])
     (folder / "run.json").write_text(FACTS)
     return folder
 
@@ -61,7 +52,7 @@ def test_pages_from_rows_are_those_from_the_journal(tmp_path: Path, suite: str) 
 
 def test_a_report_from_rows_is_that_from_the_journal(tmp_path: Path) -> None:
     out, again = tmp_path / "out", tmp_path / "again"
-    run = drawn(tmp_path / "run")
+    run = ended(tmp_path / "run", synthetic.drawn("risk"))
     report(run)
     report(run, out)
     report(out, again)
@@ -114,7 +105,7 @@ def test_rows_that_are_too_many_stand_beside(tmp_path: Path, monkeypatch: pytest
 
 def test_what_was_published_before_is_replaced(tmp_path: Path) -> None:
     run, out = ended(tmp_path / "run"), tmp_path / "out"
-    with_figure = drawn(tmp_path / "other")
+    with_figure = ended(tmp_path / "other", synthetic.drawn("risk"))
     report(with_figure, out)
     assert {"risk.csv", "risk.svg", "risk.png"} == {path.name for path in (out / "figures").iterdir()}
     report(run, out)
@@ -169,8 +160,8 @@ def test_rows_that_are_not_those_that_were_published_are_refused(tmp_path: Path)
     manifest["suite"]["title"] += ", altered"
     path.write_text(json.dumps(manifest))
     said = r"rows\.json: these are not the rows that were published: .*digests\.json has another sha256 of them"
-    for read in (report, frames, lambda folder: compare_results(folder, folder)):
+    for read in (report, lambda folder: compare_results(folder, folder)):
         with pytest.raises(RankbenchError, match=said):
             read(out)
     (out / "digests.json").unlink()
-    assert frames(out)
+    assert report(out, tmp_path / "again")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from rankbench.reports import recommendation_facts as cases
 from rankbench.reports.analysis import analyze
 from rankbench.reports.document import markdown_of
 from rankbench.reports.recommendation import Recommendation, recommendations, recommended
-from rankbench.reports.recommendation_facts import _without_intervals
-from rankbench.store.journal import Journal
 
 
 def of_journal(folder: Path, contenders: list[Contender], *others: Plan, **extra: object) -> str:
@@ -25,9 +22,8 @@ def of_journal(folder: Path, contenders: list[Contender], *others: Plan, **extra
     plan = Plan(
         "methods", contenders, n=(200_000,), repetitions=10, baseline="base", extra={"recommend": True, **extra}
     )
-    synthetic.write(folder, [plan, *others], {"heldout": 1}, test_share=0.2)
-    with Journal(folder) as journal:
-        return markdown_of(recommended(recommendations(analyze(journal))))
+    found = synthetic.analysis(synthetic.write(folder, [plan, *others], {"heldout": 1}, test_share=0.2))
+    return markdown_of(recommended(recommendations(found)))
 
 
 def lines_of(text: str) -> list[list[str]]:
@@ -95,9 +91,7 @@ def test_who_failed_is_said(tmp_path: Path) -> None:
 
 def test_one_run_is_too_few(tmp_path: Path) -> None:
     plan = Plan("methods", [quiet("base", 0.2), quiet("best", 0)], (200_000,), 1, "base", extra={"recommend": True})
-    synthetic.write(tmp_path, [plan], {"heldout": 40})
-    with Journal(tmp_path) as journal:
-        (found,) = recommendations(analyze(journal))
+    (found,) = recommendations(synthetic.analysis(synthetic.write(tmp_path, [plan], {"heldout": 40})))
     assert found.answer == ("1 run is too few to tell methods apart by: nothing can be recommended.",)
 
 
@@ -122,16 +116,14 @@ def journal_of(
 
 
 def read(folder: Path) -> Recommendation:
-    with Journal(folder) as journal:
-        return recommendations(analyze(journal))[0]
+    return recommendations(synthetic.analysis(folder))[0]
 
 
 def above_a_coin(folder: Path) -> bool:
     """Return whether any method is shown to be better than a coin, in any metric and evaluation."""
-    with Journal(folder) as journal:
-        analysis = analyze(journal)
+    analysis = synthetic.analysis(folder)
     case = cases.case_of(analysis.sections[0], analysis)
-    return any("better" in one.coins(metric).values() for one in case.told_by for metric in one.of_chance)
+    return any(not one.above_nothing(metric) for one in case.told_by for metric in one.of_chance)
 
 
 def equal(page: int, of: int, uneven: float = 0.0, base: float = 0.0) -> list[Contender]:
@@ -205,17 +197,16 @@ def test_a_reference_that_the_data_chose_makes_no_equal_method_worse(tmp_path: P
     assert wrong <= 13  # a binomial of 150 and 5% is above 13 in 2% of cases
 
 
-def test_a_ranking_without_intervals_is_known() -> None:
-    def ranking(label: str, lower: list[float]) -> SimpleNamespace:
-        arm = SimpleNamespace(done=frozenset({0}), member=SimpleNamespace(label=label))
-        source = SimpleNamespace(layout="ranking", shown_splits=lambda: ("design",))
-        sampler = SimpleNamespace(
-            source=source, races=[SimpleNamespace(arms=[arm])], values=lambda arm, metric, split: np.array(lower)
-        )
-        return SimpleNamespace(sections=[SimpleNamespace(sampler=sampler)])
-
-    assert _without_intervals(ranking("a", [math.nan, math.nan])) == {"a"}
-    assert _without_intervals(ranking("a", [math.nan, 0.1])) == frozenset()
+def test_a_winner_whose_ranking_has_no_intervals_is_known(tmp_path: Path) -> None:
+    metrics = ("score", "lower", "upper", "rank-low", "rank-high")
+    for bounds, known in ((math.nan, {"a"}), (0.1, set())):
+        plan = Plan("items", [quiet("a", 0)], (200_000,), 1, "", metrics)
+        members, (block,) = synthetic.blocks_of(plan, {"design": 2})
+        block.cells[0].losses.update({(name, "design"): np.array([math.nan, bounds]) for name in ("lower", "upper")})
+        with synthetic.Store.open(tmp_path / str(bounds)) as store:
+            store.begin(synthetic.record([plan], {"design": 2}, layout="ranking"), members)
+            store.commit(block)
+            assert cases.without_intervals(analyze(store)) == known
 
 
 def test_numbers_of_the_page_stand_beside_its_sentences(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,35 +21,15 @@ from synthetic import Contender, Plan
 
 from rankbench.core.text import code, csv_cell, interval_text, markdown, natural, number, one_line
 from rankbench.errors import StoreError
-from rankbench.protocols.btl import BTL
 from rankbench.reports.document import markdown_of, terminal_of
 from rankbench.reports.footnotes import Group
 from rankbench.reports.headline import partial
 from rankbench.reports.leaderboard_intro import question_and_data
-from rankbench.reports.render import frames, report
-from rankbench.reports.results import run_summary
+from rankbench.reports.results import report
 from rankbench.reports.standings import COLUMNS
 from rankbench.store.records import SourceRecord
 
 DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"
-
-
-def drawn() -> Plan:
-    plan = synthetic.small()
-    plan.extra = {
-        "figures": [{"file": "figure-3", "kind": "risk", "parameter": "k", "series": ["regression k=*"],
-                     "references": ["logistic"]}],
-        "claims": [{"id": "C1", "text": "Small k is worse", "kind": "less",
-                    "contrasts": [{"a": "logistic", "b": "regression k=1"}]}],
-    }  # fmt: skip
-    return plan
-
-
-def claimed() -> Plan:
-    """The same without its figure, whose drawing takes longer than all else."""
-    plan = drawn()
-    del plan.extra["figures"]
-    return plan
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -55,7 +37,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_same_bytes_whatever_the_order_of_blocks(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = synthetic.drawn()
     order = np.random.default_rng(0).permutation(12).tolist()
     one = everything(synthetic.write(tmp_path / "one", [plan]))
     two = everything(synthetic.write(tmp_path / "two", [plan], order=order))
@@ -68,7 +50,7 @@ def test_the_same_bytes_whatever_the_order_of_blocks(tmp_path: Path) -> None:
 
 
 def test_resuming_gives_the_same_bytes(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = synthetic.drawn()
     whole = everything(synthetic.write(tmp_path / "whole", [plan]))
     synthetic.write(tmp_path / "resumed", [plan], order=[3, 1, 8])
     partial_run = everything(tmp_path / "resumed")
@@ -78,7 +60,7 @@ def test_resuming_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_parquet_rows(tmp_path: Path) -> None:
-    plan = claimed()
+    plan = synthetic.claimed()
     plan.contenders.append(Contender("broken", {"k": 1}, fails=dict.fromkeys(range(6), ("diverged", "nan"))))
     plan.contenders.append(Contender("curved", {"k": 2}, curves=True))
     report(synthetic.write(tmp_path, [plan]))
@@ -107,11 +89,11 @@ def test_parquet_rows(tmp_path: Path) -> None:
 
 
 def test_frames(tmp_path: Path) -> None:
-    found = frames(synthetic.write(tmp_path, [claimed()]))
-    assert found["leaderboard"].columns == list(COLUMNS)
-    assert found["leaderboard"].height == 16
-    assert found["claims"]["verdict"].to_list() == ["held"] * 4
-    assert found["rows"].height == 16 * 6
+    found = report(synthetic.write(tmp_path, [synthetic.claimed()]))
+    assert found.leaderboard.columns == list(COLUMNS)
+    assert found.leaderboard.height == 16
+    assert found.claims["verdict"].to_list() == ["held"] * 4
+    assert found.rows.height == 16 * 6
 
 
 def test_every_column_is_documented_in_order() -> None:
@@ -120,7 +102,7 @@ def test_every_column_is_documented_in_order() -> None:
 
 
 def test_csv(tmp_path: Path) -> None:
-    plan = claimed()
+    plan = synthetic.claimed()
     plan.contenders[1].label = '=cmd|"/c calc"!A1, and\x1b[31m more'
     report(synthetic.write(tmp_path, [plan]))
     text = (tmp_path / "leaderboard.csv").read_text()
@@ -137,10 +119,10 @@ def test_csv(tmp_path: Path) -> None:
 
 
 def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = synthetic.drawn()
+    plan.extra |= synthetic.claimed().extra
     plan.contenders[0].share_complete = 0.3
-    report(synthetic.write(tmp_path, [plan], notes=["n was scaled by 1/2"]))
-    text = (tmp_path / "leaderboard.md").read_text()
+    text = synthetic.page(tmp_path, plan, notes=["n was scaled by 1/2"])
     lines = text.split("\n")
     assert lines[0].startswith("# ")
     assert "*simulated*" in lines[2]
@@ -159,69 +141,48 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
     assert re.search(r"\| 1 \| \*\*regression k=inf\*\* \| 0\.\d{4} \| \[0\.\d{4}, 0\.\d{4}\] ", text)
     assert "| baseline |  |" in text
     assert "nan" not in text
+    real = synthetic.page(tmp_path / "real", synthetic.claimed(), simulated=False, assumptions=[])
+    assert "simulated" not in real.lower()
 
 
 def test_the_budget_of_stochastic_contenders(tmp_path: Path) -> None:
-    plan = claimed()
+    plan = synthetic.claimed()
     for contender in plan.contenders[:2]:
         contender.info = {"flops": 5.4e9, "steps": 100_000.0, "mc_error": 0.0}
     plan.contenders[3].info = {"flops": 5.4e7, "iterations": 100_000.0}
-    report(synthetic.write(tmp_path, [plan]))
-    text = (tmp_path / "leaderboard.md").read_text()
+    text = synthetic.page(tmp_path, plan)
     budget = "100,000 steps, 5.4e+09 floating-point operations each (logistic: 5.4e+07)."
     assert text.count(f"Budget of the stochastic contenders: {budget}") == 2  # at each n
     assert "at each order: k=inf 3.0e-03, logistic 3.0e-03." in text
 
 
-def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> None:
-    plan = claimed()
+COINCIDE = {"kind": "coincide", "text": "They coincide", "margin": 0.5, "metric": "exact-gap-last", "steps": [1000],
+            "contrasts": [{"a": "SGD k=1", "b": "SGD k=10"}]}  # fmt: skip
+
+
+def curved(*claims: dict[str, Any]) -> Plan:
+    plan = synthetic.claimed(*claims)
     plan.contenders += [Contender(f"SGD k={k}", {"k": k}, curves=True) for k in (1, 10)]
-    plan.extra["claims"] = [
-        {"id": "C8", "text": "They coincide", "kind": "coincide", "margin": 0.5, "metric": "exact-gap-last",
-         "steps": [1000], "contrasts": [{"a": "SGD k=1", "b": "SGD k=10"}]},
-        {"id": "C9", "text": "Large k is worse", "kind": "less",
-         "contrasts": [{"a": "regression k=1", "b": "logistic"}]},
-    ]  # fmt: skip
-    report(synthetic.write(tmp_path, [plan]))
-    text = (tmp_path / "leaderboard.md").read_text()
-    assert "**C8** They coincide. | **held** (over draws) | — |" in text
+    return plan
+
+
+def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> None:
+    text = synthetic.page(tmp_path, curved(COINCIDE, {"contrasts": [{"a": "regression k=1", "b": "logistic"}]}))
+    assert "**C1** They coincide. | **held** (over draws) | — |" in text
     refuted = r"\*\*did not hold\*\* \(regression k=1 vs logistic, n = \d00,000; and 1 more\)"
-    assert re.search(rf"\*\*C9\*\* Large k is worse. \| {refuted} \| {refuted} \|", text)
-    assert text.index("does not refute the paper") < text.index("**C8** They coincide. |")
-    console = Console(file=io.StringIO(), width=120)
-    console.print(run_summary(tmp_path, frames(tmp_path)["claims"]))
-    shown = console.file.getvalue()
-    assert re.search(r"C8 +held +— +They coincide", shown)
-    assert re.search(r"C9 +did not hold +did not hold +Large k is worse", shown)
+    assert re.search(rf"\*\*C2\*\* Small k is worse. \| {refuted} \| {refuted} \|", text)
+    assert text.index("does not refute the paper") < text.index("**C1** They coincide. |")
 
 
 def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path: Path) -> None:
-    plan = claimed()
-    plan.contenders += [Contender(f"SGD k={k}", {"k": k}, curves=True) for k in (1, 10)]
-    plan.extra["claims"] = [
-        {"id": "C8", "text": "They coincide", "kind": "coincide", "margin": 0.5, "metric": "exact-gap-last",
-         "steps": [1000], "contrasts": [{"a": "SGD k=1", "b": "SGD k=10"}]},
-    ]  # fmt: skip
     declared = {"exact-gap-last": ("heldout", "maximize")}
-    report(synthetic.write(tmp_path, [plan], {"heldout": 30}, curves=declared))
+    text = synthetic.page(tmp_path, curved(COINCIDE), queries={"heldout": 30}, curves=declared)
     rows = pl.read_parquet(tmp_path / "results.parquet").filter(pl.col("step").is_not_null())
-    found = rows.select("metric", "split", "direction").unique().sort("metric").rows()
-    others = sorted(set(rows["metric"]) - {"exact-gap-last"})
-    assert others
-    wanted = [(metric, "design", "minimize") for metric in others] + [("exact-gap-last", "heldout", "maximize")]
-    assert found == sorted(wanted)
-    text = (tmp_path / "leaderboard.md").read_text()
+    found = {metric: place for metric, *place in rows.select("metric", "split", "direction").unique().rows()}
+    assert found.pop("exact-gap-last") == ["heldout", "maximize"]
+    assert list(found.values()) == [["design", "minimize"]] * 2
     assert "| claim | held-out queries |" in text
-    assert "**C8** They coincide. | **held** (over draws) |" in text
-    console = Console(file=io.StringIO(), width=120)
-    console.print(run_summary(tmp_path, frames(tmp_path)["claims"]))
-    assert re.search(r"C8 +held +They coincide", console.file.getvalue())
-
-
-def test_real_data_is_not_called_simulated(tmp_path: Path) -> None:
-    plan = claimed()
-    report(synthetic.write(tmp_path, [plan], simulated=False, assumptions=[]))
-    assert "simulated" not in (tmp_path / "leaderboard.md").read_text().lower()
+    assert "**C1** They coincide. | **held** (over draws) |" in text
 
 
 def test_what_was_done_with_real_data_stands_first_among_several_data_sets() -> None:
@@ -238,81 +199,60 @@ def test_what_was_done_with_real_data_stands_first_among_several_data_sets() -> 
     assert first[1] == "> **figure-3**: Nobody compared these items."
 
 
-def test_comparisons_drawn_from_labels_are_called_so() -> None:
-    said, judged = BTL().assumptions()
-    assert "simulated" in said
-    assert "drawn from their labels" in said
-    assert "limit scores (27)" in judged
-
-
 def test_trouble_is_a_footnote(tmp_path: Path) -> None:
-    plan = claimed()
+    plan = synthetic.claimed()
     plan.contenders.append(Contender("a|b", {"k": 9}, fails={0: ("diverged", "left <b>the</b>\nnumbers | at 5")}))
     plan.contenders.append(Contender("k=99", {"k": 99, "lambda": 0.001, "aggregator": {"name": "mean-log-odds"}},
                                      share_complete=1.0, cell_of="regression k=inf"))  # fmt: skip
     plan.contenders[2].share_complete = 1.0
-    report(synthetic.write(tmp_path, [plan]))
-    text = (tmp_path / "leaderboard.md").read_text()
+    text = synthetic.page(tmp_path, plan)
     assert r"a\|b is not ranked: **diverged**, 1 of 6 repetitions: `left <b>the</b> numbers | at 5`" in text
     assert r"| diverged | a\|b |" in text
     assert "† k=99: no query has more judgments than k" in text
     assert "k=99 †" in text
 
 
-def test_one_repetition_says_so(tmp_path: Path) -> None:
-    plan = claimed()
-    plan.repetitions = 1
-    report(synthetic.write(tmp_path, [plan]))
-    text = (tmp_path / "leaderboard.md").read_text()
-    assert "One repetition: intervals and ranks are over queries alone" in text
+@pytest.mark.parametrize(
+    ("repetitions", "said"),
+    [
+        (1, "One repetition: intervals and ranks are over queries alone"),
+        (2, "Fewer than 4 repetitions: no intervals of means, and hardly any"),
+    ],
+)
+def test_few_repetitions_tell_little(tmp_path: Path, repetitions: int, said: str) -> None:
+    plan = synthetic.claimed()
+    plan.repetitions = repetitions
+    text = synthetic.page(tmp_path, plan)
+    assert said in text
     assert "could not tell | could not tell" in text
-
-
-def test_two_repetitions_tell_little(tmp_path: Path) -> None:
-    plan = claimed()
-    plan.repetitions = 2
-    report(synthetic.write(tmp_path, [plan]))
-    text = (tmp_path / "leaderboard.md").read_text()
-    assert "Fewer than 4 repetitions: no intervals of means, and hardly any" in text
-    # Nothing is told apart, so nobody is bold.
-    assert re.search(r"\| regression k=inf \| 0\.\d{4} \| — \| — \|", text)
+    # Nothing is told apart after two, so nobody is bold.
+    assert bool(re.search(r"\| regression k=inf \| 0\.\d{4} \| — \| — \|", text)) is (repetitions == 2)
 
 
 def test_a_plan_without_results(tmp_path: Path) -> None:
-    report(synthetic.write(tmp_path, [drawn(), *synthetic.paper()[:1]], order=[]))
-    text = (tmp_path / "leaderboard.md").read_text()
+    text = synthetic.page(tmp_path, synthetic.drawn(), *synthetic.paper()[:1], order=[])
     assert "**Partial:** 0 of" in text
     assert "| pending | logistic |" in text
 
 
-def test_figures_that_the_plan_does_not_draw_are_deleted(tmp_path: Path) -> None:
-    figures = synthetic.write(tmp_path, [drawn()]) / "figures"
-    figures.mkdir()
-    for name in ("old.svg", "old.png", "notes.txt"):
-        (figures / name).write_text("x")
-    (tmp_path / "mine.svg").write_text("x")
-    plan = drawn()
-    report(synthetic.write(tmp_path, [plan]))
-    assert sorted(path.name for path in figures.iterdir()) == [
-        "figure-3.csv",
-        "figure-3.png",
-        "figure-3.svg",
-        "notes.txt",
-    ]
-    assert (tmp_path / "mine.svg").exists()
-    plan.extra = {}
-    report(synthetic.write(tmp_path, [plan]))
-    assert [path.name for path in figures.iterdir()] == ["notes.txt"]
-
-
-def test_nothing_is_deleted_through_a_link(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "photo.png").write_text("x")
-    run = synthetic.write(tmp_path / "run", [synthetic.small()])
-    (run / "figures").symlink_to(elsewhere)
+def test_figures_that_the_plan_does_not_draw_are_deleted_but_not_through_a_link(tmp_path: Path) -> None:
+    run, elsewhere = synthetic.write(tmp_path / "run", [synthetic.drawn()]), tmp_path / "elsewhere"
+    figures = run / "figures"
+    for place in (figures, elsewhere):
+        place.mkdir()
+        for name in ("old.svg", "old.png", "notes.txt"):
+            (place / name).write_text("x")
+    (run / "mine.svg").write_text("x")
     report(run)
-    assert (elsewhere / "photo.png").exists()
+    drawn = [f"figure-3.{end}" for end in ("csv", "png", "svg")]
+    assert sorted(path.name for path in figures.iterdir()) == [*drawn, "notes.txt"]
+    report(synthetic.write(run, [synthetic.small()]))
+    assert [path.name for path in figures.iterdir()] == ["notes.txt"]
+    assert (run / "mine.svg").exists()
+    shutil.rmtree(figures)
+    figures.symlink_to(elsewhere)
+    report(run)
+    assert len(list(elsewhere.iterdir())) == 3
 
 
 def test_no_journal_writes_nothing(tmp_path: Path) -> None:
@@ -321,27 +261,23 @@ def test_no_journal_writes_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def so_far(folder: Path) -> str:
+    console = Console(file=io.StringIO(), width=120)
+    with synthetic.Store.open(folder) as store:
+        console.print(terminal_of(partial(store)))
+    return str(console.file.getvalue())  # type: ignore[attr-defined]
+
+
 def test_partial_on_a_terminal(tmp_path: Path) -> None:
-    plan = claimed()
+    plan = synthetic.claimed()
     plan.contenders[0].label = "[bold]k=1\x1b[2J"
     plan.contenders.append(Contender("broken", {"k": 9}, fails={0: ("diverged", "nan")}))
-    synthetic.write(tmp_path, [plan], order=[0])
-    console = Console(file=io.StringIO(), width=120)
-    with synthetic.Store.open(tmp_path) as store:
-        console.print(terminal_of(partial(store)))
-    text = console.file.getvalue()
+    assert "no results yet" in so_far(synthetic.write(tmp_path, [plan], order=[]))
+    text = so_far(synthetic.write(tmp_path, [plan], order=[0]))
     assert "n = 200,000, 1 of 6 repetitions, simulated data" in text
     assert "[bold]k=1[2J" in text
     assert "\x1b" not in text
     assert text.index("regression k=inf") < text.index("logistic") < text.index("[bold]") < text.index("diverged")
-
-
-def test_partial_before_anything(tmp_path: Path) -> None:
-    synthetic.write(tmp_path, [claimed()], order=[])
-    console = Console(file=io.StringIO())
-    with synthetic.Store.open(tmp_path) as store:
-        console.print(terminal_of(partial(store)))
-    assert "no results yet" in console.file.getvalue()
 
 
 @given(st.text())

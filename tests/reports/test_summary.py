@@ -1,126 +1,136 @@
-"""The end of a run in a terminal: claims in order, foreign text as text."""
+"""How a run ends on a terminal and in JSON: its table, who is best, the claims in order, its files."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import polars as pl
+import pytest
 import synthetic
 from rich.console import Console
+from synthetic import Contender, Plan
 
-from rankbench.reports.document import Grid
-from rankbench.reports.render import frames
-from rankbench.reports.results import claims_of_a_run, run_summary
+from rankbench.reports.headline import MOST_SHOWN, Headline
+from rankbench.reports.results import Results, report, run_record, run_summary
 
 
-def shown(claims: list[tuple[str, str, str]], origin: str = "beforehand") -> str:
-    frame = pl.DataFrame(
-        [
-            {
-                "claim": c,
-                "text": t,
-                "split": "design",
-                "about": "design",
-                "units": "design queries",
-                "verdict": v,
-                "origin": origin,
-            }
-            for c, t, v in claims
-        ]
-    )
-    console = Console(width=200, force_terminal=True, color_system=None)
+def shown(found: Results, width: int = 200) -> str:
+    console = Console(width=width, color_system=None)
     with console.capture() as captured:
-        console.print(run_summary(Path("out"), frame))
+        console.print(run_summary(found))
     return captured.get()
 
 
-def test_brackets_are_no_markup_and_escapes_are_gone() -> None:
-    text = shown([("C[red]1", "[link=http://x]a[/link] [/nothing]\x1b[2J", "[bold]yes")])
+def ended(folder: Path, contenders: list[Contender]) -> Results:
+    return report(synthetic.write(folder, [Plan("e", contenders, n=(100_000, 200_000), repetitions=6)]))
+
+
+def claimed(folder: Path, *claims: dict[str, object], **source: object) -> Results:
+    return report(synthetic.write(folder, [synthetic.claimed(*claims)], **source))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_a_run_ends_with_its_table_and_who_is_best(tmp_path: Path, width: int) -> None:
+    long = "a contender with a label that is much longer than a terminal has room for, and then some more"
+    found = ended(tmp_path, [Contender(long, {}, 0.0, noise=0.0), Contender("bad", {}, 0.2, noise=0.0)])
+    lines = [line for line in shown(found, width).splitlines() if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= width
+    first, last = [line.split() for line in lines if line.split()[:1] in (["a"], ["bad"])][:2]
+    rows = {(row.split, row.contender): row for row in found.headline.rows}
+    assert last[0] == "bad"
+    assert last[1::2] == [str(rows[split, "bad"].rank_low) for split in ("design", "heldout")]
+    means = [rows[split, "bad"].mean for split in ("design", "heldout")]
+    assert [float(mean) for mean in last[2::2]] == pytest.approx(means, abs=5e-5)
+    assert "…" in " ".join(first)
+    words = " ".join(" ".join(lines).split())
+    assert "e, n = 200,000: ndcg, less is better" in words
+    assert "is best: it is shown to be better than the other one (by ndcg in e, n = 200,000)." in words
+
+
+def test_many_contenders_are_cut_and_counted(tmp_path: Path) -> None:
+    text = shown(ended(tmp_path, [Contender(f"c{i:02}", {}, 0.01 * i) for i in range(MOST_SHOWN + 3)]))
+    assert "and 3 more: see leaderboard.md" in text
+    assert f"c{MOST_SHOWN - 1:02} " in text
+    assert f"c{MOST_SHOWN:02} " not in text
+
+
+def test_plain_values_have_no_nan(tmp_path: Path) -> None:
+    rows = run_record(ended(tmp_path, [Contender("good", {}, 0.0), Contender("bad", {}, 0.2)]))["headline"]
+    assert {row["n"] for row in rows} == {200_000}
+    assert all(value == value for row in rows for value in row.values())
+    assert Headline(()).as_dict() == {"who_is_best": [], "headline": []}
+    assert Headline(()).nodes() == []
+
+
+def test_foreign_words_are_no_markup_and_escapes_are_gone(tmp_path: Path) -> None:
+    text = shown(claimed(tmp_path, {"id": "C[red]1", "text": "[link=http://x]a[/link] [/nothing]\x1b[2J"}))
     assert "C[red]1" in text
     assert "[link=http://x]a[/link] [/nothing]" in text
-    assert "[bold]yes" in text
-    assert "\x1b[2J" not in text
+    assert "\x1b" not in text
 
 
-def test_claims_come_in_the_order_of_their_numbers() -> None:
+def test_claims_come_in_the_order_of_their_numbers_a_line_each(tmp_path: Path) -> None:
+    back = [{"a": "regression k=1", "b": "logistic"}]
     ids = ["C10", "C2", "C8", "C1", "C" + "9" * 30]
-    text = shown([(name, f"claim <{name}>", "yes") for name in ids])
-    found = sorted(ids, key=lambda name: text.index(f"<{name}>"))
-    assert found == ["C1", "C2", "C8", "C10", "C" + "9" * 30]
+    claims = [{"id": name, "text": "of many words " * 20, "contrasts": back} for name in ids]
+    found = claimed(tmp_path, *claims)
+    rows = [line for line in shown(found, 100).splitlines() if "of many words" in line]
+    assert [line.split()[0] for line in rows] == ["C1", "C2", "C8", "C10", "C" + "9" * 30]
+    assert all(re.match(r" *C\d+ +did not hold +did not hold +of many", line) and len(line) <= 100 for line in rows)
+    assert "5 claims, judged on several kinds of data: on design queries 5 did not hold" in shown(found)
 
 
-def test_claims_written_knowing_results_say_so() -> None:
-    known = "† written knowing earlier results"
-    text = shown([("C1", "a is less", "yes")], "post hoc")
-    assert known in text
+def test_claims_written_knowing_results_say_so(tmp_path: Path) -> None:
+    text = shown(claimed(tmp_path / "late", {"origin": "post hoc"}, {}))
+    assert "† written knowing earlier results" in text
     assert "C1 †" in text
-    assert "†" not in shown([("C1", "a is less", "yes")])
-
-
-def test_a_claim_has_one_line_in_eighty_columns_and_verdicts_are_whole() -> None:
-    verdicts = ["held", "did not hold", "could not tell"]
-    frame = pl.DataFrame(
-        [
-            {"claim": f"C{i}", "text": f"Claim {i} " + "of many words " * 20, "about": split, "units": units,
-             "verdict": verdicts[(i + j) % 3], "origin": "beforehand"}
-            for i in range(21)
-            for j, (split, units) in enumerate((("design", "design queries"), ("heldout", "held-out queries")))
-        ]
-    )  # fmt: skip
-    console = Console(width=80, color_system=None)
-    with console.capture() as captured:
-        console.print(run_summary(Path("out"), frame))
-    lines = captured.get().splitlines()
-    assert len(lines) <= 21 + 9
-    assert max(len(line) for line in lines) <= 80
-    rows = [line for line in lines if "of many words" in line]
-    assert len(rows) == 21
-    for i, line in enumerate(rows):
-        assert re.match(rf" *C{i} +{verdicts[i % 3]}  +{verdicts[(i + 1) % 3]}  +Claim {i} of many", line)
-    text = " ".join(captured.get().split())
-    assert "design queries: 7 could not tell, 7 did not hold, 7 held; held-out queries: 7 could not tell" in text
+    assert "C2 †" not in text
+    assert "†" not in shown(claimed(tmp_path / "early"))
 
 
 def test_units_are_called_by_their_names(tmp_path: Path) -> None:
     """As on the leaderboard: populations, worlds, sessions; also of claims about curves, which have no split."""
-    plan = synthetic.small()
-    contrast = {"a": "logistic", "b": "regression k=1"}
-    plan.extra = {"claims": [{"id": "C1", "text": "a", "kind": "less", "contrasts": [contrast]}]}
     titles = {"design": "Populations (drawn [anew])", "heldout": "Held-out sessions"}
-    synthetic.write(tmp_path, [plan], splits=titles)
-    claims = frames(tmp_path)["claims"]
-    assert claims["units"].unique(maintain_order=True).to_list() == ["populations", "held-out sessions"]
-    assert header(tmp_path, claims) == ["claim", "populations", "held-out sessions"]
-    curves = claims.head(1).with_columns(split=pl.lit(None, pl.String))
-    assert header(tmp_path, curves) == ["claim", "populations"]
-    other = claims.with_columns(units=pl.lit("worlds"))
-    assert header(tmp_path, pl.concat([claims, other])) == [
-        "claim",
-        "populations / worlds",
-        "held-out sessions / worlds",
-    ]
-
-
-def header(folder: Path, claims: pl.DataFrame) -> list[str]:
-    """Return the titles of the table's columns; the last one has none."""
-    grid = claims_of_a_run(claims)[0]
-    assert isinstance(grid, Grid)
-    *titles, last = [column.title for column in grid.columns]
-    assert last == ""
-    return titles
+    found = claimed(tmp_path, splits=titles)
+    assert found.claims["units"].unique(maintain_order=True).to_list() == ["populations", "held-out sessions"]
+    assert re.search(r"claim +populations +sessions", shown(found))
 
 
 def test_files_that_are_there_are_listed(tmp_path: Path) -> None:
-    (tmp_path / "figures").mkdir()
-    for name in ("leaderboard.md", "units.csv", "figures/a.png", "figures/a.svg", "other.csv"):
-        (tmp_path / name).touch()
-    console = Console(width=400, color_system=None)
-    with console.capture() as captured:
-        console.print(run_summary(tmp_path, pl.DataFrame()))
-    names = ("leaderboard.md", "units.csv", "figures/ (2 pictures)")
-    paths = [f"{tmp_path}/{name}" for name in names]
-    assert captured.get().splitlines() == [f"open {paths[0]}", *paths[1:]]
-    with console.capture() as captured:
-        console.print(run_summary(tmp_path, pl.DataFrame(), ["Use **a\\_b** (`a`).", "No `x` is better."]))
-    assert [line.rstrip() for line in captured.get().splitlines()] == ["Use a_b (a).", "No x is better.", *paths]
+    found = report(synthetic.write(tmp_path, [synthetic.drawn()]))
+    (tmp_path / "other.csv").touch()
+    names = ("leaderboard.md", "leaderboard.csv", "results.parquet", "figures/ (2 pictures)")
+    assert shown(found, 400).splitlines()[-4:] == [f"{tmp_path}/{name}" for name in names]
+
+
+LATE = "written knowing earlier results"
+
+
+@pytest.mark.parametrize(
+    ("origins", "title"),
+    [
+        (("beforehand", "beforehand"), "## The claims, declared before the run\n"),
+        (("post hoc", "post hoc"), f"## The claims, {LATE}\n"),
+        (("beforehand", "post hoc"), "## The claims\n"),
+    ],
+)
+def test_a_page_says_which_claims_knew_results(tmp_path: Path, origins: tuple[str, ...], title: str) -> None:
+    text = synthetic.page(tmp_path, synthetic.claimed(*({"text": "Claim", "origin": one} for one in origins)))
+    text = text[text.index("## The claims") : text.index("## How to read")]
+    assert text.startswith(title)
+    assert text.count(f"Claim. *({LATE})*") == 2 * origins.count("post hoc")
+    assert ("before the run" in text) is ("beforehand" in origins)
+    assert "Verdicts are about this data, these minimizers and these queries." in text
+    assert "| alone | all at once | all at once, over draws |" in text
+
+
+def test_splits_of_one_table_have_one_interval(tmp_path: Path) -> None:
+    source = {"test_share": 0.25, "splits": {"heldout": "Test pairs"}}
+    text = synthetic.page(tmp_path, synthetic.claimed(), queries={"heldout": 1}, **source)
+    text = text[text.index("## The claims") : text.index("## How to read")]
+    assert "Verdicts are about this data and these minimizers." in text
+    assert "Intervals are those of the corrected resampled t" in text
+    assert "| contrast | on | difference | alone | all at once |" in text
+    assert "over queries" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| logistic vs")]
+    assert {line.count("|") for line in rows} == {6}

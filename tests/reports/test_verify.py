@@ -90,7 +90,7 @@ def test_cells_and_lines_that_were_edited_are_named(copy: Path) -> None:
 def test_a_table_that_is_no_csv_any_more_differs(copy: Path) -> None:
     table = copy / "leaderboard.csv"
     table.write_bytes(table.read_bytes().replace(b",", b"\r", 1))
-    assert any("leaderboard.csv: it is no CSV" in str(one) for one in verify_files(copy).differences)
+    assert any("leaderboard.csv: it cannot be read" in str(one) for one in verify_files(copy).differences)
 
 
 def test_facts_that_were_edited_are_named(copy: Path) -> None:

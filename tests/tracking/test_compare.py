@@ -20,7 +20,7 @@ from scipy import stats
 
 from rankbench.cli.compare import compare
 from rankbench.errors import InputError, SpecError
-from rankbench.reports.render import report
+from rankbench.reports.results import report
 from rankbench.reports.same_cells import unchanged_cells
 from rankbench.store.contents import StoredCell
 from rankbench.tracking.compare import ALPHA, compare_results
@@ -285,7 +285,7 @@ def test_what_may_not_change() -> None:
     assert unchanged_cells(base, base, ("other",))[0] == [": base has no cell that was computed"]
     nearly = MadeResults({"a": losses, "b": losses})
     nearly.cells = lambda: base.cells() | {"a|0": StoredCell("done", "", 0.04, {})}  # type: ignore[method-assign]
-    assert unchanged_cells(base, nearly, ())[0] == ["e, 'a', n = 100, repetition 0: optimality nan; head: 0.04"]
+    assert unchanged_cells(base, nearly, ())[0] == ["e, 'a', n = 100, repetition 0: fact optimality: nan; head: 0.04"]
 
 
 def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:

@@ -162,7 +162,7 @@ _LABELS = ("one", "two", "three")
 
 
 def _raced(n: int, *failed: str) -> RaceResults:
-    arms = (ArmResults(one, i, {}, "error" if one in failed else "done", one not in failed, one not in failed)
+    arms = (ArmResults(one, i, {}, "error" if one in failed else "done", one not in failed, one not in failed, "")
             for i, one in enumerate(_LABELS))  # fmt: skip
     return RaceResults(n, n, tuple(arms), (0, 1, 2, 3, 4))
 
@@ -201,36 +201,30 @@ class _Trial(ExperimentResults):
         return None
 
 
-def _drawn(subject: Subject) -> tuple[set[str], Drawing]:
-    figure = Figure(file="figure", kind=subject.it.name)
-    cast = subject.it.cast(figure, _Trial())
-    known = {omission.label for omission in cast.left_out}
-    if missing := [label for label in _LABELS if label not in {*cast.names, *known}]:
-        raise CheckFailed(f"contender {missing[0]!r} is neither in the figure nor left out of it")
-    if cast.file != figure.file:
-        raise CheckFailed(f"the cast is of the figure {cast.file!r}, not of {figure.file!r}")
-    return set(cast.names), subject.it.drawing(figure, _Trial(), cast)
+def _drawn(subject: Subject) -> Drawing:
+    drawing = subject.it.drawing(Figure(file="figure", kind=subject.it.name), _Trial())
+    if not isinstance(drawing, Drawing):
+        raise CheckFailed(f"`drawing` returns a {type(drawing).__name__}, not a Drawing")
+    return drawing
 
 
 @conformance_check("figure")
 def draws_who_is_in_it(subject: Subject) -> None:
     """Everything in the drawing has the name of a series; every contender is in the figure or left out of it."""
-    names, drawing = _drawn(subject)
-    if not isinstance(drawing, Drawing):
-        raise CheckFailed(f"`drawing` returns a {type(drawing).__name__}, not a Drawing")
+    drawing = _drawn(subject)
+    known = {*drawing.names, *(omission.label for omission in drawing.left_out)}
+    if missing := [label for label in _LABELS if label not in known]:
+        raise CheckFailed(f"contender {missing[0]!r} is neither in the figure nor left out of it")
     plots = [plot for row in drawing.plots for plot in row]
-    lines = [line.name for plot in plots for line in plot.lines]
-    levels = [level.name for plot in plots for level in plot.levels]
-    dots = [dot.name for plot in plots for dot in plot.dots]
-    strangers = [name for name in (*lines, *levels, *dots) if name not in names]
-    if strangers:
-        raise CheckFailed(f"{strangers[0]!r} is drawn, but is not among the cast's names")
+    drawn = [mark.name for plot in plots for marks in (plot.lines, plot.levels, plot.dots) for mark in marks]
+    if strangers := [name for name in drawn if name not in drawing.names]:
+        raise CheckFailed(f"{strangers[0]!r} is drawn, but is not among the drawing's names")
 
 
 @conformance_check("figure")
 def rows_of_plots_are_of_one_length(subject: Subject) -> None:
     """Plots stand in rows of one length, and the arrays of a line have one shape."""
-    _, drawing = _drawn(subject)
+    drawing = _drawn(subject)
     if len({len(row) for row in drawing.plots}) > 1:
         raise CheckFailed(f"rows have {sorted({len(row) for row in drawing.plots})} plots")
     for line in (line for row in drawing.plots for plot in row for line in plot.lines):
