@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rankbench.core.code_digest import OURSELVES
-from rankbench.core.spec import parse
-from rankbench.errors import SpecError
 from rankbench.interfaces.cell import SPLITS, BlockKey, Direction, Layout, Split
 from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, RIDGE, Budget, Fact, Metric
-from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.suite import Experiment
 
 
@@ -113,25 +110,6 @@ class SourceRecord(BaseModel):
     budget: Budget | None = BUDGET
     curves: dict[str, tuple[Split, Direction]] = {}
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_older_run(cls, data: Any) -> Any:
-        """Read directions, chance levels and words, each by metric, as runs kept them before metrics were values."""
-        if not isinstance(data, Mapping) or "metrics" in data:
-            return data
-        directions, chance, words = (data.get(key, {}) for key in ("directions", "chance", "words"))
-        declared = {metric.name: metric for metric in _metrics_of(str(data.get("protocol", "")))}
-        found = [
-            replace(
-                declared.get(name, Metric(name)),
-                direction=directions.get(name, "minimize"),
-                chance=chance.get(name),
-                words={float(value): word for value, word in words.get(name, {}).items()},
-            )
-            for name in dict.fromkeys([*declared, *directions])
-        ]
-        return {**data, "metrics": tuple(found)}
-
     @model_validator(mode="after")
     def _every_split_has_a_title(self) -> Self:
         if untitled := self.units.keys() - self.splits.keys():
@@ -180,16 +158,6 @@ class SourceRecord(BaseModel):
         judgments that it learned from: design, minimized.
         """
         return self.curves.get(metric, ("design", "minimize"))
-
-
-def _metrics_of(protocol: str) -> tuple[Metric, ...]:
-    """Return what a registered protocol declares today; nothing if there is none of that name."""
-    from rankbench.plugin.manager import component_class
-
-    try:
-        return component_class(Protocol, parse(protocol).name).metrics
-    except SpecError:
-        return ()
 
 
 class SuiteRecord(BaseModel):

@@ -151,9 +151,7 @@ def _pairs(
     pairs, apart, notes = [], [], []
     arms = [{arm.key: arm for race in one.races for arm in race.arms} for one in samplers]
     ordered = sorted(
-        (n, arm.order, side, natural(label), label)
-        for side, own in enumerate(arms)
-        for (n, label), arm in own.items()
+        (n, arm.order, side, natural(label), label) for side, own in enumerate(arms) for (n, label), arm in own.items()
     )
     for n, label in dict.fromkeys((n, label) for n, *_, label in ordered):
         if not family.has_cell(samplers[1].experiment.name, label):
