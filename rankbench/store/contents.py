@@ -62,6 +62,20 @@ def stored_number(value: float) -> float | None:
     return None if math.isnan(number) else number + 0.0
 
 
+def json_object(text: str) -> dict[str, Any]:
+    """Return the JSON object in a cell of a table.
+
+    Raises
+    ------
+    ValueError, TypeError, RecursionError
+        It holds none.
+    """
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"{text!r} is no JSON object")
+    return found
+
+
 @dataclass(frozen=True)
 class StoredCell:
     """What the journal says of one cell, without its losses."""
@@ -117,7 +131,7 @@ class Contents:
         if table == "cells":
             _, _, status, reason, trace, optimality, info = values
             known = math.nan if optimality is None else optimality
-            self.cells[cell] = StoredCell(status, reason, known, json.loads(info), trace)
+            self.cells[cell] = StoredCell(status, reason, known, json_object(info), trace)
             if status in ANSWERS:
                 self.answered.add(cell)
         elif table == "losses":
@@ -127,7 +141,7 @@ class Contents:
 
     def plan(self, suite: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Take up a plan, the rows of its tables, in the place of the former one."""
-        configs = {text: json.loads(text) for text in {row[3] for row in rows}}
+        configs = {text: json_object(text) for text in {row[3] for row in rows}}
         members = [
             Member(experiment, label, spec, configs[config], n, declared, repetition, cell, position)
             for experiment, label, spec, config, n, declared, repetition, cell, position in rows

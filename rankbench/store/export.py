@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_COLUMNS = (
+    "suite", "experiment", "config", "protocol", "dataset", "dataset_sha256", "contender", "spec", "made_by",
+    "versions", "code_digest", "cell", "n", "repetition", "seed", "split", "metric", "direction", "step", "value",
+    "status", "reason", "optimality",
+)  # fmt: skip
+
 _KEYS = ("experiment", "n", "contender", "repetition", "metric", "split", "step")
 
 
@@ -41,31 +47,10 @@ def results_frame(results: StoredResults) -> pl.DataFrame:
         if member.cell in cells
         for row in _rows(results, record, member, cells[member.cell], losses.get(member.experiment, ()))
     ]
-    schema = {
-        "suite": pl.String,
-        "experiment": pl.String,
-        "config": pl.String,
-        "protocol": pl.String,
-        "dataset": pl.String,
-        "dataset_sha256": pl.String,
-        "contender": pl.String,
-        "spec": pl.String,
-        "made_by": pl.String,
-        "versions": pl.String,
-        "code_digest": pl.String,
-        "cell": pl.String,
-        "n": pl.Int64,
-        "repetition": pl.Int64,
-        "seed": pl.Int64,
-        "split": pl.String,
-        "metric": pl.String,
-        "direction": pl.String,
-        "step": pl.Int64,
-        "value": pl.Float64,
-        "status": pl.String,
-        "reason": pl.String,
-        "optimality": pl.Float64,
-    }
+    numbers = dict.fromkeys(("n", "repetition", "seed", "step"), pl.Int64) | dict.fromkeys(
+        ("value", "optimality"), pl.Float64
+    )
+    schema = {name: numbers.get(name, pl.String) for name in _COLUMNS}
     return pl.DataFrame(rows, schema=schema, orient="row").sort(_KEYS, nulls_last=False)
 
 
@@ -97,16 +82,19 @@ def _rows(
         member.repetition,
         record.seed,
     )
-    tail = (cell.status, cell.reason, None if math.isnan(cell.optimality) else cell.optimality)
+    tail = (cell.status, cell.reason, _known(cell.optimality))
     rows: list[tuple[Any, ...]] = []
     for metric in metrics:
         for split in source.shown_splits():
             losses = results.losses(member.cell, metric, split) if cell.status == "done" else None
-            mean = math.nan if losses is None else float(losses.mean())
-            value = None if math.isnan(mean) else mean
+            value = None if losses is None else _known(losses.mean())
             rows.append((*head, split, metric, source.direction(metric), None, value, *tail))
     for metric, curve in results.curves(member.cell).items():
         split, direction = source.curve(metric)
         for step, at in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
-            rows.append((*head, split, metric, direction, step, None if math.isnan(at) else at, *tail))
+            rows.append((*head, split, metric, direction, step, _known(at), *tail))
     return rows
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,40 +67,63 @@ MOVE = (
 """What to do with a damaged journal."""
 
 
-class StoredResults(Protocol):
+class StoredResults(ABC):
     """A run's plan and all that was computed for it.
 
     Attributes
     ----------
     path : Path
         What errors name.
+    contents : Contents
+        All but the numbers.
     """
 
     path: Path
+    contents: Contents
 
     def suite_text(self) -> str:
-        """Return the JSON of the suite's record."""
+        """Return the JSON of the suite's record; empty before the first plan."""
+        return self.contents.suite
 
     def record(self) -> SuiteRecord:
-        """Return the suite's record."""
+        """Return the suite's record.
+
+        Raises
+        ------
+        StoreError
+            No run has written its plan yet, or it cannot be read.
+        """
+        if not self.contents.suite:
+            raise StoreError(f"{self.path}: the journal is empty: no run has planned anything yet; run the suite first")
+        try:
+            return SuiteRecord.model_validate(json.loads(self.contents.suite))
+        except (ValidationError, ValueError) as error:
+            raise StoreError(f"{self.path}: the suite cannot be read ({error})") from error
 
     def members(self) -> list[Member]:
-        """Return every cell that an experiment shows, in a fixed order."""
+        """Return the plan: every cell that an experiment shows, in a fixed order."""
+        return list(self.contents.members)
 
     def cells(self) -> dict[str, StoredCell]:
-        """Return what became of every cell of the plan that was computed."""
-
-    def losses(self, cell: str, metric: str, split: Split) -> NDArray[np.float64] | None:
-        """Return a cell's loss of every unit, shape (U_split,), or None where it has none."""
-
-    def curves(self, cell: str) -> dict[str, Curve]:
-        """Return a cell's curves by metric."""
+        """Return the latest row of every cell of the plan that has one."""
+        found = self.contents.cells
+        return {cell: found[cell] for cell in sorted({m.cell for m in self.contents.members} & found.keys())}
 
     def progress(self) -> tuple[int, int]:
         """Return how many cells of the plan have a row, and how many there are."""
+        planned = {member.cell for member in self.contents.members}
+        return len(planned & self.contents.cells.keys()), len(planned)
+
+    @abstractmethod
+    def losses(self, cell: str, metric: str, split: Split) -> NDArray[np.float64] | None:
+        """Return a cell's loss of every unit, shape (U_split,), or None where it has none."""
+
+    @abstractmethod
+    def curves(self, cell: str) -> dict[str, Curve]:
+        """Return a cell's curves by metric."""
 
 
-class Journal:
+class Journal(StoredResults):
     """A run's journal, open for reading: what it held at that moment; a run that is writing to it is not disturbed.
 
     Parameters
@@ -156,34 +180,6 @@ class Journal:
         """Return whether a run has written its plan here."""
         return bool(self.contents.suite)
 
-    def suite_text(self) -> str:
-        """Return the JSON of the suite that the last run resolved; empty before the first plan."""
-        return self.contents.suite
-
-    def record(self) -> SuiteRecord:
-        """Return the suite that the last run resolved.
-
-        Raises
-        ------
-        StoreError
-            No run has written its plan yet, or it cannot be read.
-        """
-        if not self.contents.suite:
-            raise StoreError(f"{self.path}: the journal is empty: no run has planned anything yet; run the suite first")
-        try:
-            return SuiteRecord.model_validate(json.loads(self.contents.suite))
-        except (ValidationError, ValueError) as error:
-            raise StoreError(f"{self.path}: table suite: the stored suite cannot be read ({error}); {MOVE}") from error
-
-    def members(self) -> list[Member]:
-        """Return the plan: every cell that an experiment shows, in a fixed order."""
-        return list(self.contents.members)
-
-    def cells(self) -> dict[str, StoredCell]:
-        """Return the latest row of every cell of the plan that has one."""
-        found = self.contents.cells
-        return {cell: found[cell] for cell in sorted({m.cell for m in self.contents.members} & found.keys())}
-
     def losses(self, cell: str, metric: str, split: Split) -> NDArray[np.float64] | None:
         """Return a cell's loss of every unit, shape (U_split,), or None where it has none."""
         place = self.contents.losses.get((cell, metric, split))
@@ -201,11 +197,6 @@ class Journal:
             )
         return found
 
-    def progress(self) -> tuple[int, int]:
-        """Return how many cells of the plan have a row, and how many there are."""
-        planned = {member.cell for member in self.contents.members}
-        return len(planned & self.contents.cells.keys()), len(planned)
-
     @contextmanager
     def guarded(self, place: str = "the file's header") -> Iterator[None]:
         """Turn SQLite's errors into `StoreError`, saying at which place and what to do."""
@@ -219,8 +210,13 @@ class Journal:
                     f"{self.path}: it is gone: its folder was removed or moved while this run was writing there; "
                     "run again"
                 ) from error
+            kept = (
+                "what was committed is kept"
+                if self.kept is None
+                else f"committed blocks, which are kept: {self.kept:,}"
+            )
             raise StoreError(
-                f"{self.path}: {error}; check the disk and the folder's permissions and run again ({self._kept()})"
+                f"{self.path}: {error}; check the disk and the folder's permissions and run again ({kept})"
             ) from error
 
     def check_format(self, *, create: bool) -> None:
@@ -246,13 +242,6 @@ class Journal:
             )
         if tuple(tables) != SCHEMA:
             self._damaged("table sqlite_master", "the tables are not those of a journal")
-
-    def _kept(self) -> str:
-        if self.kept is None:
-            return "what was committed is kept"
-        if not self.kept:
-            return "no block was committed yet"
-        return "the block that was committed is kept" if self.kept == 1 else f"{self.kept:,} committed blocks are kept"
 
     def _damaged(self, place: str, what: str) -> NoReturn:
         """Raise what is said of contents that are not those that were stored."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple
@@ -24,9 +23,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import Curve, Split
-from rankbench.store.contents import COLUMNS, StoredCell
+from rankbench.store.contents import COLUMNS, RESULTS, Contents, Place, stored_number
 from rankbench.store.journal import FILE, Journal, StoredResults
-from rankbench.store.records import Member, SuiteRecord
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,7 +72,7 @@ def published_rows(results: StoredResults) -> dict[str, bytes]:
         for m in results.members()
     ]
     known = [
-        (name, one.status, one.reason, None if math.isnan(one.optimality) else one.optimality, _json(one.info))
+        (name, one.status, one.reason, stored_number(one.optimality), json.dumps(one.info, sort_keys=True))
         for name, one in cells.items()
     ]
     losses = [
@@ -94,10 +92,6 @@ def published_rows(results: StoredResults) -> dict[str, bytes]:
         "sha256": {name: sha256(data) for name, data in sorted(files.items())},
     }
     return {MANIFEST: (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode(), **files}
-
-
-def _json(info: Mapping[str, float]) -> str:
-    return json.dumps(dict(info), sort_keys=True)
 
 
 def _schemas() -> dict[str, dict[str, Any]]:
@@ -129,7 +123,7 @@ def _table(rows: list[Any], schema: dict[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-class PublishedRows:
+class PublishedRows(StoredResults):
     """A folder of published rows, open for reading.
 
     Parameters
@@ -156,110 +150,52 @@ class PublishedRows:
         data = self._read(MANIFEST)
         self.digest = sha256(data)
         try:
-            self._manifest = _Manifest.model_validate_json(data)
+            manifest = _Manifest.model_validate_json(data)
         except ValidationError as error:
             raise StoreError(f"{self.path}: it is no list of published rows: {error.errors()[0]['msg']}") from error
-        version = self._manifest.schema_version
+        version = manifest.schema_version
         if not OLDEST <= version <= SCHEMA:
             known = f"version {SCHEMA}" if OLDEST == SCHEMA else f"versions {OLDEST} to {SCHEMA}"
             advice = "use a newer rankbench" if version > SCHEMA else "there is no such version"
             raise StoreError(
                 f"{self.path}: the rows have version {version}, and this rankbench reads {known}; {advice}"
             )
-        self._frames = self._frames_read()
-
-    def suite_text(self) -> str:
-        """Return the JSON of the suite's record."""
-        return json.dumps(self._manifest.suite, sort_keys=True)
-
-    def record(self) -> SuiteRecord:
-        """Return the suite's record.
-
-        Raises
-        ------
-        StoreError
-            It cannot be read.
-        """
+        frames = self._frames(manifest.sha256)
+        self._losses, self._curves = frames["losses"]["data"], frames["curves"]
+        self.contents, table = Contents(), "members"
         try:
-            return SuiteRecord.model_validate(self._manifest.suite)
-        except ValidationError as error:
-            raise StoreError(f"{self.path}: the suite cannot be read ({error})") from error
-
-    def members(self) -> list[Member]:
-        """Return every cell that an experiment shows, in a fixed order."""
-        found = []
-        for experiment, label, spec, config, *rest in self._frame("members").iter_rows():
-            found.append(Member(experiment, label, spec, self._object("members", "config", config), *rest))
-        return sorted(found, key=lambda m: (m.experiment, m.n, m.order, m.label, m.repetition))
-
-    def cells(self) -> dict[str, StoredCell]:
-        """Return what became of every cell of the plan that was computed."""
-        return dict(sorted(self._cells.items()))
+            self.contents.plan(json.dumps(manifest.suite, sort_keys=True), frames[table].rows())
+            for table in RESULTS:
+                for number, (cell, *values) in enumerate(frames[table].iter_rows()):
+                    row = (*values[:2], "", *values[2:]) if table == "cells" else values
+                    self.contents.add(table, (0, cell, *row), Place(number, ""))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise StoreError(f"{self.folder / table}.parquet: a row cannot be read ({error})") from error
 
     def losses(self, cell: str, metric: str, split: Split) -> NDArray[np.float64] | None:
         """Return a cell's loss of every unit, shape (U_split,), or None where it has none."""
-        place = self._losses.get((cell, metric, split))
+        place = self.contents.losses.get((cell, metric, split))
         if place is None:
             return None
         starts, values = self._loss_values
-        return values[starts[place] : starts[place + 1]].copy()
+        return values[starts[place.row] : starts[place.row + 1]].copy()
 
     def curves(self, cell: str) -> dict[str, Curve]:
         """Return a cell's curves by metric."""
-        frame = self._frame("curves")
+        steps, values = self._curves["steps"], self._curves["data"]
         return {
-            metric: Curve(np.array(frame["steps"][place].to_numpy()), np.array(frame["data"][place].to_numpy()))
-            for metric, place in sorted(self._curves.get(cell, {}).items())
+            metric: Curve(np.array(steps[place.row].to_numpy()), np.array(values[place.row].to_numpy()))
+            for metric, place in sorted(self.contents.curves.get(cell, {}).items())
         }
-
-    def progress(self) -> tuple[int, int]:
-        """Return how many cells of the plan were computed, and how many there are."""
-        planned = set(self._frame("members")["cell"])
-        return len(planned & self._cells.keys()), len(planned)
-
-    @cached_property
-    def _cells(self) -> dict[str, StoredCell]:
-        return {
-            cell: StoredCell(
-                status, reason, math.nan if optimality is None else optimality, self._object("cells", "info", info)
-            )
-            for cell, status, reason, optimality, info in self._frame("cells").iter_rows()
-        }
-
-    @cached_property
-    def _losses(self) -> dict[tuple[str, str, str], int]:
-        keys = self._frame("losses").select("cell", "metric", "split").iter_rows()
-        return {key: place for place, key in enumerate(keys)}
 
     @cached_property
     def _loss_values(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Where each row's losses begin among all of them, and these: a list at a time takes five times as long."""
-        data = self._frame("losses")["data"]
-        lengths = data.list.len()
+        lengths = self._losses.list.len()
         starts = np.concatenate([[0], np.cumsum(lengths.to_numpy(), dtype=np.int64)])
-        return starts, data.filter(lengths > 0).explode().to_numpy().astype(np.float64)
+        return starts, self._losses.filter(lengths > 0).explode().to_numpy().astype(np.float64)
 
-    @cached_property
-    def _curves(self) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {}
-        for place, (cell, metric) in enumerate(self._frame("curves").select("cell", "metric").iter_rows()):
-            found.setdefault(cell, {})[metric] = place
-        return found
-
-    def _object(self, table: str, column: str, text: str | None) -> dict[str, Any]:
-        """Return the JSON object in a cell of a table."""
-        try:
-            found = json.loads(text or "")
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
-            raise StoreError(f"{self.folder / table}.parquet: column {column} holds {text!r}, which is no JSON object")
-        return found
-
-    def _frame(self, name: str) -> pl.DataFrame:
-        return self._frames[name]
-
-    def _frames_read(self) -> dict[str, pl.DataFrame]:
+    def _frames(self, listed: Mapping[str, str]) -> dict[str, pl.DataFrame]:
         """Return all tables, if they are what was published."""
         import polars as pl
 
@@ -267,7 +203,7 @@ class PublishedRows:
         for name, schema in _schemas().items():
             file = f"{name}.parquet"
             data = self._read(file)
-            if sha256(data) != self._manifest.sha256.get(file):
+            if sha256(data) != listed.get(file):
                 raise StoreError(f"{self.folder / file}: it is not what was published: its sha256 is another one")
             try:
                 found[name] = pl.read_parquet(data)

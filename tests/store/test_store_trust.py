@@ -239,11 +239,13 @@ def test_a_folder_that_is_removed_while_a_run_writes(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_gets_full_is_told_with_the_blocks_that_are_kept(tmp_path: Path) -> None:
-    for kept in ("no block was committed yet", "the block that was committed is kept"):
+    for kept in (0, 1):
         with Store.open(tmp_path) as store:
             pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
             store.connection.execute(f"PRAGMA max_page_count = {pages}")
-            with pytest.raises(StoreError, match=rf"database or disk is full; check the disk .* run again \({kept}\)"):
+            with pytest.raises(
+                StoreError, match=rf"database or disk is full; check the disk .* run again .*are kept: {kept}\)"
+            ):
                 begin(store, member("c" * 1_000_000))
         with Store.open(tmp_path) as store:
             begin(store, member("c"))
