@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,6 @@ from rankbench.cli.shown import Answer, Table, answering
 
 if TYPE_CHECKING:
     from rankbench.plugin.component_description import Description
-    from rankbench.suites.suite_files import SuiteDescription
 
 
 @click.command("info")
@@ -33,7 +32,7 @@ def info(name: str, kind: str | None) -> Answer:
     chosen = _kind(name, kind)
     if chosen == SUITE:
         suite = describe_suite(name)
-        return Answer({"kind": SUITE} | asdict(suite) | {"path": str(suite.path)}, _suite_parts(suite))
+        return Answer({"kind": SUITE} | suite, _suite_parts(suite))
     description = describe_component(chosen, name)
     return Answer(asdict(description), _component_parts(description))
 
@@ -75,31 +74,23 @@ def _component_parts(description: Description) -> Iterator[Table | str]:
         yield Table(("parameter", "type", "default", "bounds", "meaning"), rows)
 
 
-def _suite_parts(suite: SuiteDescription) -> Iterator[Table | str]:
+def _suite_parts(suite: dict[str, Any]) -> Iterator[Table | str]:
     facts = [
-        ("data set", suite.dataset),
-        ("protocol", suite.protocol if suite.experiments else ""),
-        ("seed", str(suite.seed)),
-        ("includes", ", ".join(suite.includes)),
-        ("file", str(suite.path)),
-        ("from", f"{suite.distribution} {suite.version}"),
+        ("data set", suite["dataset"]),
+        ("protocol", suite["protocol"] if suite["experiments"] else ""),
+        ("seed", str(suite["seed"])),
+        ("includes", ", ".join(suite["includes"])),
+        ("file", suite["path"]),
+        ("from", f"{suite['distribution']} {suite['version']}"),
     ]
-    yield from _head("suite", suite.name, suite.title, facts)
-    if suite.experiments:
+    yield from _head("suite", suite["name"], suite["title"], facts)
+    if suite["experiments"]:
         rows = [
-            (
-                e.name,
-                e.title,
-                ", ".join(map(str, e.n)),
-                str(e.repetitions),
-                str(e.contenders),
-                ", ".join(e.losses),
-                str(e.claims),
-            )
-            for e in suite.experiments
+            [", ".join(map(str, cell)) if isinstance(cell, tuple) else str(cell) for cell in experiment.values()]
+            for experiment in suite["experiments"]
         ]
         yield ""
-        yield Table(("experiment", "title", "n", "repetitions", "contenders", "losses", "claims"), rows)
+        yield Table(("experiment", *list(suite["experiments"][0])[1:]), rows)
 
 
 def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> Iterator[Table | str]:
@@ -175,13 +166,13 @@ def _suites() -> list[dict[str, str]]:
         except RankbenchError as error:  # one bad file must not hide the others
             listed.append({"name": name, "title": f"broken: {error}", "experiments": "", "distribution": ""})
             continue
-        experiments = [*(f"[{included}]" for included in suite.includes), *(e.name for e in suite.experiments)]
+        experiments = [f"[{included}]" for included in suite["includes"]] + [e["name"] for e in suite["experiments"]]
         listed.append(
             {
                 "name": name,
-                "title": suite.title,
+                "title": suite["title"],
                 "experiments": ", ".join(experiments),
-                "distribution": f"{suite.distribution} {suite.version}",
+                "distribution": f"{suite['distribution']} {suite['version']}",
             }
         )
     return listed

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import unescape
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rankbench.core.text import csv_cell
 
@@ -149,19 +149,12 @@ def csv_of(
     return text.getvalue()
 
 
-def _cell(value: object, form: str) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
+def _cell(value: Any, form: str) -> str:
+    if isinstance(value, bool | int):
+        return str(value).lower()
     if isinstance(value, str):
         return csv_cell(value)
-    number = float(value)  # type: ignore[arg-type]
-    if math.isnan(number):
-        return ""
-    return f"{number:{form}}"
+    return "" if value is None or math.isnan(value) else f"{value:{form}}"
 
 
 GAP = 2
@@ -199,7 +192,7 @@ def _terminal_block(block: Node) -> RenderableType:
                 terminal_of([*map(Paragraph, paragraphs), *([Bullets(items)] if items else [])]), (0, 0, 0, 2)
             )
         case Grid():
-            return _terminal_grid(block)
+            return _Fitted(block)
         case Image(words, path):
             return _inline(f"{words}: {path}")
         case Details(summary, inner):
@@ -225,10 +218,6 @@ def _inline(text: str) -> Text:
             found.append(token["escaped"], styles)
     found.append(unescape(text[at:]), styles)
     return found
-
-
-def _terminal_grid(grid: Grid) -> RenderableType:
-    return _Fitted(grid)
 
 
 class _Fitted:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,21 +130,20 @@ class Arm(ArmResults):
         values = [self.stored[r].info.get(name, math.nan) for r in sorted(self.done)]
         return float(np.mean(values)) if values else math.nan
 
-    def largest(self, name: str) -> float:
-        """Return the maximum over finished repetitions of a named fact; nan if unknown."""
-        values = [self.stored[r].info.get(name, math.nan) for r in self.done]
-        return max((value for value in values if not math.isnan(value)), default=math.nan)
-
     def fact(self, fact: Fact) -> float:
         """Return what is told of a declared fact; nan if unknown."""
-        return self.largest(fact.name) if fact.summary == "largest" else self.info(fact.name)
+        if fact.summary == "mean":
+            return self.info(fact.name)
+        return _largest(self.stored[r].info.get(fact.name, math.nan) for r in self.done)
 
     @property
     def optimality(self) -> float:
         """The farthest from optimal that a finished repetition stopped; nan if unknown."""
-        values = [self.stored[r].optimality for r in self.done]
-        known = [value for value in values if not math.isnan(value)]
-        return max(known, default=math.nan)
+        return _largest(self.stored[r].optimality for r in self.done)
+
+
+def _largest(values: Iterable[float]) -> float:
+    return max((value for value in values if not math.isnan(value)), default=math.nan)
 
 
 @dataclass(frozen=True)
@@ -344,20 +343,11 @@ def _race(n: int, members: Sequence[Member], cells: Mapping[str, StoredCell], fa
 def _equal(arm: Arm, arms: Sequence[Arm], facts: Sequence[Fact]) -> str:
     """Return the label of the arm that an arm is the same as, by what a fact says about all its repetitions."""
     for fact in (fact for fact in facts if fact.same_as):
-        if not arm.done or _value(arm, fact) == fact.same_as:
+        owner = arm.config | {fact.parameter: fact.same_as}
+        if not arm.done or str(arm.config.get(fact.parameter)) == fact.same_as:
             continue
-        if any(arm.stored[r].info.get(fact.name, 0.0) < 1.0 for r in arm.done):
-            continue
-        rest = _rest(arm, fact)
-        for other in arms:
-            if _value(other, fact) == fact.same_as and _rest(other, fact) == rest:
-                return other.label
+        if not any(arm.stored[r].info.get(fact.name, 0.0) < 1.0 for r in arm.done):
+            same = [other.label for other in arms if other.config == owner]
+            if same:
+                return same[0]
     return ""
-
-
-def _value(arm: Arm, fact: Fact) -> str:
-    return str(arm.config.get(fact.parameter))
-
-
-def _rest(arm: Arm, fact: Fact) -> dict[str, Any]:
-    return {key: value for key, value in arm.config.items() if key != fact.parameter}

@@ -65,20 +65,17 @@ class Headline(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON: sentences, and a row for each contender and split."""
+        names = ("mean", "lower", "upper")
         rows = [
             {
                 "experiment": row.experiment, "n": row.n, "contender": row.contender, "spec": row.spec,
                 "metric": row.metric, "direction": row.direction, "split": row.split, "status": row.status,
                 "rank_low": row.rank_low, "rank_high": row.rank_high, "oracle": row.oracle,
-                **{name: _known(getattr(row, name)) for name in ("mean", "lower", "upper")},
+                **{name: None if math.isnan(value := getattr(row, name)) else value for name in names},
             }
             for row in self.rows
         ]  # fmt: skip
         return {"who_is_best": list(self.sentences), "headline": rows}
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _cells(row: Standing, *, ranked: bool) -> tuple[str, ...]:

@@ -45,13 +45,6 @@ def heading_anchors(blocks: Sequence[Node]) -> list[tuple[Heading, str]]:
     return found
 
 
-def contents(blocks: Sequence[Node], level: int = 2) -> Bullets:
-    """Return links to all headings of one level, in their order."""
-    return Bullets(
-        tuple(f"[{heading.text}](#{anchor})" for heading, anchor in heading_anchors(blocks) if heading.level == level)
-    )
-
-
 def _headings(blocks: Sequence[Node]) -> Iterator[Heading]:
     for block in blocks:
         if isinstance(block, Heading):
@@ -59,8 +52,6 @@ def _headings(blocks: Sequence[Node]) -> Iterator[Heading]:
         elif isinstance(block, Details):
             yield from _headings(block.blocks)
 
-
-CONTENTS = "On this page"
 
 DATA = "The data"
 
@@ -90,13 +81,10 @@ def leaderboard(analysis: Analysis, found: Sequence[Recommendation], figures: Se
         *([Heading(2, "At a glance"), *glance] if glance else []),
         *([Heading(2, "First in the ranking"), *items] if items else []),
     ]
-    headings = contents([*beginning, Heading(2, CONTENTS), *rest])
-    return [*beginning, Heading(2, CONTENTS), Bullets(headings.items[_place(headings) + 1 :]), *rest]
-
-
-def _place(headings: Bullets) -> int:
-    """Return where the list of contents stands among the headings."""
-    return next(i for i, item in enumerate(headings.items) if item.startswith(f"[{CONTENTS}]"))
+    before, contents = len(list(_headings(beginning))) + 1, Heading(2, "On this page")
+    anchors = heading_anchors([*beginning, contents, *rest])[before:]
+    links = tuple(f"[{heading.text}](#{anchor})" for heading, anchor in anchors if heading.level == 2)
+    return [*beginning, contents, Bullets(links), *rest]
 
 
 def _left_out(record: SuiteRecord) -> list[Node]:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from rankbench.core.text import code, grouped_digits, markdown, number, sentence
 from rankbench.interfaces.cell import RANKING, SPLITS, Split
-from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.claim_verdicts import Verdict
 from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, Quote
@@ -99,33 +98,29 @@ def said_of_leaders(found: Leaders) -> str:
     rows, first = found.rows, found.first
     if not rows:
         return "nobody is ranked: there are no intervals"
-    best = f"**{markdown(rows[0].contender)}**"
-    others = len(rows) - 1
+    best, others, rest = f"**{markdown(rows[0].contender)}**", len(rows) - 1, len(rows) - len(first)
+    each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
     if not others:
         return f"{best} is alone"
-    each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
     if found.sure:
         return f"{best} is best: it is shown to be better than {each}"
     if found.ahead:
         return (
             f"nobody is shown to be best: there is one draw. As trained on it, {best} is shown to be better than {each}"
         )
-    if len(first) == len(rows):
+    if not rest:
         return (
             f"nobody is shown to be best: none of the {grouped_digits(len(rows))} contenders is shown to be worse "
             f"than another; {best} has the best mean"
         )
-    rest = len(rows) - len(first)
-    trained = " as trained on the one draw" if found.one_draw else ""
-    behind = f"{grouped_digits(rest)} other{'s are' if rest > 1 else ' is'} shown to be worse than somebody{trained}"
-    if len(first) == 1:
-        return f"nobody is shown to be better than **{markdown(first[0].contender)}**, and {behind}"
     names = [markdown(row.contender) for row in first]
     kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
-    between = "; " if any("," in name for name in kept) else ", "
-    listed = between.join(kept) + (f" and {len(names) - len(kept)} more" if len(kept) < len(names) else "")
-    several = f"{len(first)} of {grouped_digits(len(rows))} contenders may be ({listed})"
-    return f"nobody is shown to be best: {several}, {best} has the best mean; {behind}"
+    listed = ("; " if any("," in name for name in kept) else ", ").join(kept)
+    more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
+    trained = " as trained on the one draw" if found.one_draw else ""
+    behind = f"{grouped_digits(rest)} other{'s are' if rest > 1 else ' is'} shown to be worse than somebody{trained}"
+    may_be = f"{len(first)} of {grouped_digits(len(rows))} contenders may be ({listed}{more})"
+    return f"nobody is shown to be best: {may_be}, {best} has the best mean; {behind}"
 
 
 VERDICTS: dict[Verdict, str] = {
@@ -144,15 +139,12 @@ def headline_section(analysis: Analysis) -> Section | None:
     The one that a recommendation is drawn from, else that about which most is claimed; of equals the first that has
     a figure.
     """
-    compared = [section for section in analysis.sections if section.rows]
-    if not compared:
-        return None
 
     def weight(section: Section) -> tuple[bool, int, bool]:
         experiment = section.sampler.experiment
         return experiment.recommend, len(experiment.claims), bool(experiment.figures)
 
-    return max(compared, key=weight)
+    return max((section for section in analysis.sections if section.rows), key=weight, default=None)
 
 
 def question_and_data(analysis: Analysis, groups: Sequence[Group]) -> list[Node]:
@@ -194,7 +186,7 @@ def _experiments(groups: Sequence[Group]) -> str:
 def in_short(analysis: Analysis, found: Sequence[Recommendation]) -> list[Node]:
     """Return who is best, what to use, how the claims fared, and the figure of the headline experiment."""
     section = headline_section(analysis)
-    lines = who_is_best(section) if section is not None else []
+    lines = who_is_best(section)
     lines = [f"**Who is best?** {lines[0]}", *lines[1:]] if lines else []
     lines += [f"**Which item is first?** {said}" for said in items_said(analysis)]
     lines += [f"**What to use?** {line}" for one in found for line in one.answer[:1]]
@@ -207,21 +199,20 @@ def in_short(analysis: Analysis, found: Sequence[Recommendation]) -> list[Node]:
     return parts
 
 
-def who_is_best(section: Section) -> list[str]:
-    """Say who is best in an experiment, a sentence for each split."""
+def who_is_best(section: Section | None) -> list[str]:
+    """Say who is best in an experiment, if there is one, a sentence for each split."""
+    if section is None:
+        return []
     sampler, lines = section.sampler, []
     for leaders in leaders_of(section):
-        at = f", n = {grouped_digits(leaders.n)}" if sampler.source.counts and len(sampler.races) > 1 else ""
-        how = f"by {code(sampler.metrics[0])} in {code(sampler.experiment.name)}{at}{_not_counted(leaders)}"
+        how = f"by {code(sampler.metrics[0])} in {code(sampler.experiment.name)}"
+        if sampler.source.counts and len(sampler.races) > 1:
+            how += f", n = {grouped_digits(leaders.n)}"
+        if leaders.oracles:
+            names, know = map(markdown, leaders.oracles), "know" if len(leaders.oracles) > 1 else "knows"
+            how += f"; not counted: {', '.join(names)}, which {know} what the others have to learn"
         lines.append(f"On {leaders.split_title} {said_of_leaders(leaders)} ({how}).")
     return lines
-
-
-def _not_counted(leaders: Leaders) -> str:
-    if not leaders.oracles:
-        return ""
-    names, several = ", ".join(map(markdown, leaders.oracles)), len(leaders.oracles) > 1
-    return f"; not counted: {names}, which know{'' if several else 's'} what the others have to learn"
 
 
 def split_words(analysis: Analysis) -> dict[Split, str]:
@@ -237,21 +228,20 @@ def claims_counted(analysis: Analysis) -> list[str]:
     answers = [answer for section in analysis.sections for answer in section.answers]
     if not answers:
         return []
-    claims = {(answer.experiment, answer.claim.id) for answer in answers}
-    late = {(a.experiment, a.claim.id) for a in answers if a.claim.origin == "post hoc"}
     asked = Counter((answer.experiment, answer.claim.id) for answer in answers)
+    late = len({(a.experiment, a.claim.id) for a in answers if a.claim.origin == "post hoc"})
+    twice = sum(count > 1 for count in asked.values())
     parts = []
     for split, words in split_words(analysis).items():
         found = Counter(answer.verdict for answer in answers if answer.about == split)
         counted = [f"{found[verdict]} {said}" for verdict, said in VERDICTS.items() if found[verdict]]
         parts.append(f"on {words} {', '.join(counted)}")
-    knew = f" ({len(late)} written knowing earlier results)" if late else ""
-    number_of = f"{len(claims)} claim{'s' if len(claims) != 1 else ''}"
-    twice = sum(count > 1 for count in asked.values())
-    # Else the verdicts, added up, would be more than the claims.
-    which = f"{twice} of them " if twice < len(claims) else ""
-    more = f", {which}judged on several kinds of data" if twice else ""
-    return [f"**Do the claims hold?** {number_of}{more}{knew}: {'; '.join(parts)}."]
+    said = f"{len(asked)} claim{'s' if len(asked) != 1 else ''}"
+    if twice:  # else the verdicts, added up, would be more than the claims
+        said += f", {f'{twice} of them ' if twice < len(asked) else ''}judged on several kinds of data"
+    if late:
+        said += f" ({late} written knowing earlier results)"
+    return [f"**Do the claims hold?** {said}: {'; '.join(parts)}."]
 
 
 def at_a_glance(analysis: Analysis) -> list[Node]:
@@ -286,7 +276,11 @@ def _judged_by(analysis: Analysis) -> list[Node]:
     metrics = dict.fromkeys(
         section.sampler.source.metric(section.sampler.metrics[0]) for section in analysis.sections if section.rows
     )
-    said = [f"{code(one.name)}: {_metric_said(one)}" for one in metrics]
+    said = []
+    for one in metrics:
+        text = one.sentence or f"a loss; {code(f'rankbench info {one.name}')} says which."
+        coin = "" if one.chance is None else f" A coin gets {one.chance:.4g}."
+        said.append(f"{code(one.name)}: {text[:1].lower()}{text[1:]}{coin}")
     sources = [section.sampler.source for section in analysis.sections]
     titles = dict.fromkeys(source.splits.get(split, "") for source in sources for split in source.shown_splits())
     # What a title explains stands in its parentheses.
@@ -295,28 +289,17 @@ def _judged_by(analysis: Analysis) -> list[Node]:
     return [Bullets(tuple(said))]
 
 
-def _metric_said(metric: Metric) -> str:
-    text = metric.sentence or f"a loss; {code(f'rankbench info {metric.name}')} says which."
-    coin = "" if metric.chance is None else f" A coin gets {metric.chance:.4g}."
-    return f"{text[:1].lower()}{text[1:]}{coin}"
-
-
 def _best(leaders: Leaders) -> tuple[str, str]:
     if not leaders.rows:
         return "—", "unknown: no intervals"
     row, count = leaders.rows[0], grouped_digits(len(leaders.rows))
     name = markdown(row.contender)
     mean = f"{f'**{name}**' if leaders.sure else name} {number(row.mean)}"
-    if len(leaders.rows) == 1:
-        return mean, "alone"
     if leaders.sure:
         return mean, f"yes, of {count}"
     if leaders.ahead:
         return mean, f"as trained on the one draw, of {count}; not shown for other draws"
-    alike = sum(one.mean == row.mean for one in leaders.first)
-    if alike == len(leaders.first):
-        return mean, f"no: {alike} of {count} have the same mean"
-    return mean, f"not shown: any of {len(leaders.first)} of {count} may be"
+    return mean, f"not shown: any of {len(leaders.first)} of {count} may be" if len(leaders.rows) > 1 else "alone"
 
 
 def top_items(analysis: Analysis) -> list[Node]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +114,9 @@ def load_suite(name: str) -> Suite:
     file = find_suite(name)
     suite = read_suite(file)
     experiments = _with_includes(suite, {file.resolve(): suite.name}, set())
-    seen: set[str] = set()
-    for experiment in experiments:
-        if experiment.name in seen:
-            raise SpecError(f"suite {suite.name!r}: experiment {experiment.name!r} is defined twice")
-        seen.add(experiment.name)
+    seen = [experiment.name for experiment in experiments]
+    if twice := _second(seen):
+        raise SpecError(f"suite {suite.name!r}: experiment {twice!r} is defined twice")
     for experiment in experiments:
         unknown = [name for name in experiment.confirmed_by or () if name not in seen]
         if unknown:
@@ -126,17 +124,20 @@ def load_suite(name: str) -> Suite:
                 f"suite {suite.name!r}: experiment {experiment.name!r}: confirmed_by: there is no experiment "
                 f"{unknown[0]!r}{nearest(unknown[0], seen)}"
             )
-    files: set[str] = set()
-    for figure in (figure for experiment in experiments for figure in experiment.figures):
-        # Some file systems do not tell capitals from small letters.
-        if figure.file.casefold() in files:
-            raise SpecError(f"suite {suite.name!r}: two figures have the file {figure.file!r}; rename one")
-        files.add(figure.file.casefold())
+    # Some file systems do not tell capitals from small letters.
+    files = [figure.file.casefold() for experiment in experiments for figure in experiment.figures]
+    if twice := _second(files):
+        raise SpecError(f"suite {suite.name!r}: two figures have the file {twice!r}; rename one")
     if not experiments:
         raise SpecError(f"suite {suite.name!r} has no experiments")
     # A suite without data of its own, as that of a log is, takes those of who includes it.
     settled = [e if e.dataset else e.model_copy(update={"dataset": suite.dataset}) for e in experiments]
     return suite.model_copy(update={"experiments": tuple(settled), "include": ()})
+
+
+def _second(names: Sequence[str]) -> str:
+    """Return a name that there is twice; empty without one."""
+    return next((name for name in names if names.count(name) > 1), "")
 
 
 def _with_includes(suite: Suite, path: dict[Path, str], included: set[Path]) -> list[Experiment]:
@@ -162,62 +163,8 @@ def _settled(experiment: Experiment, suite: Suite) -> Experiment:
     return experiment.model_copy(update=own)
 
 
-@dataclass(frozen=True)
-class ExperimentDescription:
-    """An experiment of a suite, as its file writes it.
-
-    Attributes
-    ----------
-    name, title : str
-    n : tuple of int
-        Numbers of judgments.
-    repetitions : int
-    contenders : int
-        Grids multiplied out.
-    losses : tuple of str
-    claims : int
-    """
-
-    name: str
-    title: str
-    n: tuple[int, ...]
-    repetitions: int
-    contenders: int
-    losses: tuple[str, ...]
-    claims: int
-
-
-@dataclass(frozen=True)
-class SuiteDescription:
-    """A suite, as its file writes it.
-
-    Attributes
-    ----------
-    name, title : str
-    path : Path
-    dataset : str
-        The default data set; empty if the suite only includes others.
-    seed : int
-    includes : tuple of str
-        Other suites, whose experiments come first.
-    experiments : tuple of ExperimentDescription
-    distribution, version : str
-    """
-
-    name: str
-    title: str
-    path: Path
-    protocol: str
-    dataset: str
-    seed: int
-    includes: tuple[str, ...]
-    experiments: tuple[ExperimentDescription, ...]
-    distribution: str
-    version: str
-
-
-def describe_suite(name: str) -> SuiteDescription:
-    """Describe a registered suite.
+def describe_suite(name: str) -> dict[str, Any]:
+    """Return what a registered suite's file says, as plain values; of contenders how many, grids multiplied out.
 
     Raises
     ------
@@ -226,31 +173,28 @@ def describe_suite(name: str) -> SuiteDescription:
     InputError
         The file is not TOML.
     """
-    files = manager.suites()
-    if name not in files:
-        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.maybe_theirs(name)}")
-    suite = read_suite(files[name])
-    origin = manager.origin(SUITE, name)
-    return SuiteDescription(
-        name=name,
-        title=suite.title,
-        path=files[name],
-        protocol=suite.protocol,
-        dataset=suite.dataset,
-        seed=suite.seed,
-        includes=suite.include,
-        experiments=tuple(
-            ExperimentDescription(
-                name=experiment.name,
-                title=experiment.title,
-                n=experiment.n,
-                repetitions=experiment.repetitions,
-                contenders=sum(1 if entry.tune else len(expand(entry.use)) for entry in experiment.contenders),
-                losses=experiment.losses,
-                claims=len(experiment.claims),
-            )
+    path = find_suite(name)
+    suite, origin = read_suite(path), manager.origin(SUITE, name)
+    return {
+        "name": name,
+        "title": suite.title,
+        "path": str(path),
+        "protocol": suite.protocol,
+        "dataset": suite.dataset,
+        "seed": suite.seed,
+        "includes": suite.include,
+        "experiments": tuple(
+            {
+                "name": experiment.name,
+                "title": experiment.title,
+                "n": experiment.n,
+                "repetitions": experiment.repetitions,
+                "contenders": sum(1 if entry.tune else len(expand(entry.use)) for entry in experiment.contenders),
+                "losses": experiment.losses,
+                "claims": len(experiment.claims),
+            }
             for experiment in suite.experiments
         ),
-        distribution=origin.distribution,
-        version=origin.version,
-    )
+        "distribution": origin.distribution,
+        "version": origin.version,
+    }

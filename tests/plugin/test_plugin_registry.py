@@ -220,14 +220,15 @@ def suite(tmp_path, monkeypatch, entry):
 def test_a_suite_is_described_as_its_file_writes_it(suite):
     path = suite(TEXT.encode())
     found = describe_suite("own")
-    assert (found.title, found.path, found.dataset) == ("A suite of one's own", path, "web10k-like")
-    assert found.protocol == "btl:design=20,heldout=10,transforms=log1p"
-    assert found.includes == ("other",)
-    one, two = found.experiments
-    assert (one.name, one.n, one.repetitions, one.losses) == ("one", (100, 1000), 5, ("ndcg", "pairwise"))
-    assert one.contenders == 3 * 2 + 1
-    assert (two.n, two.repetitions, two.contenders) == ((7,), 2, 1)
-    assert (found.distribution, found.version) == ("thirdparty", "1.2")
+    one, two = found.pop("experiments")
+    assert found == {
+        "name": "own", "title": "A suite of one's own", "path": str(path), "dataset": "web10k-like",
+        "seed": found["seed"], "protocol": "btl:design=20,heldout=10,transforms=log1p", "includes": ("other",),
+        "distribution": "thirdparty", "version": "1.2",
+    }  # fmt: skip
+    assert (one["name"], one["n"], one["repetitions"]) == ("one", (100, 1000), 5)
+    assert (one["losses"], one["contenders"]) == (("ndcg", "pairwise"), 3 * 2 + 1)
+    assert (two["n"], two["repetitions"], two["contenders"]) == ((7,), 2, 1)
 
 
 @pytest.mark.parametrize(

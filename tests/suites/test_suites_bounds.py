@@ -51,7 +51,7 @@ def test_names_cannot_lead_out_of_the_output_folder(tmp_path: Path, old: str, ne
 
 def test_two_figures_cannot_have_one_file(tmp_path: Path) -> None:
     text = TOP + EXPERIMENT + FIGURE + EXPERIMENT.replace("first", "second") + FIGURE.replace('figure"', 'Figure"')
-    with pytest.raises(SpecError, match="two figures have the file 'Figure'"):
+    with pytest.raises(SpecError, match="two figures have the file 'figure'"):
         load_suite(write(tmp_path, text))
 
 
