@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rankbench.core.text import distinct, one_line
+from rankbench.core.text import distinct, first_of, one_line
 from rankbench.interfaces.figure import Drawing
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def missing_letters_told() -> Iterator[None]:
             letters[chr(int(found[1]))] = None
             fonts = found[2]
     if letters:
-        more = f" and {len(letters) - _SHOWN} more" if len(letters) > _SHOWN else ""
-        words = f"letters that {fonts} has not are boxes in the picture: {' '.join([*letters][:_SHOWN])}{more}"
+        words = f"letters that {fonts} has not are boxes in the picture: {first_of([*letters], _SHOWN)}"
         warnings.warn(words, MissingLettersWarning, stacklevel=3)
 
 

@@ -173,10 +173,9 @@ def cell_problem(
     """
     if not isinstance(cell.status, str) or cell.status not in get_args(Status):
         return f"its status is none of {', '.join(get_args(Status))}"
-    if not is_text(cell.reason):
-        return f"its reason is not text but a {type(cell.reason).__name__}, or has lone surrogates"
-    if not is_text(cell.trace):
-        return f"its trace is not text but a {type(cell.trace).__name__}, or has lone surrogates"
+    for what, said in (("reason", cell.reason), ("trace", cell.trace)):
+        if not is_text(said):
+            return f"its {what} is not text but a {type(said).__name__}, or has lone surrogates"
     for what, named in (("losses", cell.losses), ("curves", cell.curves), ("info", cell.info)):
         if not isinstance(named, dict):
             return f"{what} is not a dict but a {type(named).__name__}"
@@ -218,12 +217,9 @@ def _problem_with_curves(cell: CellResult) -> str | None:
             return f"the steps and values of the curve {metric} are not one-dimensional arrays of numbers"
         if curve.steps.shape != curve.values.shape:
             return f"the curve {metric} has {curve.steps.size} steps and {curve.values.size} values"
-        if not np.isfinite(curve.steps).all() or (curve.steps != np.floor(curve.steps)).any():
-            return f"the curve {metric} has steps that are not whole numbers"
-        if (curve.steps[1:] <= curve.steps[:-1]).any():
-            return f"the steps of the curve {metric} do not increase"
-        if (curve.steps >= WHOLE).any() or (curve.steps <= -WHOLE).any():
-            return f"the curve {metric} has steps of 2^53 or more"
+        whole = (curve.steps > -WHOLE) & (curve.steps < WHOLE) & (curve.steps == np.floor(curve.steps))
+        if not whole.all() or (curve.steps[1:] <= curve.steps[:-1]).any():
+            return f"the steps of the curve {metric} are not whole numbers below 2^53 that increase"
     return None
 
 

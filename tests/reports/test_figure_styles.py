@@ -256,5 +256,5 @@ def test_boxes_are_told_once_and_other_warnings_as_they_came() -> None:
         draw_like_matplotlib()
     assert [(one.category, str(one.message)) for one in caught] == [
         (RuntimeWarning, "something else"),
-        (MissingLettersWarning, "letters that DejaVu Sans has not are boxes in the picture: 文 心"),
+        (MissingLettersWarning, "letters that DejaVu Sans has not are boxes in the picture: 文, 心"),
     ]

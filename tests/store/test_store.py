@@ -113,7 +113,7 @@ def test_unusable_cells_are_refused_and_nothing_is_stored(tmp_path: Path) -> Non
         (CellResult("c", "done", losses={("ndcg", "design"): np.array([0.1, np.nan, 0.2])}), "not finite"),
         (done("c", curves={"gap": Curve(np.array([1, 2]), np.zeros(3))}), "2 steps and 3 values"),
         (done("c", curves={"gap": Curve(np.array([[1, 2]]), np.zeros((1, 2)))}), "one-dimensional"),
-        (done("c", curves={"gap": Curve(np.array([2, 2]), np.zeros(2))}), "do not increase"),
+        (done("c", curves={"gap": Curve(np.array([2, 2]), np.zeros(2))}), "whole numbers"),
         (done("c", curves={"gap": Curve(np.array([1, np.inf]), np.zeros(2))}), "whole numbers"),
         (done("c", curves={"gap": Curve(np.array([1, 1.5]), np.zeros(2))}), "whole numbers"),
         (done("c", curves={"gap": Curve(np.array([1]), np.array(["x"]))}), "arrays of numbers"),
