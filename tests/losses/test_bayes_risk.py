@@ -167,11 +167,6 @@ def test_the_oracle_attains_it_under_btl(loss, seed):
             assert risk.upper == pytest.approx(0, abs=1e-12)
 
 
-def test_the_oracle_says_that_it_looks_at_the_truth():
-    assert Oracle.needs_truth
-    assert not Oracle.needs_features
-
-
 class Footrule(Loss):
     """A loss that knows nothing about its Bayes risk: the distance of positions from the scores."""
 

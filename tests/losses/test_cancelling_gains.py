@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from amounts import examples
+from compiled_losses import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,12 +48,8 @@ def test_equals_rational_numbers(loss, scores, centred, unit, random) -> None:
     alpha, s = np.empty(len(scores)), np.array(scores) * unit
     alpha[order] = np.arange(len(scores), 0, -1)
     expected = float(exact(loss, order, scores))
-    kernel = loss.kernel()
-    found = [
-        loss.value(alpha, s),
-        kernel.function(alpha, s, kernel.params, np.zeros(kernel.work(len(s)))),
-        evaluate_all([loss], alpha[None], s, np.array([0, len(s)]))[0, 0, 0],
-    ]
+    together = evaluate_all([loss], alpha[None], s, np.array([0, len(s)]))[0, 0, 0]
+    found = [loss.value(alpha, s), compiled(loss, alpha, s), together]
     assert found == pytest.approx([expected] * 3, rel=1e-11, abs=1e-12)
 
 
@@ -66,8 +63,7 @@ def test_of_many_items(loss, m) -> None:
     order = rng.permutation(m)
     alpha, s = np.empty(m), whole * 0.1
     alpha[order] = np.arange(m, 0, -1)
-    kernel = loss.kernel()
-    found = [loss.value(alpha, s), kernel.function(alpha, s, kernel.params, np.zeros(kernel.work(m)))]
+    found = [loss.value(alpha, s), compiled(loss, alpha, s)]
     if isinstance(loss, Precision):
         assert found == [0.0, 0.0]
     else:

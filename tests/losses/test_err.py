@@ -6,11 +6,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from amounts import examples
+from compiled_losses import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.core.spec import parse
-from rankbench.errors import SpecError
 from rankbench.losses.err import ERR, ERRFamily
 
 G = {
@@ -24,12 +23,6 @@ VARIANTS = [
 ]
 few = st.sampled_from([-1.0, 0.0, 0.5, 2.0, 4.0])
 pairs = st.lists(st.tuples(few, st.one_of(few, st.floats(-5, 6))), min_size=1, max_size=40)
-
-
-def compiled(loss, alpha, s):
-    kernel = loss.kernel()
-    work = np.full(kernel.work(len(alpha)) + 3, 9.0)  # dirty, and longer than asked for
-    return kernel.function(alpha, s, kernel.params, work)
 
 
 def one_order(chances, f):
@@ -142,9 +135,3 @@ def test_unusual_numbers():
     endless = np.array([-np.inf, np.inf, 0.0, -np.inf])
     assert compiled(ERR(), endless, s) == pytest.approx(ERR().value(np.array([0.0, 2.0, 1.0, 0.0]), s))
     assert ERR().value(alpha, np.zeros(4)) == 1 == compiled(ERR(), alpha, np.zeros(4))
-
-
-@pytest.mark.parametrize("text", ["err:top=0", "err:discount=log", "err:cutoff=0", "err:gain=exp"])
-def test_bad_parameters_are_named(text):
-    with pytest.raises(SpecError, match=r"top|discount|cutoff|gain"):
-        ERR.from_spec(parse(text))

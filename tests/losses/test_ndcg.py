@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from amounts import examples
+from compiled_losses import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
@@ -25,12 +26,6 @@ VARIANTS = [
 ]
 few = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
 pairs = st.lists(st.tuples(st.one_of(few, st.floats(-5, 5)), st.one_of(few, st.floats(-5, 5))), min_size=1, max_size=70)
-
-
-def compiled(loss, alpha, s):
-    kernel = loss.kernel()
-    work = np.full(kernel.work(len(alpha)) + 3, 9.0)  # dirty, and longer than asked for
-    return kernel.function(alpha, s, kernel.params, work)
 
 
 def brute_force(alpha, s, gain, discount, cutoff):
@@ -171,9 +166,7 @@ def test_binary_labels_count_the_relevant_items_at_the_top(labels, k, seed):
     possible = min(k, int(s.sum()))
     expected = 1 - hits / possible if possible else 0.0
     assert Precision(k=k).value(alpha, s) == pytest.approx(expected)
-    kernel = Precision(k=k).kernel()
-    work = np.zeros(kernel.work(len(s)))
-    assert kernel.function(alpha, s, kernel.params, work) == pytest.approx(expected)
+    assert compiled(Precision(k=k), alpha, s) == pytest.approx(expected)
 
 
 def test_ties_share_the_places_that_are_left():

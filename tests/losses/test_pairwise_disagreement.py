@@ -3,15 +3,11 @@ import math
 import numpy as np
 import pytest
 from amounts import examples
+from compiled_losses import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-
-
-def compiled(loss, alpha, adjacency):
-    kernel = loss.kernel()
-    return kernel.function(alpha, adjacency, kernel.params, np.full(kernel.work(len(alpha)), 7.0))
 
 
 def by_the_formula(alpha, y):

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy import stats
 
-from rankbench.core.spec import parse
-from rankbench.errors import SpecError
 from rankbench.interfaces.method import Block
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.methods.baselines import RandomScores
@@ -25,16 +22,6 @@ def block(design: Queries, repetition: int = 0) -> Block:
     return Block(design, comparisons, 0, repetition, (20, repetition))
 
 
-def test_the_same_block_and_stream_give_the_same_scores():
-    design = queries([3, 5, 2])
-    fitted = RandomScores(stream=1).fit(block(design))
-    scores = fitted.score(design)
-    assert scores.shape == (10,)
-    assert scores.dtype == np.float64
-    np.testing.assert_array_equal(fitted.score(design), scores)
-    np.testing.assert_array_equal(RandomScores(stream=1).fit(block(design)).score(design), scores)
-
-
 def test_streams_and_repetitions_are_independent_standard_normals():
     design = queries([2000, 2000])
     draws = [
@@ -46,16 +33,3 @@ def test_streams_and_repetitions_are_independent_standard_normals():
         assert stats.kstest(draw, "norm").pvalue > 1e-4
     correlations = np.corrcoef(draws)[np.triu_indices(4, 1)]
     assert np.abs(correlations).max() < 5 / np.sqrt(4000)
-
-
-def test_it_needs_no_features_and_optimizes_nothing():
-    fitted = RandomScores().fit(block(queries([2])))
-    assert not RandomScores.needs_features
-    assert "stochastic" in RandomScores.properties
-    assert np.isnan(fitted.optimality)
-    assert fitted.converged
-
-
-def test_a_negative_stream_is_refused():
-    with pytest.raises(SpecError, match="stream"):
-        RandomScores.from_spec(parse("random-scores:stream=-1"))

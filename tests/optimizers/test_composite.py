@@ -1,11 +1,6 @@
 import numpy as np
 import pytest
-from amounts import examples
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rankbench.core.spec import parse
-from rankbench.errors import SpecError
 from rankbench.interfaces.method import Penalty
 from rankbench.optimizers.composite import Composite
 
@@ -33,18 +28,6 @@ def test_step_is_the_argmin_of_25(optimizer, l2, t):
     # (25) is f @ gradient + l2 / 2 f @ f + |f - theta|^2 / (2 size), which is convex: its derivative there is zero.
     f = optimizer.step(theta, gradient, t, Penalty(l2), np.zeros(0))
     np.testing.assert_allclose(gradient + l2 * f + (f - theta) / optimizer.size(t), 0, atol=1e-12)
-
-
-@pytest.mark.parametrize("optimizer", SCHEDULES, ids=str)
-@given(st.integers(1, 10**6), st.sampled_from([0.0, 1e-3, 2.0]), st.integers(0, 2**32 - 1))
-@examples(30)
-def test_compiled_equals_numpy(optimizer, t, l2, seed):
-    theta, gradient = np.random.default_rng(seed).normal(size=(2, 3, 5))
-    expected = [optimizer.step(theta[row], gradient[row], t, Penalty(l2), np.zeros(0)) for row in range(3)]
-    kernel = optimizer.kernel(Penalty(l2))
-    params = np.tile(kernel.params, (3, 1))
-    kernel.function(theta, gradient, t, params, np.zeros((3, optimizer.state_size(5))))
-    np.testing.assert_allclose(theta, expected, rtol=1e-14, atol=1e-300)
 
 
 def mean_gaps(optimizer, l2, curvature, horizons, repetitions):
@@ -91,9 +74,3 @@ def test_rate_one_over_sqrt_t_when_only_convex():
     # The theorem's constant: |theta*|^2 / (2 c) + c E|g|^2, with |theta*|^2 = 60 and E|g|^2 near 60.
     bound = 60 / (2 * 0.5) + 0.5 * 65
     assert all(gap <= bound / np.sqrt(t) for gap, t in zip(gaps, horizons, strict=True))
-
-
-@pytest.mark.parametrize("text", ["composite:c=0", "composite:t0=-1", "composite:schedule=constant", "composite:c=inf"])
-def test_bad_parameters_are_named(text):
-    with pytest.raises(SpecError, match=r"c'|t0|schedule"):
-        Composite.from_spec(parse(text))

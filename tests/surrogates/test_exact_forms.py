@@ -68,16 +68,6 @@ def test_of_scores(name, scores):
     np.testing.assert_allclose(told - told[0], own - own[0], rtol=1e-10, atol=1e-12)
 
 
-def test_irrational_ones_are_none():
-    assert (
-        rankbench.get(rankbench.PairwiseSurrogate, "pairwise-logistic:power=0.5").exact(2, {(0, 1): Fraction(2)})
-        is None
-    )
-    for name in ("regression:gain=exp", "listnet", "order-preserving-err:gain=logistic"):
-        assert rankbench.get(rankbench.ScoreSurrogate, name).exact((Fraction(1), Fraction(0))) is None
-    assert rankbench.get(rankbench.ScoreSurrogate, "regression").exact((Fraction(1, 2), Fraction(0))) is None
-
-
 def test_tables_are_those_in_floats():
     grades = (Fraction(3), Fraction(0), Fraction(5))
     floats = np.array([3.0, 0.0, 5.0])

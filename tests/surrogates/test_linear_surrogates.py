@@ -5,8 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from rankbench.core.spec import parse
-from rankbench.errors import SpecError
 from rankbench.surrogates.pairwise import Linear, LinearPower
 
 KINDS = [Linear(), Linear(nu=0.3), LinearPower(power=4), LinearPower(power=3, nu=2), LinearPower(power=1.5)]
@@ -46,9 +44,3 @@ def test_the_closed_form_is_the_numerical_minimizer(surrogate):
         lambda a: by_the_formula(surrogate, a, graph), np.ones(4) * 0.1, method="BFGS", options={"gtol": 1e-9}
     )
     np.testing.assert_allclose(surrogate.minimizer(net(graph)), found.x, atol=1e-4)
-
-
-@pytest.mark.parametrize("text", ["linear-power:power=1", "linear-power:nu=0"])
-def test_bad_parameters_are_named(text):
-    with pytest.raises(SpecError, match=r"power|nu"):
-        LinearPower.from_spec(parse(text))

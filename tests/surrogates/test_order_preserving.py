@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from rankbench.core.spec import parse
-from rankbench.errors import SpecError
 from rankbench.losses.ndcg import NDCG
 from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
 from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingAsPrinted, OrderPreservingERR
@@ -129,19 +127,6 @@ def test_negative_gains_raise_all_weights_of_a_structure_alike():
     raised, plain = OrderPreserving(gain="identity").target(s), Regression(gain="identity").target(s)
     assert raised.min() == 0
     np.testing.assert_allclose(np.diff(raised), np.diff(plain), rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("cls", "text"),
-    [
-        (OrderPreserving, "order-preserving:phi=hinge"),
-        (OrderPreservingERR, "order-preserving-err:top=0"),
-        (OrderPreservingERR, "order-preserving-err:gain=exp"),
-    ],
-)
-def test_bad_parameters_are_named(cls, text):
-    with pytest.raises(SpecError, match=r"phi|top|gain"):
-        cls.from_spec(parse(text))
 
 
 @pytest.mark.parametrize("phi", ["logistic", "exponential", "squared-hinge"])
