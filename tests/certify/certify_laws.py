@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -25,6 +28,7 @@ THEOREM_3 = [
     {"weight": "1/2", "structure": {"1>3": "1"}},
     {"weight": "6/25", "structure": {"3>1": "1"}},
 ]
+GRADES = [{"weight": "3/5", "structure": ["1", "0", "0"]}, {"weight": "2/5", "structure": ["0", "2", "2"]}]
 PHIS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "pairwise-logistic": lambda t: np.logaddexp(0.0, -t),
     "pairwise-exponential": lambda t: np.exp(-t),
@@ -95,6 +99,26 @@ def is_low_noise(mean: np.ndarray) -> bool:
     lead, m = mean - mean.T, len(mean)
     chains = [c for c in itertools.permutations(range(m), 3) if min(lead[c[0], c[1]], lead[c[1], c[2]]) > 1e-12]
     return all(lead[i, k] >= lead[i, j] + lead[j, k] - 1e-12 * mean.max() for i, j, k in chains)
+
+
+THEIRS = {"surrogate/name": "theirs", "surrogate/distribution": "somebody 1.0"}
+"""Changes that make a surrogate somebody else's."""
+
+GONE = object()
+"""In the place of a value that is taken away."""
+
+
+def changed(content: dict, changes: dict[str, object]) -> dict:
+    """Return a certificate with other values at some places, which are named like ``mu/0/weight``."""
+    other = copy.deepcopy(content)
+    for place, value in changes.items():
+        *path, last = (int(key) if key.isdigit() else key for key in place.split("/"))
+        holder = reduce(getitem, path, other)
+        if value is GONE:
+            del holder[last]
+        else:
+            holder[last] = value
+    return other
 
 
 def refused(content: object, why: str = ".") -> None:

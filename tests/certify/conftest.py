@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from certify_laws import THEOREM_2, THEOREM_3
+from certify_laws import GRADES, THEOREM_2, THEOREM_3
 
 import rankbench
 
@@ -21,3 +21,13 @@ def boundary() -> dict:
 @pytest.fixture(scope="package")
 def proof() -> dict:
     return rankbench.certify("pairwise-hinge", aggregator="difference-graph", noise="dag").content
+
+
+@pytest.fixture(scope="package")
+def searched() -> dict:
+    return rankbench.certify("linear", laws=2).content
+
+
+@pytest.fixture(scope="package")
+def listnet() -> dict:
+    return rankbench.certify("listnet", loss="ndcg", mu=GRADES).content

@@ -10,23 +10,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from certify_laws import THEOREM_2, refused
+from certify_laws import GRADES, THEOREM_2, changed, refused
 
 import rankbench
 from rankbench.certify.check import check, main
 
 ROOT = Path(__file__).resolve().parents[2]
-GRADES = [{"weight": "3/5", "structure": ["1", "0", "0"]}, {"weight": "2/5", "structure": ["0", "2", "2"]}]
-
-
-@pytest.fixture(scope="module")
-def searched() -> dict:
-    return rankbench.certify("linear", laws=2).content
-
-
-@pytest.fixture(scope="module")
-def listnet() -> dict:
-    return rankbench.certify("listnet", loss="ndcg", mu=GRADES).content
 
 
 def accepted(content: dict) -> tuple[str, ...]:
@@ -60,9 +49,7 @@ def test_numerical_certificates_of_rankbench_follow_the_formula(listnet):
         refused({**listnet, "bounds": bounds})
     lower = {**listnet, "alpha_value": str(Fraction(listnet["alpha_value"]) - Fraction(1, 1000))}
     refused({**lower, "gap": str(Fraction(listnet["gap"]) + Fraction(1, 1000))}, "formula|above the risk")
-    turned = copy.deepcopy(listnet)
-    turned["surrogate"]["name"] = "cross-entropy"
-    refused(turned)
+    refused(changed(listnet, {"surrogate/name": "cross-entropy"}))
 
 
 @pytest.mark.parametrize(
@@ -103,138 +90,18 @@ def test_what_an_aggregator_makes_is_taken_on_trust_if_the_checker_does_not_foll
     content = rankbench.certify("linear", aggregator="borda", mu=THEOREM_2).content
     assert content["arithmetic"] == "numerical"
     assert accepted(content)[0] == "what borda makes of judgments"
-    lie = copy.deepcopy(content)
-    lie["seen"][0]["structure"] = ["1", "0", "0"]
-    refused(lie, "formula")
+    refused(changed(content, {"seen/0/structure": ["1", "0", "0"]}), "formula")
     refused({**content, "aggregation": {"name": "net-weights", "k": "inf"}}, "what mu and the aggregation make")
     refused({key: value for key, value in content.items() if key != "seen"}, "has the key 'seen'")
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "why"),
-    [
-        ("violation", {"cells": {"class": "dag", "proofs": []}}, "no key 'cells'"),
-        ("violation", {"seed": "0"}, "seed"),
-        ("violation", {"searched": "ten million laws"}, "objects"),
-        ("violation", {"versions": []}, "objects"),
-        ("proof", {"alpha_value": "0"}, "no key 'alpha_value'"),
-        ("proof", {"risk": {}}, "no key 'risk'"),
-        ("proof", {"seen": []}, "no key 'seen'"),
-        ("proof", {"mu": THEOREM_2}, "not about one mu"),
-        ("proof", {"alpha": ["0", "0", "0"]}, "no alpha"),
-        ("proof", {"bounds": [{"order": "1>2>3", "value": "9"}]}, "no alpha"),
-        ("proof", {"gap": "1"}, "no alpha, bounds or gap"),
-        ("searched", {"verdict": "CONSISTENT"}, "has the key"),
-        ("searched", {"gap": "1"}, "no alpha, bounds or gap"),
-        ("searched", {"phis": []}, "no key 'phis'"),
-        ("searched", {"mu": THEOREM_2}, "not about one mu"),
-        ("searched", {"items": 9}, "items"),
-        ("searched", {"noise": "none"}, "noise"),
-        ("searched", {"loss": {"name": "ndcg"}}, "a loss has"),
-        ("searched", {"aggregation": {"name": "borda"}}, "key 'k'"),
-        ("boundary", {"cells": {}}, "no key 'cells'"),
-    ],
-)
-def test_fields_of_other_verdicts_are_refused(request, name, changes, why):
-    refused({**request.getfixturevalue(name), **changes}, why)
-
-
-def test_fields_deep_in_a_proof_are_refused(violation, proof, listnet):
-    for content, path in (
-        (violation, ("bounds", 0, "cuts")),
-        (violation, ("surrogate", "sha256")),
-        (violation, ("seen", 0, "note")),
-        (violation, ("risk", "note")),
-        (violation, ("risk", "terms", 0, "note")),
-        (violation, ("phis", 0, "note")),
-        (violation, ("bounds", 0, "shares")),
-        (proof, ("cells", "note")),
-        (proof, ("cells", "proofs", 0, "note")),
-        (proof, ("phis", 0, "pieces", 0, "note")),
-        (listnet, ("bounds", 0, "value")),
-        (listnet, ("bounds", 0, "cuts", 0, "note")),
-    ):
-        other = copy.deepcopy(content)
-        holder = other
-        for key in path[:-1]:
-            holder = holder[key]
-        holder[path[-1]] = []
-        refused(other)
-
-
-def test_a_hash_is_a_hash(violation):
-    for written in ("", "0" * 63, "G" * 64, "٣" * 64, 7, None):
-        other = copy.deepcopy(violation)
-        other["surrogate"]["source_sha256"] = written
-        refused(other, "source_sha256")
-
-
-def test_a_cell_has_one_proof(proof):
-    other = copy.deepcopy(proof)
-    other["cells"]["proofs"].append(other["cells"]["proofs"][0])
-    refused(other, "two proofs")
-
-
-def test_an_equality_says_the_least_risk_itself(boundary):
-    refused({**boundary, "alpha_value": "1000"}, "an equality says")
-    other = copy.deepcopy(boundary)
-    other["bounds"][0]["value"] = "1000"
-    refused(other, "an equality says")
-    refused({**boundary, "gap": "-0.0000001"}, "gap 0")
-    assert accepted({**boundary, "gap": "-0"}) == ()
-
-
-def test_a_gap_is_one_to_the_value_that_is_said(violation):
-    """Bounds, alpha_value and gap belong together, as who reads them alone subtracts them."""
-    refused({**violation, "alpha_value": "1000"}, "less than it says")
-    other = copy.deepcopy(violation)
-    for bound in other["bounds"]:
-        bound["value"] = "-1000"
-    refused(other, "less than it says")
-
-
-def test_points_beside_a_slope_of_pieces_are_refused():
-    content = rankbench.certify("pairwise-squared-hinge", mu=THEOREM_2).content
-    assert accepted(content) == ()
-    other = copy.deepcopy(content)
-    other["bounds"][0]["slopes"][0] += ["-1", "1"]
-    refused(other, "stands alone")
-
-
-@pytest.mark.parametrize(
-    ("surrogate", "parameter", "value"),
-    [
-        ("regression", "normalize", 1),
-        ("regression:normalize=false", "normalize", "false"),
-        ("regression:normalize=false", "normalize", 0),
-        ("regression", "discount", "log3"),
-        ("regression:discount=log2", "discount", "log3"),
-        ("regression", "cutoff", "5/2"),
-        ("regression", "cutoff", "0"),
-        ("regression", "cutoff", True),
-        ("order-preserving", "phi", "hinge"),
-        ("order-preserving", "gain", "identity"),
-        ("cross-entropy", "discount", "reciprocal"),
-    ],
-)
-def test_parameters_that_there_are_not_are_refused(surrogate, parameter, value):
-    content = rankbench.certify(surrogate, loss="ndcg", mu=GRADES).content
-    assert accepted(content) == ()
-    other = copy.deepcopy(content)
-    other["surrogate"]["parameters"][parameter] = value
-    refused(other)
 
 
 def test_discounts_are_rounded_to_the_nearest_and_nothing_else():
     content = rankbench.certify("regression", loss="ndcg", mu=GRADES).content
     for at in range(3):
-        other = copy.deepcopy(content)
-        table = other["surrogate"]["rule"]["discounts"]
-        table[at] = str(Fraction(table[at]) + Fraction(1, 10**6))
-        refused(other)
-    longer = copy.deepcopy(content)
-    longer["loss"]["discounts"].append("0")
-    refused(longer, "list of 3 numbers")
+        table = content["surrogate"]["rule"]["discounts"]
+        more = str(Fraction(table[at]) + Fraction(1, 10**6))
+        refused(changed(content, {f"surrogate/rule/discounts/{at}": more}))
+    refused(changed(content, {"loss/discounts": [*content["loss"]["discounts"], "0"]}), "list of 3 numbers")
 
 
 WITHOUT = """
@@ -281,16 +148,6 @@ def test_exit_codes_of_the_checker(tmp_path, capsys, violation, searched):
     capsys.readouterr()
     assert main(["--help"]) == 0
     assert "exit codes: 0 no certificate is rejected" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "name", ["pairwise-logistic ", "Pairwise-logistic", "pairwise\u2010logistic", "pairwise-logist\u0456c", "", "-x"]
-)
-def test_names_that_only_look_like_others_are_refused(violation, name):
-    """Of somebody else's surrogate rule and phi are taken on trust: it must not pass for one of rankbench."""
-    other = copy.deepcopy(violation)
-    other["surrogate"] |= {"name": name, "distribution": "somebody 1.0"}
-    refused(other, "name of a surrogate")
 
 
 def test_what_is_printed_says_what_the_claim_is_about(tmp_path, capsys, proof):

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from amounts import is_full, part_of
-from certify_laws import PHIS, THEOREM_2, THEOREM_3, disagreement, margin, pairwise_risk, sides
+from certify_laws import GRADES, PHIS, THEOREM_2, THEOREM_3, disagreement, margin, pairwise_risk, sides
 
 import rankbench
 from rankbench.certify.check import check
 
-GRADES = [{"weight": "3/5", "structure": ["1", "0", "0"]}, {"weight": "2/5", "structure": ["0", "2", "2"]}]
 CORRELATED = [
     {"weight": "1/2", "structure": ["4", "4", "0"]},
     {"weight": "1/20", "structure": ["4", "0", "0"]},
