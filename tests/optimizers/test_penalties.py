@@ -51,26 +51,6 @@ def test_no_feasible_point_beats_the_proximal_map(penalty, point, size, seed):
         assert objective(best) <= objective(other) + 1e-9
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
-@given(vectors, vectors, st.floats(0.01, 10))
-@examples(60)
-def test_the_proximal_map_is_firmly_nonexpansive(penalty, one, other, size):
-    m = min(len(one), len(other))
-    a, b = one[:m], other[:m]
-    moved = penalty.prox(a, size) - penalty.prox(b, size)
-    assert moved @ moved <= moved @ (a - b) + 1e-9
-
-
-@pytest.mark.parametrize("penalty", [Penalty(radius=0.7), Penalty(box=0.4)], ids=str)
-@given(vectors)
-@examples(60)
-def test_projections_are_idempotent_and_keep_what_is_inside(penalty, point):
-    once = penalty.prox(point, 1.0)
-    np.testing.assert_allclose(penalty.prox(once, 3.0), once, rtol=1e-15)
-    if feasible(penalty, point, 0.0):
-        np.testing.assert_array_equal(once, point)
-
-
 def test_the_ball_holds_however_large_the_point():
     np.testing.assert_allclose(Penalty(radius=1.0).prox(np.array([3e200, -4e200]), 1.0), [0.6, -0.8])
     np.testing.assert_array_equal(Penalty(radius=1.0).prox(np.zeros(3), 1.0), np.zeros(3))
@@ -105,15 +85,6 @@ def least_squares(seed=3, n=40, d=6):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, d))
     return x, x @ np.array([1.0, -0.5, 0.0, 0.0, 0.3, 0.0]) + 0.3 * rng.normal(size=n)
-
-
-def run(penalty, x, y, steps=4000):
-    """Full gradients and a step that is nearly constant: the composite step as a solver."""
-    optimizer, theta = Composite(schedule="inverse-t", c=1e5, t0=1e6), np.zeros(x.shape[1])
-    for t in range(1, steps + 1):
-        theta = optimizer.step(theta, x.T @ (x @ theta - y) / len(y), t, penalty, np.zeros(0))
-    gradient = x.T @ (x @ theta - y) / len(y) + penalty.l2 * theta
-    return theta, penalty.optimality(theta, gradient)
 
 
 def off_the_conditions(penalty, theta, gradient):
@@ -190,21 +161,6 @@ def test_a_penalized_problem_has_no_closed_form():
     np.testing.assert_array_equal(problem.hessian(np.zeros(2)), np.eye(2))
     with pytest.raises(SpecError, match="proximal"):
         problem.minimizer()
-
-
-@SOLVED
-def test_where_the_step_comes_to_rest_the_conditions_of_a_minimum_hold(penalty):
-    x, y = least_squares()
-    theta, optimality = run(penalty, x, y)
-    gradient = x.T @ (x @ theta - y) / len(y) + penalty.l2 * theta
-    assert off_the_conditions(penalty, theta, gradient) < 1e-7
-    assert optimality < 1e-8
-    if penalty.l1:
-        assert (theta == 0).any()
-    # Off the minimizer it is not small.
-    off = theta + 0.01
-    gradient = x.T @ (x @ off - y) / len(y) + penalty.l2 * off
-    assert penalty.optimality(off, gradient) > 1e-3
 
 
 def test_parts_are_named():
