@@ -8,7 +8,8 @@ numba's own ``List.append`` takes every compiled function for a type of its own 
 third of a second that no cache keeps, in each process that computes something. Here functions are of the one type
 that their signature says, so that what makes a list is compiled once a signature and found in the cache from then on.
 
-This module imports numba; import it only where kernels are run.
+The types of a function are said once, in its annotations: an array is one of the names below, or an ``Annotated`` array
+with its numba type.
 
 A formula is a plain function of numbers that is written with NumPy's elementwise functions alone: called on arrays it
 is its own NumPy form. Here it takes its place in a compiled loop, so that it stands nowhere twice.
@@ -22,7 +23,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from functools import cache
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numba import config, njit, types
@@ -37,6 +38,26 @@ from numpy.typing import NDArray
 from rankbench.kernels.signatures import PHI
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _read_only(dtype: Any, dimensions: int) -> Any:
+    return types.Array(dtype, dimensions, "C", readonly=True)
+
+
+Vector = Annotated[NDArray[np.float64], types.float64[::1]]
+Matrix = Annotated[NDArray[np.float64], types.float64[:, ::1]]
+Index = Annotated[NDArray[np.int32], types.int32[::1]]
+Rows = Annotated[NDArray[np.int64], types.int64[::1]]
+Flags = Annotated[NDArray[np.bool_], types.boolean[::1]]
+ReadVector = Annotated[NDArray[np.float64], _read_only(types.float64, 1)]
+ReadMatrix = Annotated[NDArray[np.float64], _read_only(types.float64, 2)]
+ReadIndex = Annotated[NDArray[np.int32], _read_only(types.int32, 1)]
+ReadRows = Annotated[NDArray[np.int64], _read_only(types.int64, 1)]
+"""Arrays of compiled functions, which write to none whose name begins with `Read`: it may be mapped into memory."""
+
+_SCALARS = {
+    int: types.int64, float: types.float64, bool: types.boolean, np.uint64: types.uint64, type(None): types.void
+}  # fmt: skip
 
 _waiting: list[DeclaredFunction] = []
 """Functions that have been declared since all were loaded."""
@@ -108,12 +129,34 @@ class DeclaredFunction(CPUDispatcher):
         return super().nopython_signatures
 
 
+def annotated_signatures(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """Return the signatures that annotations declare: one, or one for each of the types that an array may have."""
+    hints = get_type_hints(function, include_extras=True)
+    of_hints = {name: _numba_types(hint) for name, hint in hints.items()}
+    count = max(map(len, of_hints.values()))
+    made = []
+    for k in range(count):
+        arguments = {name: found[k % len(found)] for name, found in of_hints.items()}
+        result = arguments.pop("return")
+        made.append(result(*arguments.values()))
+    return tuple(made)
+
+
+def _numba_types(hint: Any) -> tuple[Any, ...]:
+    if get_origin(hint) is Annotated:
+        return get_args(hint)[1:]
+    if get_origin(hint) is tuple:
+        return (types.Tuple([_SCALARS[member] for member in get_args(hint)]),)  # type: ignore[no-untyped-call]
+    return (_SCALARS[hint],)
+
+
 def declared(*signatures: Any, **options: Any) -> Callable[[Function], Function]:
     """Declare that a function is compiled for these signatures and no others; kept in the cache, without Python's lock.
 
     Parameters
     ----------
     signatures : numba signatures
+        Those of the function's annotations by default: see `annotated_signatures`.
     options
         As those of ``numba.njit``.
     """
@@ -126,7 +169,7 @@ def declared(*signatures: Any, **options: Any) -> Callable[[Function], Function]
         )
         if config.CACHE_DIR:  # type: ignore[attr-defined]
             made.enable_caching()
-        made.awaited = signatures
+        made.awaited = signatures or annotated_signatures(function)
         _waiting.append(made)
         return made  # type: ignore[return-value]
 

@@ -15,7 +15,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -31,12 +30,10 @@ from rankbench.core.gains import (
     discounts,
     power_of_two,
 )
-from rankbench.kernels.declared import declared, jitable
-
-Vector = types.float64[::1]
+from rankbench.kernels.declared import Vector, declared, jitable
 
 
-@declared(types.int64(types.int64))
+@declared()
 def padding(m: int) -> int:
     """Return how many floats `sort_descending` needs for m values: a power of two, at least 8."""
     n = 8
@@ -45,18 +42,18 @@ def padding(m: int) -> int:
     return n
 
 
-@declared(types.float64(types.float64, types.float64), inline="always")
+@declared(inline="always")
 def _high(a: float, b: float) -> float:
     return a if a > b else b
 
 
-@declared(types.float64(types.float64, types.float64), inline="always")
+@declared(inline="always")
 def _low(a: float, b: float) -> float:
     return b if a > b else a
 
 
-@declared(types.void(Vector, types.int64))
-def _sort_eights(v: NDArray[np.float64], n: int) -> None:
+@declared()
+def _sort_eights(v: Vector, n: int) -> None:
     """Sort every eight values on their own, in registers."""
     for c in range(0, n, 8):
         x0, x1, x2, x3, x4, x5, x6, x7 = v[c], v[c + 1], v[c + 2], v[c + 3], v[c + 4], v[c + 5], v[c + 6], v[c + 7]
@@ -74,8 +71,8 @@ def _sort_eights(v: NDArray[np.float64], n: int) -> None:
         v[c + 4], v[c + 5], v[c + 6], v[c + 7] = _high(b4, b5), _low(b4, b5), _high(b6, b7), _low(b6, b7)
 
 
-@declared(types.void(Vector, types.int64))
-def _merge_eights(v: NDArray[np.float64], n: int) -> None:
+@declared()
+def _merge_eights(v: Vector, n: int) -> None:
     """Take the last three steps of a merge, distances 4, 2 and 1, in registers."""
     for c in range(0, n, 8):
         x0, x1, x2, x3, x4, x5, x6, x7 = v[c], v[c + 1], v[c + 2], v[c + 3], v[c + 4], v[c + 5], v[c + 6], v[c + 7]
@@ -87,8 +84,8 @@ def _merge_eights(v: NDArray[np.float64], n: int) -> None:
         v[c + 4], v[c + 5], v[c + 6], v[c + 7] = _high(b4, b5), _low(b4, b5), _high(b6, b7), _low(b6, b7)
 
 
-@declared(types.void(Vector, types.int64))
-def sort_descending(v: NDArray[np.float64], count: int) -> None:
+@declared()
+def sort_descending(v: Vector, count: int) -> None:
     """Sort ``v[:count]`` in descending order, in place.
 
     Parameters
@@ -152,8 +149,8 @@ def gain_params(gain: GainName, discount: DiscountName | None, cutoff: float = m
 _log, _log2, _reciprocal = (jitable(DISCOUNTS[name]) for name in ("log", "log2", "reciprocal"))
 
 
-@declared(types.float64(Vector, types.int64))
-def discount(params: NDArray[np.float64], position: int) -> float:
+@declared()
+def discount(params: Vector, position: int) -> float:
     """Return 1 / F(position + 1), zero after the cutoff; `position` counts from 0."""
     if position < int(params[3]):
         return float(params[HEADER + position])
@@ -169,7 +166,7 @@ def discount(params: NDArray[np.float64], position: int) -> float:
     return 1.0
 
 
-@declared(types.float64(types.float64))
+@declared()
 def _power_of_two(x: float) -> float:
     """Return 2^x; exactly, and sooner than by `exp2`, for the integers that grades are."""
     if -LARGEST_POWER <= x <= LARGEST_POWER and x == math.floor(x):
@@ -188,7 +185,7 @@ def _looked_up(x: Any) -> Any:
 _exp2_gain, _identity, _exp = (jitable(GAINS[name]) for name in ("exp2", "identity", "exp"))
 
 
-@declared(types.float64(types.float64, types.float64, types.float64, types.int64))
+@declared()
 def gain_at(score: float, shift: float, unit: float, code: int) -> float:
     """Return ``G(score)`` times `unit` = 2^-shift (for exp times e^-shift)."""
     if code == EXP2:
@@ -198,8 +195,8 @@ def gain_at(score: float, shift: float, unit: float, code: int) -> float:
     return float(_identity(score, shift, unit))
 
 
-@declared(types.float64(Vector, types.int64, types.int64, Vector))
-def _discounted(values: NDArray[np.float64], count: int, first: int, params: NDArray[np.float64]) -> float:
+@declared()
+def _discounted(values: Vector, count: int, first: int, params: Vector) -> float:
     """Return ``sum_j values[j] / F(first + j + 1)``, four partial sums at a time."""
     inside = min(count, max(int(params[3]) - first, 0))
     a = b = c = d = 0.0
@@ -218,16 +215,16 @@ def _discounted(values: NDArray[np.float64], count: int, first: int, params: NDA
     return (a + b) + (c + d)
 
 
-@declared(types.float64(Vector, types.float64, Vector, Vector, Vector, types.int64, Vector, Vector))
+@declared()
 def _ideal(
-    scores: NDArray[np.float64],
+    scores: Vector,
     shift: float,
-    params: NDArray[np.float64],
-    gain: NDArray[np.float64],
-    nonzero: NDArray[np.float64],
+    params: Vector,
+    gain: Vector,
+    nonzero: Vector,
     count: int,
-    above: NDArray[np.float64],
-    below: NDArray[np.float64],
+    above: Vector,
+    below: Vector,
 ) -> float:
     """Write gains, return Z: only gains other than G(0) are computed and sorted."""
     code = int(params[0])
@@ -260,13 +257,8 @@ def _ideal(
     return 0.0 if abs(total) <= TINY * size < np.inf else total
 
 
-@declared(types.float64(Vector, Vector, Vector, Vector))
-def gains_and_ideal(
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    gain: NDArray[np.float64],
-    work: NDArray[np.float64],
-) -> float:
+@declared()
+def gains_and_ideal(scores: Vector, params: Vector, gain: Vector, work: Vector) -> float:
     """Write the gains of a score structure to `gain` and return Z(s).
 
     Both are multiplied by the same positive factor where they would overflow.
@@ -309,7 +301,7 @@ SATISFACTION_CODES: dict[SatisfactionName, int] = {"exp2": EXP2_SATISFACTION, "l
 _exp2_satisfaction, _logistic = jitable(SATISFACTIONS["exp2"]), jitable(SATISFACTIONS["logistic"])
 
 
-@declared(types.float64(types.float64, types.float64, types.float64))
+@declared()
 def satisfied(score: float, code: float, top: float) -> float:
     """Return G(score) in [0, 1]."""
     return float(_logistic(score, top) if int(code) == LOGISTIC else _exp2_satisfaction(score, top))

@@ -7,31 +7,37 @@ The pairs that were compared are kept as rows of a sparse upper triangle: the pa
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
-
-_ROWS = types.Array(types.int64, 1, "C", readonly=True)
-_INDEX = types.Array(types.int32, 1, "C", readonly=True)
-_READ = types.Array(types.float64, 1, "C", readonly=True)
-_VECTOR = types.float64[::1]
+from rankbench.kernels.declared import (
+    Index,
+    Matrix,
+    ReadIndex,
+    ReadMatrix,
+    ReadRows,
+    ReadVector,
+    Rows,
+    Vector,
+    declared,
+)
 
 WORK = 5
 """Vectors of length m that `conjugate_gradients` needs."""
 
 
-@declared(types.void(_INDEX, _INDEX, _READ, types.int64[::1], types.int32[::1], _VECTOR, _VECTOR))
+@declared()
 def sum_pairs(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    forward: NDArray[np.float64],
-    backward: NDArray[np.float64],
+    winners: ReadIndex,
+    losers: ReadIndex,
+    weights: ReadVector,
+    starts: Rows,
+    high: Index,
+    forward: Vector,
+    backward: Vector,
 ) -> None:
     """Sum the weights of k judgments by unordered pair, in O(k + m).
 
@@ -87,8 +93,8 @@ def sum_pairs(
     starts[m] = count
 
 
-@declared(types.void(types.int64[::1], types.int64, types.int64))
-def join(parent: NDArray[np.int64], a: int, b: int) -> None:
+@declared()
+def join(parent: Rows, a: int, b: int) -> None:
     """Merge the sets of a and b in the union-find forest `parent`, shape (m,), ``arange(m)`` at first.
 
     The smaller index becomes the root, so that every parent comes before its children: one
@@ -103,8 +109,8 @@ def join(parent: NDArray[np.int64], a: int, b: int) -> None:
     parent[max(a, b)] = min(a, b)
 
 
-@declared(types.float64(_READ))
-def sum_in_eights(values: NDArray[np.float64]) -> float:
+@declared()
+def sum_in_eights(values: ReadVector) -> float:
     """Return the sum of some values: eight sums side by side, in an order that is the same on every processor."""
     a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     whole = len(values) - len(values) % 8
@@ -122,23 +128,23 @@ def sum_in_eights(values: NDArray[np.float64]) -> float:
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
-@declared(types.bool_(_INDEX, types.int64, types.int64), inline="always")
-def consecutive(high: NDArray[np.int32], begin: int, end: int) -> bool:
+@declared(inline="always")
+def consecutive(high: ReadIndex, begin: int, end: int) -> bool:
     """Return whether a sorted row is that of items one after the other, and long enough for that to be of use."""
     return end - begin >= 8 and high[end - 1] - high[begin] == end - begin - 1
 
 
-@declared(types.int64(_ROWS, _INDEX, _READ, types.float64, _READ, types.float64, types.int64, _VECTOR, _VECTOR))
+@declared()
 def conjugate_gradients(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    edge: NDArray[np.float64],
+    starts: ReadRows,
+    high: ReadIndex,
+    edge: ReadVector,
     ridge: float,
-    rhs: NDArray[np.float64],
+    rhs: ReadVector,
     enough: float,
     limit: int,
-    work: NDArray[np.float64],
-    x: NDArray[np.float64],
+    work: Vector,
+    x: Vector,
 ) -> int:
     """Solve ``(L + ridge I) x = rhs``, diagonally preconditioned, until the residual's norm is `enough`.
 
@@ -221,43 +227,29 @@ def conjugate_gradients(
     return limit if math.sqrt(norm) <= enough else -1
 
 
-_CELLS = types.Array(types.float64, 2, "C", readonly=True)
+Marks = Annotated[NDArray[np.uint8], types.uint8[:, ::1]]
+Numbers = Annotated[NDArray[np.int32], types.int32[:, ::1]]
 
 
-@declared(types.void(_INDEX, _INDEX, types.int64, types.int64, types.uint8[:, ::1]))
-def mark_pairs(
-    first: NDArray[np.int32], second: NDArray[np.int32], begin: int, end: int, seen: NDArray[np.uint8]
-) -> None:
+@declared()
+def mark_pairs(first: ReadIndex, second: ReadIndex, begin: int, end: int, seen: Marks) -> None:
     """Write 1 for each pair of items of rows ``begin:end``, the smaller item first, into a table of shape (m, m)."""
     for row in range(begin, end):
         i, j = np.uint64(first[row]), np.uint64(second[row])
         seen[min(i, j), max(i, j)] = 1
 
 
-@declared(types.void(_INDEX, _INDEX, types.int64, types.int64, types.int32[:, ::1], types.int32[::1]))
-def number_rows(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    begin: int,
-    end: int,
-    place: NDArray[np.int32],
-    pair: NDArray[np.int32],
-) -> None:
+@declared()
+def number_rows(first: ReadIndex, second: ReadIndex, begin: int, end: int, place: Numbers, pair: Index) -> None:
     """Write the number of the pair of each row ``begin:end``, by the numbers of all pairs, shape (m, m)."""
     for row in range(begin, end):
         i, j = np.uint64(first[row]), np.uint64(second[row])
         pair[row] = place[min(i, j), max(i, j)]
 
 
-@declared(types.void(_INDEX, _INDEX, _INDEX, _CELLS, types.int64, types.int64, types.float64[:, ::1]))
+@declared()
 def sum_rows(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    pair: NDArray[np.int32],
-    outcomes: NDArray[np.float64],
-    begin: int,
-    end: int,
-    cells: NDArray[np.float64],
+    first: ReadIndex, second: ReadIndex, pair: ReadIndex, outcomes: ReadMatrix, begin: int, end: int, cells: Matrix
 ) -> None:
     """Add rows ``begin:end`` to their pairs: what the smaller item won, what the larger one did, ties; shape (3, P)."""
     for row in range(begin, end):
@@ -268,15 +260,15 @@ def sum_rows(
         cells[2, e] += outcomes[r, 2]
 
 
-@declared(types.boolean(_INDEX, _INDEX, _READ, types.int64[::1], types.int32[::1], _VECTOR, _VECTOR))
+@declared()
 def sum_some(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    forward: NDArray[np.float64],
-    backward: NDArray[np.float64],
+    winners: ReadIndex,
+    losers: ReadIndex,
+    weights: ReadVector,
+    starts: Rows,
+    high: Index,
+    forward: Vector,
+    backward: Vector,
 ) -> bool:
     """Return whether every item is in ``[0, m)``, and if so do as `rankbench.kernels.pairs.sum_pairs`."""
     m = len(starts) - 1
@@ -287,14 +279,9 @@ def sum_some(
     return True
 
 
-@declared(types.int64(_ROWS, _INDEX, _READ, _READ, types.bool_, types.int64[::1]))
+@declared()
 def components(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    forward: NDArray[np.float64],
-    backward: NDArray[np.float64],
-    mutual: bool,
-    root: NDArray[np.int64],
+    starts: ReadRows, high: ReadIndex, forward: ReadVector, backward: ReadVector, mutual: bool, root: Rows
 ) -> int:
     """Write each item's component, named by its first item, (m,); return their number.
 

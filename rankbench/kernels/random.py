@@ -19,14 +19,20 @@ This module imports numba; import it only from kernel modules and inside functio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import ReadIndex, ReadRows, ReadVector, Rows, Vector, declared
 
 STATE = types.uint64[::1]
+State = Annotated[NDArray[np.uint64], STATE]
+States = Annotated[NDArray[np.uint64], types.uint64[:, ::1]]
+FiveWords = tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]
+Times = Annotated[NDArray[np.float32], types.float32[::1]]
+Sums = Annotated[NDArray[np.float64], types.float64[:, :, ::1]]
 """Numba type of a generator's state: C-contiguous uint64, shape (4,), not all zero."""
 
 # numba promotes uint64 with int64 to float64: every constant below must be a uint64.
@@ -54,8 +60,8 @@ def seed_state(entropy: Sequence[int]) -> NDArray[np.uint64]:
     return np.random.SeedSequence(list(entropy)).generate_state(4, np.uint64).astype(np.uint64, copy=False)
 
 
-@declared(types.UniTuple(types.uint64, 5)(types.uint64, types.uint64, types.uint64, types.uint64))  # type: ignore[no-untyped-call]
-def _bits_and_next(s0: np.uint64, s1: np.uint64, s2: np.uint64, s3: np.uint64) -> tuple[np.uint64, ...]:
+@declared()
+def _bits_and_next(s0: np.uint64, s1: np.uint64, s2: np.uint64, s3: np.uint64) -> FiveWords:
     """Return 64 random bits and the state after them, xoshiro256++ [BV21]_."""
     total = s0 + s3
     bits = ((total << _U23) | (total >> _U41)) + s0
@@ -69,21 +75,21 @@ def _bits_and_next(s0: np.uint64, s1: np.uint64, s2: np.uint64, s3: np.uint64) -
     return bits, s0, s1, s2, s3
 
 
-@declared(types.uint64(STATE))
-def next_u64(state: NDArray[np.uint64]) -> np.uint64:
+@declared()
+def next_u64(state: State) -> np.uint64:
     """Return 64 random bits and advance `state`, xoshiro256++ [BV21]_."""
     bits, state[0], state[1], state[2], state[3] = _bits_and_next(state[0], state[1], state[2], state[3])
     return bits
 
 
-@declared(types.float64(STATE))
-def uniform(state: NDArray[np.uint64]) -> float:
+@declared()
+def uniform(state: State) -> float:
     """Return a uniform multiple of 2^-53 in [0, 1) and advance `state`."""
     return np.float64(next_u64(state) >> _U11) * _ULP
 
 
-@declared(types.int64(STATE, types.int64))
-def below(state: NDArray[np.uint64], bound: int) -> int:
+@declared()
+def below(state: State, bound: int) -> int:
     """Return a uniform integer in [0, bound) and advance `state`, without bias.
 
     Multiplies the upper half of 64 random bits by the bound and rejects the few products
@@ -107,8 +113,8 @@ def below(state: NDArray[np.uint64], bound: int) -> int:
     return np.int64(product >> _U32)  # type: ignore[return-value]
 
 
-@declared(types.void(STATE, types.int64, types.int64[::1]))
-def fill_below(state: NDArray[np.uint64], bound: int, out: NDArray[np.int64]) -> None:
+@declared()
+def fill_below(state: State, bound: int, out: Rows) -> None:
     """Write what as many calls of `below` return, in half of the time: the state stays in registers between them.
 
     Parameters
@@ -132,12 +138,6 @@ def fill_below(state: NDArray[np.uint64], bound: int, out: NDArray[np.int64]) ->
     state[0], state[1], state[2], state[3] = s0, s1, s2, s3
 
 
-_ROWS = types.Array(types.int64, 1, "C", readonly=True)
-_INDEX = types.Array(types.int32, 1, "C", readonly=True)
-_READ = types.Array(types.float64, 1, "C", readonly=True)
-_STATES = types.uint64[:, ::1]
-_SUMS = types.float64[:, :, ::1]
-
 LANES = 4
 """Resamples that are summed at once: their sums of a cell stand side by side."""
 
@@ -145,8 +145,8 @@ _BLOCK = 512
 """Units that are drawn at once."""
 
 
-@declared(types.void(STATE, types.int64[::1]))
-def draw_units(state: NDArray[np.uint64], times: NDArray[np.int64]) -> None:
+@declared()
+def draw_units(state: State, times: Rows) -> None:
     """Draw as many units as there are; add to `times`, (G,), how often each was drawn."""
     units, block = len(times), np.empty(_BLOCK, np.int64)
     for first in range(0, units, _BLOCK):
@@ -156,15 +156,9 @@ def draw_units(state: NDArray[np.uint64], times: NDArray[np.int64]) -> None:
             times[np.uint64(some[k])] += 1
 
 
-@declared(types.void(_STATES, types.int64, _ROWS, _INDEX, _READ, types.float64[::1], _SUMS))
+@declared()
 def draw_cells(
-    states: NDArray[np.uint64],
-    units: int,
-    starts: NDArray[np.int64],
-    cells: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    work: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    states: States, units: int, starts: ReadRows, cells: ReadIndex, weights: ReadVector, work: Vector, sums: Sums
 ) -> None:
     """Draw the units that `draw_units` draws, resample by resample, and sum what they said as they are drawn.
 
@@ -204,8 +198,8 @@ def draw_cells(
             )
 
 
-@declared(types.void(_STATES, types.int64, types.float32[::1]))
-def draw_lanes(states: NDArray[np.uint64], units: int, times: NDArray[np.float32]) -> None:
+@declared()
+def draw_lanes(states: States, units: int, times: Times) -> None:
     """Add to `times` how often each unit is drawn: of resample ``LANES g + l`` at ``(g units + u) LANES + l``."""
     block = np.empty(_BLOCK, np.int64)
     for r in range(len(states)):
@@ -217,21 +211,17 @@ def draw_lanes(states: NDArray[np.uint64], units: int, times: NDArray[np.float32
                 times[np.uint64(place + LANES * some[k])] += np.float32(1.0)
 
 
-@declared(
-    types.void(
-        types.int64, types.int64, types.float32[::1], _ROWS, _INDEX, _READ, types.int64[::1], types.float64[::1], _SUMS
-    ),
-)
+@declared()
 def sum_lanes(
     begin: int,
     end: int,
-    times: NDArray[np.float32],
-    starts: NDArray[np.int64],
-    cells: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    place: NDArray[np.int64],
-    tile: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    times: Times,
+    starts: ReadRows,
+    cells: ReadIndex,
+    weights: ReadVector,
+    place: Rows,
+    tile: Vector,
+    sums: Sums,
 ) -> None:
     """Sum what units said about some pairs, times how often they were drawn, unit by unit in their order.
 

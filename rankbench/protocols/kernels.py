@@ -8,28 +8,39 @@ rounding errors do not grow with the number of pairs.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared, looped
+from rankbench.kernels.declared import (
+    Matrix,
+    ReadIndex,
+    ReadRows,
+    ReadVector,
+    Rows,
+    Vector,
+    annotated_signatures,
+    declared,
+    looped,
+)
 
 settle_runtime()
 
 
-_FLOATS = types.Array(types.float64, 1, "C", readonly=True)
-_OUT = types.float64[::1]
-
 _BLOCK = 512
 _ROOT = math.sqrt(0.5)
+Parts = Annotated[NDArray[np.int8], types.Array(types.int8, 1, "C", readonly=True)]
+_TYPES = [types.Array(of, 1, "C", readonly=True) for of in (types.uint8, types.int32, types.float64)]
+Values = Annotated[NDArray[np.integer] | NDArray[np.float64], *_TYPES]
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 _FAR = 30.0
 """Beyond, tails of Phi come from their asymptotic series: its first term that is left out is below 1e-11 of them."""
 
 
-@declared("UniTuple(float64, 3)(float64)")
+@declared()
 def normal_tails(x: float) -> tuple[float, float, float]:
     """Return, of x >= 0, Phi(-x), and the density over Phi(x) and over Phi(-x)."""
     density = _DENSITY * math.exp(-0.5 * x * x)
@@ -64,14 +75,7 @@ def _of_probit(along: float, against: float, d: float, x: float, valued: bool) -
     return slope, root * root, -(along * math.log1p(-tail)), -loss
 
 
-def _summed(
-    margins: NDArray[np.float64],
-    won: NDArray[np.float64],
-    lost: NDArray[np.float64],
-    b: float,
-    valued: bool,
-    out: NDArray[np.float64],
-) -> None:
+def _summed(margins: ReadVector, won: ReadVector, lost: ReadVector, b: float, valued: bool, out: Vector) -> None:
     """Add to `out` the slope and the curvature in b of the sum of -log P, and its value if `valued`."""
     for begin in range(0, len(margins), _BLOCK):
         slope, curvature, value = 0.0, 0.0, 0.0
@@ -89,20 +93,12 @@ def _summed(
         out[2] += value
 
 
-_LOSS = types.void(_FLOATS, _FLOATS, _FLOATS, types.float64, types.boolean, _OUT)
-
-logistic, probit = (looped(_summed, _LOSS, of=link) for link in (_of_logistic, _of_probit))
+logistic, probit = (looped(_summed, *annotated_signatures(_summed), of=link) for link in (_of_logistic, _of_probit))
 
 
-@declared(types.void(_FLOATS, _FLOATS, _FLOATS, _FLOATS, types.float64, types.float64, _OUT))
+@declared()
 def davidson(
-    margins: NDArray[np.float64],
-    won: NDArray[np.float64],
-    lost: NDArray[np.float64],
-    tied: NDArray[np.float64],
-    b: float,
-    eta: float,
-    out: NDArray[np.float64],
+    margins: ReadVector, won: ReadVector, lost: ReadVector, tied: ReadVector, b: float, eta: float, out: Vector
 ) -> None:
     """Add to `out` the sum of -log P, its slopes in b and eta = log nu, and the curvatures in bb, b eta, eta eta."""
     for begin in range(0, len(margins), _BLOCK):
@@ -132,8 +128,8 @@ def davidson(
         out[5] += ee
 
 
-@declared(types.float64(_FLOATS, _FLOATS))
-def middle(margins: NDArray[np.float64], numbers: NDArray[np.float64]) -> float:
+@declared()
+def middle(margins: ReadVector, numbers: ReadVector) -> float:
     """Return the median of the sizes of margins that are not 0, each so many times; 0 if there are none.
 
     Bits of a positive float rise with it: the two in the middle are found 16 bits at a time.
@@ -170,20 +166,8 @@ def middle(margins: NDArray[np.float64], numbers: NDArray[np.float64]) -> float:
     return float((values[0] + values[1]) / 2)
 
 
-_NUMBERS = types.Array(types.int64, 1, "C", readonly=True)
-_INDEX = types.Array(types.int32, 1, "C", readonly=True)
-_BYTES = types.Array(types.uint8, 1, "C", readonly=True)
-_PARTS = types.Array(types.int8, 1, "C", readonly=True)
-
-
-@declared(types.void(_NUMBERS, _NUMBERS, _NUMBERS, types.int64, types.int64[::1]))
-def assign_folds(
-    order: NDArray[np.int64],
-    total: NDArray[np.int64],
-    decisive: NDArray[np.int64],
-    folds: int,
-    place: NDArray[np.int64],
-) -> None:
+@declared()
+def assign_folds(order: ReadRows, total: ReadRows, decisive: ReadRows, folds: int, place: Rows) -> None:
     """Put each group, in this order, into the fold with the fewest decisive votes so far.
 
     Of equally few the one with the fewest votes, of those the first. As soon as a group has no
@@ -205,14 +189,8 @@ def assign_folds(
         size[best] += total[group]
 
 
-@declared(*[types.void(_NUMBERS, _INDEX, of, _PARTS, types.float64[:, ::1]) for of in (_BYTES, _INDEX, _FLOATS)])
-def sum_parts(
-    starts: NDArray[np.int64],
-    slot: NDArray[np.int32],
-    values: NDArray[np.integer] | NDArray[np.float64],
-    part: NDArray[np.int8],
-    sums: NDArray[np.float64],
-) -> None:
+@declared()
+def sum_parts(starts: ReadRows, slot: ReadIndex, values: Values, part: Parts, sums: Matrix) -> None:
     """Add the counts or weights of each group to the sums of its part; those of part -1 to none."""
     for group in range(len(part)):
         to = part[group]

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Flags, Index, Rows, Vector, declared
 from rankbench.kernels.signatures import SELECT
 
-_ROWS = types.int64[::1]
-_VECTOR = types.float64[::1]
 
-
-@declared(types.void(_VECTOR, _VECTOR, _ROWS, types.float64))
-def ratios(
-    clicks: NDArray[np.float64], exposure: NDArray[np.float64], item_offsets: NDArray[np.int64], smoothing: float
-) -> None:
+@declared()
+def ratios(clicks: Vector, exposure: Vector, item_offsets: Rows, smoothing: float) -> None:
     """Replace clicks by the smoothed ratios of `rankbench.interfaces.click_aggregator.click_ratios`."""
     n = item_offsets[-1]
     all_clicks, all_exposure = 0.0, 0.0
@@ -37,13 +30,7 @@ def ratios(
 
 @declared(SELECT)
 def cascade(
-    offsets: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    items: NDArray[np.int32],
-    clicked: NDArray[np.bool_],
-    item_offsets: NDArray[np.int64],
-    params: NDArray[np.float64],
-    out: NDArray[np.float64],
+    offsets: Rows, starts: Rows, items: Index, clicked: Flags, item_offsets: Rows, params: Vector, out: Vector
 ) -> None:
     """Write selections over looks, section 5.2, then ones."""
     out[:] = 0.0
@@ -63,13 +50,7 @@ def cascade(
 
 @declared(SELECT)
 def click_through_rate(
-    offsets: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    items: NDArray[np.int32],
-    clicked: NDArray[np.bool_],
-    item_offsets: NDArray[np.int64],
-    params: NDArray[np.float64],
-    out: NDArray[np.float64],
+    offsets: Rows, starts: Rows, items: Index, clicked: Flags, item_offsets: Rows, params: Vector, out: Vector
 ) -> None:
     """Write clicks over lists, then ones."""
     out[:] = 0.0
@@ -87,13 +68,7 @@ def click_through_rate(
 
 @declared(SELECT)
 def coec(
-    offsets: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    items: NDArray[np.int32],
-    clicked: NDArray[np.bool_],
-    item_offsets: NDArray[np.int64],
-    params: NDArray[np.float64],
-    out: NDArray[np.float64],
+    offsets: Rows, starts: Rows, items: Index, clicked: Flags, item_offsets: Rows, params: Vector, out: Vector
 ) -> None:
     """Write clicks over expected clicks, then the click rates of the positions."""
     out[:] = 0.0
@@ -122,13 +97,7 @@ _TINY = 1e-12
 
 @declared(SELECT)
 def position_debiased(
-    offsets: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    items: NDArray[np.int32],
-    clicked: NDArray[np.bool_],
-    item_offsets: NDArray[np.int64],
-    params: NDArray[np.float64],
-    out: NDArray[np.float64],
+    offsets: Rows, starts: Rows, items: Index, clicked: Flags, item_offsets: Rows, params: Vector, out: Vector
 ) -> None:
     """Write attractiveness, then examination; `params` are smoothing, steps at most and tolerance.
 

@@ -6,47 +6,25 @@ A row is :math:`\sum g z` over the votes of a cluster, or its information times 
 
 from __future__ import annotations
 
-import numpy as np
-from numba import types
-from numpy.typing import NDArray
-
-from rankbench.aggregators.kernels.covariate_votes import (
-    CELLS,
-    INDEX,
-    READ,
-    TABLE,
-    VALUES,
-    outcome_chances,
-    product_of_row,
-)
-from rankbench.kernels.declared import declared
-
-_ROWS = types.Array(types.int64, 1, "C", readonly=True)
+from rankbench.aggregators.kernels.covariate_votes import Values, outcome_chances, product_of_row
+from rankbench.kernels.declared import Matrix, ReadIndex, ReadMatrix, ReadRows, ReadVector, declared
 
 
-@declared(
-    *[
-        types.void(
-            INDEX, INDEX, CELLS, values, READ, READ, types.float64, types.boolean, _ROWS, _ROWS, types.int64,
-            types.int64, TABLE,
-        )
-        for values in VALUES
-    ]
-)  # fmt: skip
+@declared()
 def add_slopes(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    outcomes: NDArray[np.float64],
-    x: NDArray[np.floating],
-    scores: NDArray[np.float64],
-    effects: NDArray[np.float64],
+    first: ReadIndex,
+    second: ReadIndex,
+    outcomes: ReadMatrix,
+    x: Values,
+    scores: ReadVector,
+    effects: ReadVector,
     eta: float,
     tied: bool,
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    rows: ReadRows,
+    starts: ReadRows,
     begin: int,
     end: int,
-    out: NDArray[np.float64],
+    out: Matrix,
 ) -> None:
     """Add to row g of `out` what cluster ``begin + g`` says, of rows ``rows[starts[g]:starts[g + 1]]``."""
     p, m = x.shape[1], len(scores)
@@ -67,30 +45,22 @@ def add_slopes(
                 said[m + p] += even * (up + down) - (won + lost) * level
 
 
-@declared(
-    *[
-        types.void(
-            INDEX, INDEX, CELLS, values, READ, READ, types.float64, types.boolean, _ROWS, _ROWS, types.int64,
-            types.int64, CELLS, TABLE,
-        )
-        for values in VALUES
-    ]
-)  # fmt: skip
+@declared()
 def add_information(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    outcomes: NDArray[np.float64],
-    x: NDArray[np.floating],
-    scores: NDArray[np.float64],
-    effects: NDArray[np.float64],
+    first: ReadIndex,
+    second: ReadIndex,
+    outcomes: ReadMatrix,
+    x: Values,
+    scores: ReadVector,
+    effects: ReadVector,
     eta: float,
     tied: bool,
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    rows: ReadRows,
+    starts: ReadRows,
     begin: int,
     end: int,
-    along: NDArray[np.float64],
-    out: NDArray[np.float64],
+    along: ReadMatrix,
+    out: Matrix,
 ) -> None:
     """Add to row g of `out` the information of cluster ``begin + g`` times row g of `along`."""
     p, m = x.shape[1], len(scores)

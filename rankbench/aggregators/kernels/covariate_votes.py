@@ -9,25 +9,24 @@ Davidson's model something of :math:`\eta = \log \nu`. Information is a sum of :
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Matrix, ReadIndex, ReadMatrix, ReadVector, Vector, declared
 
-INDEX = types.Array(types.int32, 1, "C", readonly=True)
-CELLS = types.Array(types.float64, 2, "C", readonly=True)
-READ = types.Array(types.float64, 1, "C", readonly=True)
-TABLE = types.float64[:, ::1]
-OUT = types.float64[::1]
-VALUES = [types.Array(dtype, 2, "C", readonly=True) for dtype in (types.float32, types.float64)]
+_TYPES = [types.Array(dtype, 2, "C") for dtype in (types.float32, types.float64)]
+_READ_TYPES = [each.copy(readonly=True) for each in _TYPES]
+Products = Annotated[NDArray[np.floating], *_TYPES]
+Values = Annotated[NDArray[np.floating], *_READ_TYPES]
+Place = Annotated[int, types.uint64]
 
 
 # A sum of products in any order is one of many numbers at a time.
-@declared(*[types.float64(values, types.uint64, READ) for values in VALUES], fastmath={"reassoc", "contract"})
-def product_of_row(x: NDArray[np.floating], r: int, effects: NDArray[np.float64]) -> float:
+@declared(fastmath={"reassoc", "contract"})
+def product_of_row(x: Values, r: Place, effects: ReadVector) -> float:
     """Return the product of a row with effects."""
     product = 0.0
     for a in range(np.uint64(len(effects))):
@@ -35,10 +34,8 @@ def product_of_row(x: NDArray[np.floating], r: int, effects: NDArray[np.float64]
     return product
 
 
-@declared(*[types.void(values, types.int64, types.int64, READ, OUT) for values in VALUES])
-def add_products(
-    x: NDArray[np.floating], begin: int, end: int, factor: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+@declared()
+def add_products(x: Values, begin: int, end: int, factor: ReadVector, out: Vector) -> None:
     """Add the sum of rows ``begin:end`` times their factors, (end - begin,), to the first p numbers of `out`."""
     p, fours = np.uint64(x.shape[1]), begin + (end - begin) // 4 * 4
     for row in range(begin, fours, 4):
@@ -53,26 +50,19 @@ def add_products(
             out[a] += factor[row - begin] * x[row, a]
 
 
-@declared(
-    *[
-        types.void(
-            INDEX, INDEX, INDEX, values, types.int64, types.int64, READ, READ, OUT, TABLE, values.copy(readonly=False)
-        )
-        for values in VALUES
-    ]
-)
+@declared()
 def add_across(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    pair: NDArray[np.int32],
-    x: NDArray[np.floating],
+    first: ReadIndex,
+    second: ReadIndex,
+    pair: ReadIndex,
+    x: Values,
     begin: int,
     end: int,
-    weight: NDArray[np.float64],
-    beside: NDArray[np.float64],
-    edge: NDArray[np.float64],
-    cross: NDArray[np.float64],
-    scaled: NDArray[np.floating],
+    weight: ReadVector,
+    beside: ReadVector,
+    edge: Vector,
+    cross: Matrix,
+    scaled: Products,
 ) -> None:
     """Add weights of rows ``begin:end`` to their pairs, weighted rows to first items, and take them off second ones.
 
@@ -106,15 +96,13 @@ def add_across(
             scaled[k, a] = root * x[r, a]
 
 
-_PAIR: Any = types.Tuple((types.float64, types.float64))  # type: ignore[no-untyped-call]
-
 _PRODUCT = 1e300
 
 _TERMS = 24
 _ENOUGH = 1e-6
 
 
-@declared("UniTuple(float64, 5)(float64, float64, boolean)")
+@declared()
 def outcome_chances(d: float, eta: float, tied: bool) -> tuple[float, float, float, float, float]:
     """Return the chances of a win, of a loss and of a tie at a margin, and t and u: their denominator is u exp(t)."""
     half = abs(d) / 2
@@ -132,16 +120,9 @@ def outcome_chances(d: float, eta: float, tied: bool) -> tuple[float, float, flo
     return up / total, down / total, even / total, top, total
 
 
-@declared(*[_PAIR(types.int64, types.int64, types.int64, values, CELLS, CELLS, CELLS, OUT) for values in VALUES])
+@declared()
 def spread_of_row(
-    i: int,
-    j: int,
-    r: int,
-    x: NDArray[np.floating],
-    sigma: NDArray[np.float64],
-    across: NDArray[np.float64],
-    inner: NDArray[np.float64],
-    work: NDArray[np.float64],
+    i: int, j: int, r: int, x: Values, sigma: ReadMatrix, across: ReadMatrix, inner: ReadMatrix, work: Vector
 ) -> tuple[float, float]:
     """Return the variance of a row's margin under a covariance, and its covariance with what comes behind."""
     p = x.shape[1]
@@ -163,7 +144,7 @@ def spread_of_row(
     return max(spread, 0.0), gap
 
 
-@declared("UniTuple(float64, 3)(int64, float64, UniTuple(float64, 3), boolean, float64, float64, float64)")
+@declared()
 def pseudo_votes(
     c: int, n: float, chances: tuple[float, float, float], tied: bool, spread: float, gap: float, rest: float
 ) -> tuple[float, float, float]:
@@ -182,36 +163,28 @@ def pseudo_votes(
     return n * chance * form / 2, by_lead, by_tie
 
 
-@declared(
-    *[
-        types.float64(
-            INDEX, INDEX, CELLS, values, READ, READ, types.float64, types.boolean, CELLS, CELLS, CELLS,
-            types.boolean, types.int64, types.int64, OUT, OUT, OUT, OUT, OUT, OUT,
-        )
-        for values in VALUES
-    ]
-)  # fmt: skip
+@declared()
 def learn_rows(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    outcomes: NDArray[np.float64],
-    x: NDArray[np.floating],
-    scores: NDArray[np.float64],
-    effects: NDArray[np.float64],
+    first: ReadIndex,
+    second: ReadIndex,
+    outcomes: ReadMatrix,
+    x: Values,
+    scores: ReadVector,
+    effects: ReadVector,
     eta: float,
     tied: bool,
-    sigma: NDArray[np.float64],
-    across: NDArray[np.float64],
-    inner: NDArray[np.float64],
+    sigma: ReadMatrix,
+    across: ReadMatrix,
+    inner: ReadMatrix,
     padded: bool,
     begin: int,
     end: int,
-    item_slope: NDArray[np.float64],
-    slope: NDArray[np.float64],
-    last: NDArray[np.float64],
-    pull: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    beside: NDArray[np.float64],
+    item_slope: Vector,
+    slope: Vector,
+    last: Vector,
+    pull: Vector,
+    weight: Vector,
+    beside: Vector,
 ) -> float:
     """Add slopes of rows ``begin:end`` by items and by eta; return their log-likelihood.
 
@@ -281,39 +254,30 @@ def learn_rows(
     return value - math.log(product)
 
 
-@declared(
-    *[
-        types.void(
-            INDEX, INDEX, CELLS, values, READ, READ, types.float64, types.boolean, CELLS, CELLS, CELLS,
-            CELLS, CELLS, CELLS, types.boolean, types.boolean, types.boolean, types.int64, types.int64,
-            OUT, OUT, OUT,
-        )
-        for values in VALUES
-    ]
-)  # fmt: skip
+@declared()
 def middle_rows(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    outcomes: NDArray[np.float64],
-    x: NDArray[np.floating],
-    scores: NDArray[np.float64],
-    effects: NDArray[np.float64],
+    first: ReadIndex,
+    second: ReadIndex,
+    outcomes: ReadMatrix,
+    x: Values,
+    scores: ReadVector,
+    effects: ReadVector,
     eta: float,
     tied: bool,
-    sigma: NDArray[np.float64],
-    across: NDArray[np.float64],
-    inner: NDArray[np.float64],
-    bread: NDArray[np.float64],
-    bread_across: NDArray[np.float64],
-    bread_inner: NDArray[np.float64],
+    sigma: ReadMatrix,
+    across: ReadMatrix,
+    inner: ReadMatrix,
+    bread: ReadMatrix,
+    bread_across: ReadMatrix,
+    bread_inner: ReadMatrix,
     pseudo_alone: bool,
     squared: bool,
     firth: bool,
     begin: int,
     end: int,
-    last: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    beside: NDArray[np.float64],
+    last: Vector,
+    weight: Vector,
+    beside: Vector,
 ) -> None:
     """Find the products of what single votes say, corrected for their pull on the fit, and of what pseudo-votes say.
 

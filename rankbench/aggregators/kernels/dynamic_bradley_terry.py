@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.elo import run_starts
-from rankbench.kernels.declared import declared
+from rankbench.aggregators.kernels.elo import Outcomes, run_starts
+from rankbench.kernels.declared import Index, Matrix, Rows, Vector, declared
 from rankbench.kernels.signatures import AGGREGATE, WALK
 
 MEAN, SEEN, COVARIANCE = range(3)
 FARTHEST = 2.0
 _ROUNDS = 1000
 _CLOSE = 1e-12
-_SQUARE = types.float64[:, ::1]
 
 
-@declared(types.void(_SQUARE, _SQUARE))
-def solve_in_place(system: NDArray[np.float64], right: NDArray[np.float64]) -> None:
+@declared()
+def solve_in_place(system: Matrix, right: Matrix) -> None:
     """Put the solution of a linear system in the place of its right sides, shape (a, b), by elimination with pivots."""
     a = system.shape[0]
     for k in range(a):
@@ -47,8 +44,8 @@ def solve_in_place(system: NDArray[np.float64], right: NDArray[np.float64]) -> N
             right[k, j] /= system[k, k]
 
 
-@declared(_SQUARE(_SQUARE, _SQUARE))
-def plus_identity(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
+@declared()
+def plus_identity(one: Matrix, two: Matrix) -> Matrix:
     """Return I + one two."""
     a = one.shape[0]
     found = np.eye(a)
@@ -63,15 +60,15 @@ def plus_identity(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray
 
 @declared(WALK)
 def dynamic_bradley_terry_times(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    outcome: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    state: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    margins: NDArray[np.float64],
+    first: Index,
+    second: Index,
+    outcome: Outcomes,
+    weights: Vector,
+    starts: Rows,
+    state: Matrix,
+    params: Vector,
+    work: Vector,
+    margins: Vector,
 ) -> None:
     """Predict and learn all times as `DynamicBradleyTerry.learn` does; ``params = [drift, variance]``."""
     m = state.shape[0]
@@ -158,13 +155,7 @@ def dynamic_bradley_terry_times(
 
 @declared(AGGREGATE)
 def dynamic_bradley_terry(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the scores after all judgments, one after the other; ``params = [drift, variance]``."""
     n = len(winners)

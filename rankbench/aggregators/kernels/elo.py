@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from rankbench.aggregators import rating_formulas
-from rankbench.kernels.declared import declared, jitable
+from rankbench.kernels.declared import Flags, Index, Matrix, Rows, Vector, declared, jitable
 from rankbench.kernels.signatures import AGGREGATE, WALK
 
+Outcomes = Annotated[NDArray[np.int8], types.int8[::1]]
+
 SLOW, FEW, EVEN = rating_formulas.SLOW, rating_formulas.FEW, rating_formulas.EVEN
-_COUNTED = types.float64(types.float64, types.float64, types.float64)
 
-after_wins = declared(_COUNTED)(rating_formulas.after_wins)
-after_ties = declared(_COUNTED)(rating_formulas.after_ties)
+after_wins = declared()(rating_formulas.after_wins)
+after_ties = declared()(rating_formulas.after_ties)
 
 
-@declared(types.float64(types.float64, types.float64, types.float64))
+@declared()
 def gain_by_win(gap: float, weight: float, eta: float) -> float:
     """Return what the winner gains, `gap` above the loser, as `Elo.aggregate` says it."""
     gained, left = 0.0, float(np.floor(weight))
@@ -36,7 +38,7 @@ def gain_by_win(gap: float, weight: float, eta: float) -> float:
     return gained + eta * part * (0.5 - 0.5 * math.tanh(0.5 * gap))
 
 
-@declared(types.float64(types.float64, types.float64, types.float64))
+@declared()
 def gain_by_tie(gap: float, weight: float, eta: float) -> float:
     """Return what the first one gains by a tie, `gap` above the second one, as `Elo.from_comparisons` says it."""
     gained, left = 0.0, float(np.floor(weight))
@@ -55,15 +57,7 @@ def gain_by_tie(gap: float, weight: float, eta: float) -> float:
 
 
 @declared(AGGREGATE)
-def elo(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def elo(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
     """Write the ratings in units of log-odds to `out`; ``params = [eta]``."""
     for i in range(m):
         out[i] = 0.0
@@ -74,19 +68,8 @@ def elo(
         out[j] -= move
 
 
-@declared(
-    types.void(
-        types.int32[::1], types.int32[::1], types.float64[::1], types.boolean[::1], types.float64, types.float64[::1]
-    ),
-)
-def elo_with_ties(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    ties: NDArray[np.bool_],
-    eta: float,
-    out: NDArray[np.float64],
-) -> None:
+@declared()
+def elo_with_ties(winners: Index, losers: Index, weights: Vector, ties: Flags, eta: float, out: Vector) -> None:
     """Add the ratings in units of log-odds to `out`, where all are 0."""
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
@@ -98,15 +81,15 @@ def elo_with_ties(
 
 @declared(WALK)
 def elo_times(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    outcome: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    state: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    margins: NDArray[np.float64],
+    first: Index,
+    second: Index,
+    outcome: Outcomes,
+    weights: Vector,
+    starts: Rows,
+    state: Matrix,
+    params: Vector,
+    work: Vector,
+    margins: Vector,
 ) -> None:
     """Predict and learn all times as `Elo.learn` does; ``params = [eta, most at once]``, work is (2 m,)."""
     m = state.shape[0]
@@ -132,18 +115,16 @@ def elo_times(
 run_starts = declared(types.int64[::1](types.int32[::1], types.int32[::1], types.int8[::1]))(rating_formulas.run_starts)
 
 
-_F = types.float64
-
 jitable(rating_formulas.volatility_slope)
-attenuation = declared(_F(_F))(rating_formulas.attenuation)
-new_volatility = declared(_F(_F, _F, _F, _F, _F))(rating_formulas.new_volatility)
+attenuation = declared()(rating_formulas.attenuation)
+new_volatility = declared()(rating_formulas.new_volatility)
 
 RATING, DEVIATION, VOLATILITY, SEEN = range(4)
 LEAST_PRECISION = rating_formulas.LEAST_PRECISION
 
 
-@declared(_F(types.float64[:, ::1], types.int64, types.int64, types.float64[::1]))
-def variance_at(state: NDArray[np.float64], i: int, time: int, params: NDArray[np.float64]) -> float:
+@declared()
+def variance_at(state: Matrix, i: int, time: int, params: Vector) -> float:
     """Return phi^2 of an item at the beginning of a period."""
     phi: float = state[i, DEVIATION]
     sigma: float = state[i, VOLATILITY]
@@ -156,15 +137,15 @@ def variance_at(state: NDArray[np.float64], i: int, time: int, params: NDArray[n
 
 @declared(WALK)
 def glicko_2_times(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    outcome: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    state: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    margins: NDArray[np.float64],
+    first: Index,
+    second: Index,
+    outcome: Outcomes,
+    weights: Vector,
+    starts: Rows,
+    state: Matrix,
+    params: Vector,
+    work: Vector,
+    margins: Vector,
 ) -> None:
     """Predict and rate all periods as `Glicko2.learn` does.
 
@@ -202,15 +183,7 @@ def glicko_2_times(
 
 
 @declared(AGGREGATE)
-def glicko_2(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def glicko_2(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
     """Write the ratings after all judgments, one after the other; params and work are those of `glicko_2_times`."""
     n = len(winners)
     ones = np.ones(n, np.int8)

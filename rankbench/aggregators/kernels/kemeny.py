@@ -9,19 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Index, Matrix, Vector, declared
 from rankbench.kernels.pairs import join, sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
-_SQUARE = types.float64[:, ::1]
-_VECTOR = types.float64[::1]
 
-
-@declared(_SQUARE(_SQUARE, types.int64, types.int64))
-def _halves(lead: NDArray[np.float64], first: int, last: int) -> NDArray[np.float64]:
+@declared()
+def _halves(lead: Matrix, first: int, last: int) -> Matrix:
     """Return what placing each item after a set of the items first..last-1 contradicts."""
     n = lead.shape[0]
     table = np.zeros((n, 1 << (last - first)))
@@ -34,8 +29,8 @@ def _halves(lead: NDArray[np.float64], first: int, last: int) -> NDArray[np.floa
     return table
 
 
-@declared(types.void(_SQUARE, types.float64, types.boolean, _VECTOR))
-def _program(lead: NDArray[np.float64], tied: float, one: bool, positions: NDArray[np.float64]) -> None:
+@declared()
+def _program(lead: Matrix, tied: float, one: bool, positions: Vector) -> None:
     """Write the positions 1..n of the first optimal order, or averaged over all of them.
 
     Parameters
@@ -107,8 +102,8 @@ def _program(lead: NDArray[np.float64], tied: float, one: bool, positions: NDArr
                         positions[i] += place * flow
 
 
-@declared(types.void(_SQUARE, types.float64, _VECTOR))
-def _search(lead: NDArray[np.float64], tied: float, positions: NDArray[np.float64]) -> None:
+@declared()
+def _search(lead: Matrix, tied: float, positions: Vector) -> None:
     """Write the positions 1..n that no move of a single item improves, from Borda's order."""
     n = lead.shape[0]
     borda = np.empty(n)
@@ -141,15 +136,7 @@ def _search(lead: NDArray[np.float64], tied: float, positions: NDArray[np.float6
 
 
 @declared(AGGREGATE)
-def kemeny(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def kemeny(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
     """Write the centered negative ranks to `out`; ``params = [exact, first, level, tied]``."""
     k = len(winners)
     starts = np.zeros(m + 1, dtype=np.int64)

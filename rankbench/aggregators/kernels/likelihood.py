@@ -22,21 +22,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Index, ReadIndex, ReadRows, ReadVector, Rows, Vector, declared
 from rankbench.kernels.pairs import WORK, conjugate_gradients, consecutive, sum_in_eights, sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
 settle_runtime()
 
-
-_ROWS = types.Array(types.int64, 1, "C", readonly=True)
-_INDEX = types.Array(types.int32, 1, "C", readonly=True)
-_READ = types.Array(types.float64, 1, "C", readonly=True)
-_VECTOR = types.float64[::1]
 
 AT_MAXIMUM, NEEDS_SOLUTION, STUCK, UNFINISHED = 0, 1, 2, 3
 """What `newton` ends with: it came to rest; the next step has to be solved for; rounding stops it; too many steps."""
@@ -53,14 +46,9 @@ _WIDE = 300.0
 """Scores beyond this are not raised to powers of e: e^600 is still a number."""
 
 
-@declared(types.void(_ROWS, _INDEX, _READ, _READ, _VECTOR, _VECTOR))
+@declared()
 def item_sums(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    forward: NDArray[np.float64],
-    backward: NDArray[np.float64],
-    won: NDArray[np.float64],
-    lost: NDArray[np.float64],
+    starts: ReadRows, high: ReadIndex, forward: ReadVector, backward: ReadVector, won: Vector, lost: Vector
 ) -> None:
     """Sum what every item won and what it lost, (m,); both hold zeros on entry."""
     for i in range(len(won)):
@@ -75,16 +63,16 @@ def item_sums(
         lost[i] += other
 
 
-@declared(types.void(_ROWS, _INDEX, _READ, _READ, types.float64, _VECTOR, _VECTOR, _VECTOR), error_model="numpy")
+@declared(error_model="numpy")
 def gradient_and_curvature(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    judged: NDArray[np.float64],
-    won: NDArray[np.float64],
+    starts: ReadRows,
+    high: ReadIndex,
+    judged: ReadVector,
+    won: ReadVector,
     ridge: float,
-    scores: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    curvature: NDArray[np.float64],
+    scores: Vector,
+    gradient: Vector,
+    curvature: Vector,
 ) -> None:
     """Write the gradient, (m,), and each pair's second derivative ``n p (1 - p)``, (P,)."""
     m = len(scores)
@@ -131,8 +119,8 @@ def gradient_and_curvature(
         gradient[i] += mine
 
 
-@declared(types.void(_VECTOR, _INDEX, _READ))
-def centered(vector: NDArray[np.float64], scale: NDArray[np.int32], sizes: NDArray[np.float64]) -> None:
+@declared()
+def centered(vector: Vector, scale: ReadIndex, sizes: ReadVector) -> None:
     """Make a vector sum to zero on every scale, in place."""
     means = np.zeros(len(sizes))
     for i in range(len(vector)):
@@ -143,8 +131,8 @@ def centered(vector: NDArray[np.float64], scale: NDArray[np.int32], sizes: NDArr
         vector[i] -= means[scale[i]]
 
 
-@declared(types.float64(_ROWS, _INDEX, _VECTOR))
-def largest_lead(starts: NDArray[np.int64], high: NDArray[np.int32], step: NDArray[np.float64]) -> float:
+@declared()
+def largest_lead(starts: ReadRows, high: ReadIndex, step: Vector) -> float:
     """Return by how much a step, (m,), moves the items of a pair against one another, at most."""
     largest = 0.0
     for i in range(len(step)):
@@ -153,43 +141,24 @@ def largest_lead(starts: NDArray[np.int64], high: NDArray[np.int32], step: NDArr
     return largest
 
 
-@declared(
-    types.Tuple((types.int64, types.float64, types.int64))(  # type: ignore[no-untyped-call]
-        _ROWS,
-        _INDEX,
-        _READ,
-        _READ,
-        _READ,
-        types.float64,
-        _INDEX,
-        _READ,
-        types.int64,
-        types.float64,
-        types.bool_,
-        _VECTOR,
-        _VECTOR,
-        _VECTOR,
-        _VECTOR,
-        _VECTOR,
-    ),
-)
+@declared()
 def newton(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    judged: NDArray[np.float64],
-    won: NDArray[np.float64],
-    lost: NDArray[np.float64],
+    starts: ReadRows,
+    high: ReadIndex,
+    judged: ReadVector,
+    won: ReadVector,
+    lost: ReadVector,
     ridge: float,
-    scale: NDArray[np.int32],
-    sizes: NDArray[np.float64],
+    scale: ReadIndex,
+    sizes: ReadVector,
     patience: int,
     tolerance: float,
     solved: bool,
-    scores: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    curvature: NDArray[np.float64],
-    step: NDArray[np.float64],
-    work: NDArray[np.float64],
+    scores: Vector,
+    gradient: Vector,
+    curvature: Vector,
+    step: Vector,
+    work: Vector,
 ) -> tuple[int, float, int]:
     """Move `scores` to the maximum of the likelihood by Newton's method [EW94]_.
 
@@ -295,13 +264,7 @@ _TOLERANCE = 1e-6
 
 @declared(AGGREGATE)
 def bradley_terry(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the penalized maximum-likelihood scores to `out`; ``params = [ridge]``, positive.
 
@@ -348,12 +311,8 @@ def bradley_terry(
         out[i] = np.nan if status != AT_MAXIMUM else scores[place[i]] if place[i] >= 0 else 0.0
 
 
-_READ_ROWS = types.Array(types.int64, 1, "C", readonly=True)
-_READ_INDEX = types.Array(types.int32, 1, "C", readonly=True)
-
-
-@declared(types.void(types.int64[::1], types.int32[::1]))
-def complete(starts: NDArray[np.int64], high: NDArray[np.int32]) -> None:
+@declared()
+def complete(starts: Rows, high: Index) -> None:
     """Write the rows of all pairs of m items: `starts`, (m + 1,), and `high`, (m (m - 1) / 2,)."""
     m = len(starts) - 1
     begin = 0
@@ -365,14 +324,8 @@ def complete(starts: NDArray[np.int64], high: NDArray[np.int32]) -> None:
     starts[m] = begin
 
 
-@declared(types.void(_READ_ROWS, _READ_INDEX, _READ, _READ, types.float64[::1]))
-def spread(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    forward: NDArray[np.float64],
-    backward: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+@declared()
+def spread(starts: ReadRows, high: ReadIndex, forward: ReadVector, backward: ReadVector, out: Vector) -> None:
     """Write ``forward + backward`` of the given pairs to their places in the rows of all pairs."""
     m = len(starts) - 1
     begin = 0

@@ -16,26 +16,25 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.rates import add_up, mean_log_odds, on_scale, take_entries
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Index, Rows, Vector, declared
 from rankbench.kernels.pairs import WORK, conjugate_gradients, join, sum_pairs
 from rankbench.kernels.signatures import AGGREGATE, EDGES
 
 
 @declared(EDGES)
 def average_adjacency(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
+    winners: Index,
+    losers: Index,
+    weights: Vector,
     m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    tails: NDArray[np.int32],
-    heads: NDArray[np.int32],
-    edge_weights: NDArray[np.float64],
+    params: Vector,
+    work: Vector,
+    tails: Index,
+    heads: Index,
+    edge_weights: Vector,
 ) -> int:
     """Write every directed edge once, in order of first appearance, and return their number.
 
@@ -60,15 +59,15 @@ def average_adjacency(
 
 @declared(EDGES)
 def difference_graph(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
+    winners: Index,
+    losers: Index,
+    weights: Vector,
     m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    tails: NDArray[np.int32],
-    heads: NDArray[np.int32],
-    edge_weights: NDArray[np.float64],
+    params: Vector,
+    work: Vector,
+    tails: Index,
+    heads: Index,
+    edge_weights: Vector,
 ) -> int:
     """Write the lead of every pair that is not level, and return the number of edges, maybe 0.
 
@@ -93,15 +92,15 @@ def difference_graph(
 
 @declared(EDGES)
 def identity(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
+    winners: Index,
+    losers: Index,
+    weights: Vector,
     m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    tails: NDArray[np.int32],
-    heads: NDArray[np.int32],
-    edge_weights: NDArray[np.float64],
+    params: Vector,
+    work: Vector,
+    tails: Index,
+    heads: Index,
+    edge_weights: Vector,
 ) -> int:
     """Write the first judgment's edge and return 1."""
     tails[0], heads[0], edge_weights[0] = winners[0], losers[0], weights[0]
@@ -115,13 +114,7 @@ _MAX_STEPS = 200_000
 
 @declared(AGGREGATE)
 def geometric_mean(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the row geometric means to `out`; ``params = [log, *those of mean_log_odds]``."""
     mean_log_odds(winners, losers, weights, m, params[1:], work, out)
@@ -133,13 +126,7 @@ def geometric_mean(
 
 @declared(AGGREGATE)
 def eigenvector(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the Perron vector to `out`; ``params = [c, joint, log]``.
 
@@ -189,13 +176,7 @@ _LEAST = 1e-300
 
 @declared(AGGREGATE)
 def rank_centrality(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the stationary distribution to `out`; ``params = [c, log]``."""
     c = params[0]
@@ -261,15 +242,7 @@ def parameters(damping: float) -> NDArray[np.float64]:
 
 
 @declared(AGGREGATE)
-def pagerank(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def pagerank(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
     """Write the PageRank of the m items to `out`."""
     k = len(winners)
     d = params[0]
@@ -306,8 +279,8 @@ def pagerank(
     work[: 2 * m] = 0.0
 
 
-@declared(types.void(types.int64[::1], types.int32[::1], types.float64[::1]))
-def _center(starts: NDArray[np.int64], high: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
+@declared()
+def _center(starts: Rows, high: Index, scores: Vector) -> None:
     """Subtract its mean from the scores of each connected component."""
     m = len(scores)
     parent = np.arange(m)
@@ -321,13 +294,7 @@ def _center(starts: NDArray[np.int64], high: NDArray[np.int32], scores: NDArray[
 
 @declared(AGGREGATE)
 def thurstone_mosteller(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the least-squares scores (22) to `out`; ``params = [c]``."""
     k = len(winners)

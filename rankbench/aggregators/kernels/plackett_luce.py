@@ -18,29 +18,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
-
-_INDEX = types.int32[::1]
-_ROWS = types.int64[::1]
-_VECTOR = types.float64[::1]
+from rankbench.kernels.declared import Index, Rows, Vector, declared
 
 _TOLERANCE = 1e-12
 _ROUNDING = 1e-14
 _MAX_STEPS = 200
 
 
-@declared(types.void(_ROWS, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR))
-def _shares(
-    starts: NDArray[np.int64],
-    items: NDArray[np.int32],
-    places: NDArray[np.int32],
-    scores: NDArray[np.float64],
-    rho: NDArray[np.float64],
-    g: NDArray[np.float64],
-) -> None:
+@declared()
+def _shares(starts: Rows, items: Index, places: Index, scores: Vector, rho: Vector, g: Vector) -> None:
     """Write rho, in the first row of each place, and g, in every row."""
     for b in range(len(starts) - 1):
         rest = -math.inf
@@ -65,21 +52,19 @@ def _shares(
             end = first
 
 
-@declared(
-    types.float64(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR),
-)
+@declared()
 def _gradient(
-    starts: NDArray[np.int64],
-    ranked: NDArray[np.int64],
-    items: NDArray[np.int32],
-    places: NDArray[np.int32],
-    weights: NDArray[np.float64],
+    starts: Rows,
+    ranked: Rows,
+    items: Index,
+    places: Index,
+    weights: Vector,
     ridge: float,
-    scores: NDArray[np.float64],
-    rho: NDArray[np.float64],
-    g: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    scale: NDArray[np.float64],
+    scores: Vector,
+    rho: Vector,
+    g: Vector,
+    gradient: Vector,
+    scale: Vector,
 ) -> float:
     """Write shares, gradient (m,) and a bound of the Hessian's diagonal; return the squared norm."""
     _shares(starts, items, places, scores, rho, g)
@@ -116,19 +101,19 @@ def _gradient(
     return norm
 
 
-@declared(types.void(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR))
+@declared()
 def _product(
-    starts: NDArray[np.int64],
-    ranked: NDArray[np.int64],
-    items: NDArray[np.int32],
-    places: NDArray[np.int32],
-    weights: NDArray[np.float64],
+    starts: Rows,
+    ranked: Rows,
+    items: Index,
+    places: Index,
+    weights: Vector,
     ridge: float,
-    rho: NDArray[np.float64],
-    g: NDArray[np.float64],
-    means: NDArray[np.float64],
-    v: NDArray[np.float64],
-    out: NDArray[np.float64],
+    rho: Vector,
+    g: Vector,
+    means: Vector,
+    v: Vector,
+    out: Vector,
 ) -> None:
     """Write the Hessian's product with v to `out`; `means` is scratch memory, one a row."""
     for i in range(len(v)):
@@ -175,15 +160,9 @@ def _product(
             first = last
 
 
-@declared(types.void(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR))
+@declared()
 def plackett_luce(
-    starts: NDArray[np.int64],
-    ranked: NDArray[np.int64],
-    items: NDArray[np.int32],
-    places: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    ridge: float,
-    out: NDArray[np.float64],
+    starts: Rows, ranked: Rows, items: Index, places: Index, weights: Vector, ridge: float, out: Vector
 ) -> None:
     """Write the penalized maximum-likelihood scores to `out`, shape (m,).
 

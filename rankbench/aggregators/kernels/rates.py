@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Index, Rows, Vector, declared
 from rankbench.kernels.signatures import AGGREGATE
 
 
@@ -26,13 +26,7 @@ def table_size(m: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def add_up(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    work: NDArray[np.float64],
-) -> float:
+def add_up(winners: Index, losers: Index, weights: Vector, m: int, work: Vector) -> float:
     """Add the weight of each judgment to entry [winner, loser] of the table; return the total."""
     total = 0.0
     for t in range(len(winners)):
@@ -42,7 +36,7 @@ def add_up(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def take_entries(work: NDArray[np.float64], m: int, i: int, j: int) -> tuple[float, float]:
+def take_entries(work: Vector, m: int, i: int, j: int) -> tuple[float, float]:
     """Return entries [i, j] and [j, i] and clear them: whoever meets the pair again finds zeros."""
     forward, backward = work[i * m + j], work[j * m + i]
     # Without a branch: one that asks whether there is anything to clear is guessed wrong too often.
@@ -52,9 +46,7 @@ def take_entries(work: NDArray[np.float64], m: int, i: int, j: int) -> tuple[flo
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _net(
-    winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], out: NDArray[np.float64]
-) -> float:
+def _net(winners: Index, losers: Index, weights: Vector, out: Vector) -> float:
     """Write the weight won less the weight lost to `out`; return the total weight."""
     out[:] = 0.0
     total = 0.0
@@ -66,15 +58,7 @@ def _net(
 
 
 @declared(AGGREGATE)
-def borda(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def borda(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
     """Write the weight won less the weight lost, over the total weight, to `out`."""
     total = _net(winners, losers, weights, out)
     for i in range(m):
@@ -83,13 +67,7 @@ def borda(
 
 @declared(AGGREGATE)
 def net_weights(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the weight won less the weight lost, over the number of judgments, to `out`."""
     _net(winners, losers, weights, out)
@@ -103,15 +81,7 @@ def played_size(m: int) -> int:
 
 
 @declared(AGGREGATE)
-def win_rate(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def win_rate(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
     """Write the share of weight won less one half to `out`; 0 for items without judgments."""
     for i in range(m):
         out[i] = 0.0
@@ -126,15 +96,7 @@ def win_rate(
 
 
 @declared(AGGREGATE)
-def budgeted(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def budgeted(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
     """Write the mean over opponents of the share of weight won, less one half, to `out`.
 
     The first judgment of a pair takes its total weights from the table.
@@ -167,13 +129,7 @@ def parameters(smoothing: float, *, joint: bool) -> NDArray[np.float64]:
 
 @declared(AGGREGATE)
 def mean_log_odds(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    m: int,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the mean log-odds of the m items to `out`."""
     total = add_up(winners, losers, weights, m, work)
@@ -202,8 +158,8 @@ def mean_log_odds(
         out[i] /= m - 1
 
 
-@declared(types.void(types.float64[::1], types.int64[::1], types.boolean))
-def on_scale(scores: NDArray[np.float64], component: NDArray[np.int64], log: bool) -> None:
+@declared()
+def on_scale(scores: Vector, component: Rows, log: bool) -> None:
     """Turn logarithms known up to a constant a component into scores, in place.
 
     Parameters
