@@ -23,6 +23,7 @@ References
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
@@ -38,8 +39,8 @@ from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, 
 from rankbench.interfaces.queries import Comparisons, with_unranked
 
 if TYPE_CHECKING:
+    from rankbench.aggregators.likelihood.bradley_terry import PairFit
     from rankbench.aggregators.likelihood.covariate_fit import Penalties
-    from rankbench.aggregators.likelihood.davidson import DavidsonFit
     from rankbench.interfaces.covariate_aggregator import CovariateVotes
     from rankbench.interfaces.queries import Orders
     from rankbench.interfaces.resamples import Resamples
@@ -62,19 +63,17 @@ class PenalizedAggregator(ControlledAggregator):
         default="ridge", description="ridge, firth (without bias; for intervals), or none."
     )
 
+    ridge: float = Field(default=1.0, ge=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2; 0: none.")
+
     @model_validator(mode="after")
     def _one_penalty(self) -> Self:
-        if self.penalty != "ridge" and self.ridge_given() not in (0.0, type(self).model_fields["ridge"].default):
+        if self.penalty != "ridge" and self.ridge not in (0.0, type(self).model_fields["ridge"].default):
             raise ValueError(f"a ridge goes with penalty=ridge, not with penalty={self.penalty}")
         return self
 
-    def ridge_given(self) -> float:
-        """Return the value of the parameter ``ridge``, whether it is what penalizes or not."""
-        return float(getattr(self, "ridge", 0.0))
-
     def strength(self) -> float:
         """Return the ridge that the scores are penalized by; 0 with another penalty."""
-        return self.ridge_given() if self.penalty == "ridge" else 0.0
+        return self.ridge if self.penalty == "ridge" else 0.0
 
     def prefers_covariance(self) -> bool:
         """Return whether the penalty is Firth's: its pseudo-votes are in the sandwich, and in no resample."""
@@ -90,6 +89,33 @@ class PenalizedAggregator(ControlledAggregator):
 
         penalized = self.strength() > 0 or self.by_firth(counts)
         return connected_components(counts) if penalized else strongly_connected(counts)
+
+    @abstractmethod
+    def fitted(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> PairFit:
+        """Return the fit to counts; Newton's method begins at scores that are given, but with Firth's penalty."""
+
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return the scores, shape (m,), by Newton's method on the pairs; see `fitted`."""
+        return self.fitted(counts).scores
+
+    def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the same, with Newton's method started at scores that may be near."""
+        try:
+            return self.fitted(counts, scores).scores
+        except ContenderDiverged:  # they were not near: chances of 0 and 1 have no curvature to go by
+            return self.from_counts(counts)
+
+    def covariance(
+        self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
+    ) -> NDArray[np.float64]:
+        r"""Return the sandwich covariance, shape (m, m); of Davidson's model :math:`\log \nu` is uncertain too."""
+        from rankbench.aggregators.likelihood.bradley_terry import PairFit
+        from rankbench.aggregators.likelihood.covariance import sandwich
+        from rankbench.aggregators.likelihood.firth import pseudo_votes
+
+        fit = self.fitted(counts) if self.own_ties else PairFit(scores, self.scales(counts), self.strength())
+        pseudo = pseudo_votes(counts, fit) if self.by_firth(counts) and fit.nu < np.inf else None
+        return sandwich(fit, counts if clusters is None else clusters, pseudo)
 
     def _penalties(self, votes: CovariateVotes) -> Penalties:
         from rankbench.aggregators.likelihood.covariate_fit import Penalties
@@ -152,28 +178,15 @@ class BradleyTerry(PenalizedAggregator):
     source: ClassVar[str] = "[BT52]_; [DMJ13]_ eq. (26)"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
-    ridge: float = Field(default=1.0, ge=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2; 0: none.")
-
-    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
-        """Return the scores, shape (m,), by Newton's method on the pairs; see `fit_bradley_terry`."""
+    def fitted(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> PairFit:
+        """Return the fit to counts, ties being half wins; see `fit_bradley_terry`."""
         from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 
         if self.by_firth(counts):
             from rankbench.aggregators.likelihood.firth import firth_bradley_terry
 
-            return firth_bradley_terry(counts).scores
-        return fit_bradley_terry(counts, ridge=self.strength()).scores
-
-    def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores, shape (m,), by Newton's method from scores that are near."""
-        from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-
-        if self.by_firth(counts):
-            return self.from_counts(counts)
-        try:
-            return fit_bradley_terry(counts, ridge=self.strength(), start=scores).scores
-        except ContenderDiverged:  # they were not near: chances of 0 and 1 have no curvature to go by
-            return self.from_counts(counts)
+            return firth_bradley_terry(counts)
+        return fit_bradley_terry(counts, ridge=self.strength(), start=start)
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the scores of one query's comparisons, shape (m,), all on one scale; ties are half wins.
@@ -191,37 +204,24 @@ class BradleyTerry(PenalizedAggregator):
             )
         return self.from_counts(counts)
 
-    def covariance(
-        self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
-    ) -> NDArray[np.float64]:
-        """Return the sandwich covariance, shape (m, m); see `rankbench.aggregators.likelihood.covariance`."""
-        from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
-        from rankbench.aggregators.likelihood.covariance import sandwich
-        from rankbench.aggregators.likelihood.firth import firth_sandwich
-
-        data = counts if clusters is None else clusters
-        if self.by_firth(counts):
-            return firth_sandwich(scores, data)
-        return sandwich(BradleyTerryFit.at(counts, scores, self.strength()), data)
-
     def replicates(self, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
         """Return the scores of resamples, shape (B, m), each by a few Newton steps from those of the log.
 
         Without a penalty a resample in which a scale falls apart has none: its row is nan. With Firth's each resample
         has the pseudo-votes of the log, which differ from its own by less the more votes there are.
         """
-        from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit, refitted
+        from rankbench.aggregators.likelihood.bradley_terry import PairFit, refitted
 
-        strength, counts = self.strength(), resamples.counts
+        counts = resamples.counts
         if len(resamples.cells):
-            more = None
+            fit, more = PairFit(scores, self.scales(counts), self.strength()), None
             if self.by_firth(counts):
                 from rankbench.aggregators.likelihood.firth import pseudo_votes
 
-                more = pseudo_votes(counts, scores)[0]
-            return refitted(BradleyTerryFit.at(counts, scores, strength), resamples, more=more)
+                more = pseudo_votes(counts, fit)[0]
+            return refitted(fit, resamples, more=more)
         # With a penalty an item that was not drawn has the score of one that nobody judged.
-        penalized = strength > 0 or self.by_firth(counts)
+        penalized = self.strength() > 0 or self.by_firth(counts)
         return scores_of_each(self, resamples, None if penalized else self.scales(counts))
 
     def kernel(self) -> Kernel | None:
@@ -266,18 +266,8 @@ class Davidson(PenalizedAggregator):
 
     ridge: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2.")
 
-    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
-        """Return the scores, shape (m,), by Newton's method on the pairs; see `fit_davidson`."""
-        return self._fit(counts).scores
-
-    def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores, shape (m,), by Newton's method from scores that are near."""
-        try:
-            return self._fit(counts, None if self.by_firth(counts) else scores).scores
-        except ContenderDiverged:  # they were not near: chances of 0 and 1 have no curvature to go by
-            return self.from_counts(counts)
-
-    def _fit(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> DavidsonFit:
+    def fitted(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> PairFit:
+        """Return the fit to counts; see `fit_davidson`."""
         from rankbench.aggregators.likelihood.davidson import fit_davidson
 
         if self.by_firth(counts):
@@ -285,15 +275,6 @@ class Davidson(PenalizedAggregator):
 
             return firth_davidson(counts)
         return fit_davidson(counts, ridge=self.strength(), start=start)
-
-    def covariance(
-        self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
-    ) -> NDArray[np.float64]:
-        r"""Return the sandwich covariance, shape (m, m), in which :math:`\log \nu` is uncertain too."""
-        from rankbench.aggregators.likelihood.firth import davidson_sandwich
-
-        data = counts if clusters is None else clusters
-        return davidson_sandwich(self._fit(counts), data, firth=self.by_firth(counts))
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form for comparisons without ties, that of `bradley-terry`."""

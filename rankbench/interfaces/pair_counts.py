@@ -1,5 +1,7 @@
 """Pair counts sum judgments by pair and by cluster; scales tell which items are connected.
 
+Ties of votes are handled here: `PairCounts.wins` makes half a win each way of them.
+
 References
 ----------
 .. [F57] L. R. Ford Jr. Solution of a ranking problem from binary comparisons. American
@@ -10,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,6 @@ from numpy.typing import NDArray
 from rankbench.core.system import in_halves
 from rankbench.errors import InputError
 from rankbench.interfaces.queries import Comparisons
-
-TieRule: TypeAlias = Literal["half", "drop"]
-"""What a method without ties makes of them: half a win each way, or nothing."""
 
 _TABLE = 1 << 22
 """Pairs of items that are looked up in a table, however few judgments there are."""
@@ -170,9 +168,12 @@ class PairCounts:
     def __len__(self) -> int:
         return len(self.high)
 
-    def wins(self, ties: TieRule = "half") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (forward, backward), each of shape (P,), with ties as `ties` says."""
-        if ties == "drop" or not self.ties.any():
+    def wins(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (forward, backward), each of shape (P,), in which ties of votes are half a win each way.
+
+        Whoever makes something else of ties, as `davidson` does, reads `ties`.
+        """
+        if not self.ties.any():
             return self.forward, self.backward
         return self.forward + self.ties / 2, self.backward + self.ties / 2
 
@@ -349,20 +350,14 @@ def connected_components(counts: PairCounts) -> Scales:
     return _components(counts, counts.forward, counts.backward, False)
 
 
-def strongly_connected(counts: PairCounts, ties: TieRule = "half") -> Scales:
+def strongly_connected(counts: PairCounts) -> Scales:
     """Return the strongly connected components of the graph of "beat, or tied with".
 
     They are what plain maximum likelihood can put on one scale ([F57]_): between two of
     them every judgment went the same way, so that the likelihood rises as they are moved
     apart, for ever. An item that never wins is one by itself, below everybody.
-
-    Parameters
-    ----------
-    counts : PairCounts
-    ties : {"half", "drop"}
-        Whether a tie counts as half a win each way.
     """
-    forward, backward = counts.wins(ties)
+    forward, backward = counts.wins()
     # Most often the pairs in which each has won connect everything already.
     quick = _components(counts, forward, backward, True)
     if len(quick) == 1:

@@ -14,7 +14,6 @@ from scipy.special import expit
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood.firth import (
-    davidson_pseudo_votes,
     firth_bradley_terry,
     firth_davidson,
     pseudo_votes,
@@ -106,11 +105,11 @@ def test_pairs_in_a_chain_are_pairs_by_themselves() -> None:
 @given(st.integers(0, 1000))
 def test_hat_values_are_as_many_as_items_but_one(seed: int) -> None:
     counts = drawn(seed, 20, ties=0.2)
-    more = pseudo_votes(counts, firth_bradley_terry(counts).scores)
+    more = pseudo_votes(counts, firth_bradley_terry(counts))
     assert more.sum() == pytest.approx(M - 1)
     assert (more >= 0).all()
     if counts.ties.any():
-        assert (davidson_pseudo_votes(counts, firth_davidson(counts)) >= 0).all()
+        assert (pseudo_votes(counts, firth_davidson(counts)) >= 0).all()
 
 
 def test_components_are_apart() -> None:
@@ -189,7 +188,7 @@ def test_resamples_have_the_pseudo_votes_of_the_log() -> None:
     scores = method.from_counts(counts)
     resamples = resamples_of(counts, 20, 0)
     found = method.replicates(scores, resamples)
-    more = pseudo_votes(counts, scores)[0]
+    more = pseudo_votes(counts, method.fitted(counts))[0]
     key = {(i, j): e for e, (i, j) in enumerate(zip(counts.low, counts.high, strict=True))}
     for row, one in zip(found, resamples, strict=True):
         at = [key[i, j] for i, j in zip(one.low, one.high, strict=True)]

@@ -85,4 +85,4 @@ def test_a_class_with_another_formula_must_define_its_other_forms() -> None:
     assert BradleyTerry.defect() == ""
     assert Louder.defect().startswith("it defines from_counts anew, and inherits kernel of BradleyTerry")
     with_kernel = type("WithKernel", (Louder,), {"__module__": __name__, "kernel": lambda self: None})
-    assert "inherits from_counts_near of BradleyTerry" in with_kernel.defect()
+    assert "inherits from_counts_near of PenalizedAggregator" in with_kernel.defect()

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry, refitted
-from rankbench.aggregators.likelihood.covariance import covariance, sandwich
+from rankbench.aggregators.likelihood.covariance import sandwich
 from rankbench.errors import InputError
 from rankbench.interfaces.resamples import resamples_of
 from rankbench.kernels.random import below
@@ -46,17 +46,6 @@ def design(
     return rows, np.where(ties, 0.5, 1.0) - p, p * (1 - p)
 
 
-def test_covariance_is_the_pseudo_inverse_of_the_information(log: Log) -> None:
-    counts = count_pairs(log[0], log[1], ties=log[2])
-    fit = fit_bradley_terry(counts)
-    rows, _, bend = design(log, fit.scores)
-    np.testing.assert_allclose(covariance(fit, counts), np.linalg.pinv(rows.T * bend @ rows), atol=1e-10)
-    fit = fit_bradley_terry(counts, ridge=2.0)
-    rows, _, bend = design(log, fit.scores)
-    expected = np.linalg.inv(rows.T * bend @ rows + 2 * np.eye(M))
-    np.testing.assert_allclose(covariance(fit, counts), expected, atol=1e-10)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_clustered_sandwich(log: Log, weighted: bool) -> None:
     winners, losers, ties, judges, weights = log
@@ -87,11 +76,11 @@ def test_unclustered_sandwich_is_the_one_of_single_judgments(log: Log) -> None:
 def test_blocks_of_two_components_are_apart() -> None:
     counts = count_pairs([0, 1, 0, 2, 3], [1, 0, 1, 3, 2])
     fit = fit_bradley_terry(counts)
-    found = covariance(fit, counts)
+    found = sandwich(fit, counts)
     assert (found[:2, 2:] == 0).all()
     np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-12)
     alone = count_pairs([0, 1, 0], [1, 0, 1])
-    np.testing.assert_allclose(found[:2, :2], covariance(fit_bradley_terry(alone), alone), atol=1e-12)
+    np.testing.assert_allclose(found[:2, :2], sandwich(fit_bradley_terry(alone), alone), rtol=1e-5)
 
 
 def test_every_resample_is_a_fit_of_a_resample(log: Log) -> None:

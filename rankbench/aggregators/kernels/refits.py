@@ -8,27 +8,21 @@ References
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEWTON_WORK, item_sums, newton
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Matrix, ReadIndex, ReadMatrix, ReadRows, ReadVector, declared
 
-_ROWS = types.Array(types.int64, 1, "C", readonly=True)
-_INDEX = types.Array(types.int32, 1, "C", readonly=True)
-_READ = types.Array(types.float64, 1, "C", readonly=True)
-_VECTOR = types.float64[::1]
+Sums = Annotated[NDArray[np.float64], types.Array(types.float64, 3, "C", readonly=True)]
 
 
-@declared(types.bool_(_ROWS, _INDEX, _READ, _READ, _INDEX, types.int64))
+@declared()
 def _one_scale_each(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    forward: NDArray[np.float64],
-    backward: NDArray[np.float64],
-    scale: NDArray[np.int32],
-    scales: int,
+    starts: ReadRows, high: ReadIndex, forward: ReadVector, backward: ReadVector, scale: ReadIndex, scales: int
 ) -> bool:
     """Return whether every scale is still strongly connected: from its first item there and back."""
     m = len(scale)
@@ -59,35 +53,19 @@ def _one_scale_each(
     return True
 
 
-@declared(
-    types.void(
-        types.Array(types.float64, 3, "C", readonly=True),
-        _ROWS,
-        _ROWS,
-        _INDEX,
-        _READ,
-        types.float64,
-        types.float64,
-        _INDEX,
-        _READ,
-        _READ,
-        types.float64,
-        types.float64[:, ::1],
-    ),
-)
+@declared()
 def refit(
-    sums: NDArray[np.float64],
-    places: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    padding: NDArray[np.float64],
-    tie_share: float,
+    sums: Sums,
+    places: ReadRows,
+    starts: ReadRows,
+    high: ReadIndex,
+    padding: ReadVector,
     ridge: float,
-    scale: NDArray[np.int32],
-    sizes: NDArray[np.float64],
-    center: NDArray[np.float64],
+    scale: ReadIndex,
+    sizes: ReadVector,
+    center: ReadVector,
     tolerance: float,
-    out: NDArray[np.float64],
+    out: Matrix,
 ) -> None:
     """Write the scores of each resample, ``out[r]``, (m,); nan where they do not exist.
 
@@ -101,8 +79,6 @@ def refit(
         The pairs to sum over.
     padding : ndarray of float64, shape (P,)
         Pseudo-votes that both items of each of these pairs have won besides.
-    tie_share : float
-        How much of a win a tie is for either.
     scale, sizes : ndarray
         Scale of every item, number of items of every scale.
     center : ndarray of float64, shape (m,)
@@ -116,8 +92,8 @@ def refit(
     for r in range(len(sums)):
         for p in range(len(places)):
             e = places[p]
-            forward[e] = sums[r, 0, p] + tie_share * sums[r, 2, p]
-            backward[e] = sums[r, 1, p] + tie_share * sums[r, 2, p]
+            forward[e] = sums[r, 0, p] + 0.5 * sums[r, 2, p]
+            backward[e] = sums[r, 1, p] + 0.5 * sums[r, 2, p]
             judged[e] = forward[e] + backward[e]
         for e in range(pairs):
             if padding[e] > 0.0:
@@ -139,40 +115,29 @@ def refit(
         out[r] = np.nan
 
 
-_STARTS = types.Array(types.int64, 1, "C", readonly=True)
-_TABLE = types.Array(types.float64, 2, "C", readonly=True)
-
 _FEW = 16
 """A cluster about fewer than a quarter of the items (1 / sqrt 16) is added to the table by itself."""
 
 
-@njit(
-    types.Tuple((types.int64, types.int64))(  # type: ignore[no-untyped-call]
-        types.int64, _STARTS, _INDEX, _READ, _INDEX, _INDEX, _TABLE, _TABLE, _READ, _READ, _READ, _READ, _TABLE,
-        types.int64, types.int64, types.float64, types.float64[:, ::1], types.float64[:, ::1],
-    ),
-    cache=True,
-    nogil=True,
-)  # fmt: skip
+@declared()
 def add_clusters(
     first: int,
-    starts: NDArray[np.int64],
-    cells: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    slope: NDArray[np.float64],
-    extra: NDArray[np.float64],
-    bend: NDArray[np.float64],
-    cross: NDArray[np.float64],
-    bend_extra: NDArray[np.float64],
-    counted: NDArray[np.float64],
-    inverse: NDArray[np.float64],
+    starts: ReadRows,
+    cells: ReadIndex,
+    weights: ReadVector,
+    low: ReadIndex,
+    high: ReadIndex,
+    slope: ReadMatrix,
+    extra: ReadMatrix,
+    bend: ReadVector,
+    cross: ReadVector,
+    bend_extra: ReadVector,
+    inverse: ReadMatrix,
     m: int,
     terms: int,
     enough: float,
-    rows: NDArray[np.float64],
-    meat: NDArray[np.float64],
+    rows: Matrix,
+    meat: Matrix,
 ) -> tuple[int, int]:
     """Add what clusters say to the middle of a sandwich, until no row is left for one about many items.
 
@@ -189,7 +154,6 @@ def add_clusters(
     low, high : ndarray of int32, shape (P,)
     slope, extra : ndarray of float64, shape (3, P)
     bend, cross, bend_extra : ndarray of float64, shape (P,)
-    counted : ndarray of float64, shape (3,)
         As `rankbench.aggregators.likelihood.covariance.SaidByVotes` has them.
     inverse : ndarray of float64, shape (d, d)
         d = m, or m + 1 with one more parameter.
@@ -248,7 +212,7 @@ def add_clusters(
             for a in range(k):
                 power[a] = 0.0
             for e in range(begin, end):
-                pair, weight = cells[e] // 3, weights[e] * counted[cells[e] % 3]
+                pair, weight = cells[e] // 3, weights[e]
                 i, j = place[low[pair]], place[high[pair]]
                 lead = ahead[i] - ahead[j]
                 more = bend[pair] * lead

@@ -25,7 +25,6 @@ from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.pair_counts import (
     PairCounts,
     Scales,
-    TieRule,
     connected_components,
     strongly_connected,
     within,
@@ -97,40 +96,30 @@ _STEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class BradleyTerryFit:
-    """Fitted scores and what they are worth.
+class PairFit:
+    r"""Fitted scores, and how likely ties are.
 
     Attributes
     ----------
-    items : list of str, length m
     scores : ndarray of float64, shape (m,)
         Log-odds: ``i`` beats ``j`` with probability 1/(1 + e^(s_j - s_i)) if they are on one
         scale. They sum to zero on every scale; an item alone on its scale scores 0.
     scales : Scales
-        Items that can be compared: the connected components with a ridge, the strongly
+        Items that can be compared: the connected components with a penalty, the strongly
         connected ones without.
     ridge : float
-    ties : {"half", "drop"}
-    step : float
-        Largest change of a score in the last Newton step: the error left is of the order
-        of its square, unless it was the only step (see `fit_bradley_terry`).
+    nu : float
+        Of Davidson's model, :math:`\nu \ge 0`: two equal items tie with probability :math:`\nu / (2 + \nu)`; inf if
+        all judgments are ties. 0: Bradley-Terry, with ties as half wins.
     iterations : int
-        Newton steps.
+        Newton steps, or turns of Firth's penalty; 0 where nobody counted.
     """
 
-    items: list[str]
     scores: NDArray[np.float64]
     scales: Scales
     ridge: float
-    ties: TieRule
-    step: float
-    iterations: int
-
-    @classmethod
-    def at(cls, counts: PairCounts, scores: NDArray[np.float64], ridge: float) -> BradleyTerryFit:
-        """Return the fit, ties being half wins, whose scores are known: what it was made in is not."""
-        scales = connected_components(counts) if ridge > 0 else strongly_connected(counts)
-        return cls(counts.items, scores, scales, ridge, "half", math.nan, 0)
+    nu: float = 0.0
+    iterations: int = 0
 
 
 def check_ridge(ridge: float) -> None:
@@ -143,11 +132,10 @@ def fit_bradley_terry(
     counts: PairCounts,
     *,
     ridge: float = 0.0,
-    ties: TieRule = "half",
     start: NDArray[np.float64] | None = None,
     tolerance: float = 1e-6,
-) -> BradleyTerryFit:
-    r"""Maximize the Bradley-Terry likelihood [BT52]_ of counted judgments, perhaps with a ridge.
+) -> PairFit:
+    r"""Maximize the Bradley-Terry likelihood [BT52]_ of counted judgments, perhaps with a ridge; ties are half wins.
 
     .. math:: s = \operatorname{argmin}_s \sum_{i \ne j} w_{ij} \log(1 + e^{s_j - s_i}) + \frac{\rho}{2} |s|^2
 
@@ -159,7 +147,7 @@ def fit_bradley_terry(
     the maximum: within each component the likelihood of its own judgments is maximized,
     and those between components, which all went one way, cost nothing in the limit.
     Scores of different components are infinitely far apart and must not be compared:
-    see `BradleyTerryFit.scales`. An item that never wins (or never loses) is a scale of its own;
+    see `PairFit.scales`. An item that never wins (or never loses) is a scale of its own;
     a ridge, such as the aggregator's 1, gives it a place.
 
     Newton's method [EW94]_ with conjugate gradients, O(P) operations each; where the graph
@@ -170,8 +158,6 @@ def fit_bradley_terry(
     counts : PairCounts
     ridge : float
         Penalty rho on |s|^2 / 2.
-    ties : {"half", "drop"}
-        What is made of ties: half a win each way, or nothing.
     start : ndarray of float64, shape (m,), optional
         Where to start; by default at smoothed log-odds of each item's wins.
     tolerance : float
@@ -199,9 +185,9 @@ def fit_bradley_terry(
         newton,
     )
 
-    scales = connected_components(counts) if ridge > 0 else strongly_connected(counts, ties)
+    scales = connected_components(counts) if ridge > 0 else strongly_connected(counts)
     inside = within(counts, scales, ridge)
-    forward, backward = inside.wins(ties)
+    forward, backward = inside.wins()
     won, lost = np.zeros(counts.m), np.zeros(counts.m)
     item_sums(inside.starts, inside.high, forward, backward, won, lost)
     rows = fast_rows(inside.starts, inside.high)
@@ -228,23 +214,23 @@ def fit_bradley_terry(
             if status in (UNFINISHED, NEEDS_SOLUTION)
             else f"Bradley-Terry: rounding keeps the scores from coming nearer than {change:.2g} to the maximum"
         )
-    return BradleyTerryFit(counts.items, scales.centered(scores), scales, ridge, ties, change, taken)
+    return PairFit(scales.centered(scores), scales, ridge, iterations=taken)
 
 
 def refitted(
-    fit: BradleyTerryFit,
+    fit: PairFit,
     resamples: Resamples,
     *,
     more: NDArray[np.float64] | None = None,
     tolerance: float = 1e-5,
 ) -> NDArray[np.float64]:
-    """Fit resamples of the log that `fit` was made from, with its ridge and rule for ties.
+    """Fit resamples of the log that `fit` was made from, with its ridge; ties are half wins.
 
     Newton's method starts at the fit. Two threads.
 
     Parameters
     ----------
-    fit : BradleyTerryFit
+    fit : PairFit
     resamples : Resamples
         Whose units are held one by one: of 17 million judgments at most, or of clusters.
     more : ndarray of float64, shape (P,), optional
@@ -276,14 +262,13 @@ def refitted(
     padding = np.zeros(len(rows.high))
     if more is not None:
         padding[rows.places()] = more[inside]
-    scores = np.empty((len(resamples), counts.m))
-    share, sizes = 0.5 if fit.ties == "half" else 0.0, fit.scales.sizes.astype(np.float64)
+    scores, sizes = np.empty((len(resamples), counts.m)), fit.scales.sizes.astype(np.float64)
 
     def run(sums: NDArray[np.float64], found: NDArray[np.float64], part: slice) -> None:
         from rankbench.aggregators.kernels.refits import refit
 
         refit(
-            sums[part], places, rows.starts, rows.high, padding, share, fit.ridge, fit.scales.scale_of, sizes,
+            sums[part], places, rows.starts, rows.high, padding, fit.ridge, fit.scales.scale_of, sizes,
             fit.scores, tolerance, found[part],
         )  # fmt: skip
 

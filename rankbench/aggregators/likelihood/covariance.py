@@ -22,12 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
-from rankbench.aggregators.likelihood.davidson import DavidsonFit, tie_chances
+from rankbench.aggregators.likelihood.bradley_terry import PairFit
+from rankbench.aggregators.likelihood.davidson import tie_chances
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, TieRule, within
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +47,6 @@ class SaidByVotes:
         Weight of pseudo-votes that stand for a penalty, by outcome.
     more : bool
         Whether there is one more parameter.
-    counted : ndarray of float64, shape (3,)
-        How much of a vote each outcome is for this model: ties may be dropped.
     """
 
     slope: NDArray[np.float64]
@@ -58,12 +56,11 @@ class SaidByVotes:
     bend_extra: NDArray[np.float64]
     pseudo: NDArray[np.float64]
     more: bool
-    counted: NDArray[np.float64]
 
     def judged(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the weight of votes on each pair, pseudo-votes among them, shape (P,)."""
         cells = np.stack([counts.forward, counts.backward, counts.ties]) + self.pseudo
-        weight: NDArray[np.float64] = self.counted @ cells
+        weight: NDArray[np.float64] = np.ones(3) @ cells
         return weight
 
     def inverse(self, graph: Laplacian, judged: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -81,7 +78,7 @@ class SaidByVotes:
             found = np.ascontiguousarray(graph.scales.centered(graph.scales.centered(found).T))
         if not self.more:
             return found
-        cross = _incidence(graph, judged * self.cross)
+        cross = graph.item_sums(judged * self.cross)
         ahead = found @ cross
         left = float(judged @ self.bend_extra) - float(cross @ ahead)
         if not left > 0:
@@ -109,75 +106,40 @@ class SaidByVotes:
         scores[graph.low, graph.high] = scores[graph.high, graph.low] = -squares
         np.fill_diagonal(scores, np.bincount(graph.low, squares, m) + np.bincount(graph.high, squares, m))
         if self.more:
-            whole[m, :m] = whole[:m, m] = _incidence(graph, (weights * slope * extra).sum(axis=0))
+            whole[m, :m] = whole[:m, m] = graph.item_sums((weights * slope * extra).sum(axis=0))
             whole[m, m] = (weights * extra**2).sum()
         return whole
 
 
-def bradley_terry_says(
-    counts: PairCounts,
-    scores: NDArray[np.float64],
-    ties: TieRule = "half",
-    *,
-    scales: Scales | None = None,
-    pseudo: NDArray[np.float64] | None = None,
-) -> SaidByVotes:
-    """Return what votes say in the Bradley-Terry model.
+def said_by_votes(counts: PairCounts, fit: PairFit, pseudo: NDArray[np.float64] | None) -> SaidByVotes:
+    """Return what votes say of the scores in the Bradley-Terry model, and of log nu in Davidson's.
 
     Parameters
     ----------
     counts : PairCounts
-    scores : ndarray of float64, shape (m,)
-    ties : {"half", "drop"}
-    scales : Scales, optional
-        Votes between two of them say nothing.
-    pseudo : ndarray of float64, shape (3, P), optional
+    fit : PairFit
+    pseudo : ndarray of float64, shape (3, P), or None
+        What Firth's penalty adds.
     """
     from scipy.special import expit
 
-    low, high = counts.low, counts.high
-    p, q = expit(scores[low] - scores[high]), expit(scores[high] - scores[low])
-    slope = np.stack([q, -p, (q - p) / 2 if ties == "half" else np.zeros(len(p))])
-    bend, nothing = p * q, np.zeros(len(p))
-    if scales is not None:
-        inside = scales.scale_of[low] == scales.scale_of[high]
-        slope, bend = slope * inside, bend * inside
-    none = np.zeros_like(slope)
-    counted = np.array([1.0, 1.0, 1.0 if ties == "half" else 0.0])
-    return SaidByVotes(slope, none, bend, nothing, nothing, none if pseudo is None else pseudo, False, counted)
-
-
-def davidson_says(counts: PairCounts, fit: DavidsonFit, pseudo: NDArray[np.float64] | None = None) -> SaidByVotes:
-    """Return what votes say in Davidson's model, of the scores and of log nu.
-
-    Parameters
-    ----------
-    counts : PairCounts
-        Some votes are ties, and some are not.
-    fit : DavidsonFit
-    pseudo : ndarray of float64, shape (3, P), optional
-    """
-    graph = Laplacian(counts.starts, counts.high, fit.ridge, fit.scales)
-    p, q, r = tie_chances(graph, fit.scores, float(np.log(fit.nu)))
-    mean = (p - q) / 2
-    slope = np.stack([0.5 - mean, -0.5 - mean, -mean])
-    extra = np.stack([-r, -r, p + q])
-    bend, cross, bend_extra = (p + q - (p - q) ** 2) / 4, -r * mean, r * (p + q)
+    low, high, scores = counts.low, counts.high, fit.scores
+    if fit.nu == 0:
+        p, q = expit(scores[low] - scores[high]), expit(scores[high] - scores[low])
+        slope, bend = np.stack([q, -p, (q - p) / 2]), p * q
+        extra, cross, bend_extra = np.zeros_like(slope), np.zeros(len(p)), np.zeros(len(p))
+    else:
+        graph = Laplacian(counts.starts, counts.high, fit.ridge, fit.scales)
+        p, q, r = tie_chances(graph, scores, float(np.log(fit.nu)))
+        mean = (p - q) / 2
+        slope, extra = np.stack([0.5 - mean, -0.5 - mean, -mean]), np.stack([-r, -r, p + q])
+        bend, cross, bend_extra = (p + q - (p - q) ** 2) / 4, -r * mean, r * (p + q)
     if fit.ridge == 0:
         # Without a penalty votes between scales say nothing; with Firth's there are none.
-        inside = fit.scales.scale_of[graph.low] == fit.scales.scale_of[graph.high]
+        inside = fit.scales.scale_of[low] == fit.scales.scale_of[high]
         slope, extra, bend, cross, bend_extra = (one * inside for one in (slope, extra, bend, cross, bend_extra))
-    return SaidByVotes(
-        slope, extra, bend, cross, bend_extra, np.zeros_like(slope) if pseudo is None else pseudo, True, np.ones(3)
-    )
-
-
-def _incidence(graph: Laplacian, pair: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of a number of each pair over an item's pairs, minus where it is `high`, (m,)."""
-    sums: NDArray[np.float64] = np.zeros(graph.m)
-    sums += np.bincount(graph.low, pair, graph.m)
-    sums -= np.bincount(graph.high, pair, graph.m)
-    return sums
+    none = np.zeros_like(slope)
+    return SaidByVotes(slope, extra, bend, cross, bend_extra, none if pseudo is None else pseudo, fit.nu > 0)
 
 
 TERMS = 24
@@ -190,29 +152,9 @@ _ROWS = 4_000_000
 """Numbers that are held of clusters which judged many items."""
 
 
-def covariance(fit: BradleyTerryFit, counts: PairCounts) -> NDArray[np.float64]:
-    r"""Return the inverse of the information at the fitted scores, shape (m, m).
-
-    .. math:: \Sigma = \Big( \sum_{i<j} n_{ij} p_{ij} (1 - p_{ij}) (e_i - e_j)(e_i - e_j)^T + \rho I \Big)^{-1}
-
-    Without a ridge it is the pseudo-inverse: scores sum to zero on every scale, and so do the
-    rows. Entries between scales are 0. With a ridge it is the posterior covariance
-    (Laplace's approximation) under the normal prior that the ridge stands for. It takes the
-    judgments for independent; see `sandwich` where they are not.
-
-    Raises
-    ------
-    InputError
-        More than 4000 items.
-    """
-    _check(counts)
-    inside = within(counts, fit.scales, fit.ridge)
-    graph = Laplacian(inside.starts, inside.high, fit.ridge, fit.scales)
-    said = bradley_terry_says(inside, fit.scores, fit.ties)
-    return said.inverse(graph, said.judged(inside))
-
-
-def sandwich(fit: BradleyTerryFit, data: PairCounts | ClusterCounts) -> NDArray[np.float64]:
+def sandwich(
+    fit: PairFit, data: PairCounts | ClusterCounts, pseudo: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     r"""Return the sandwich covariance ([W82]_), clustered ([LZ86]_) if `data` is by cluster, shape (m, m).
 
     .. math:: \Sigma \Big( \sum_g \tilde u_g \tilde u_g^T \Big) \Sigma, \qquad
@@ -223,10 +165,12 @@ def sandwich(fit: BradleyTerryFit, data: PairCounts | ClusterCounts) -> NDArray[
 
     Parameters
     ----------
-    fit : BradleyTerryFit
+    fit : PairFit
     data : PairCounts or ClusterCounts
         Of the judgments that were fitted. From `PairCounts` every judgment is a cluster of
         its own, of weight 1.
+    pseudo : ndarray of float64, shape (3, P), optional
+        What Firth's penalty adds to the fit.
 
     Raises
     ------
@@ -235,49 +179,25 @@ def sandwich(fit: BradleyTerryFit, data: PairCounts | ClusterCounts) -> NDArray[
         cluster; more than 4000 items.
     """
     counts = data.counts if isinstance(data, ClusterCounts) else data
-    _check(counts)
-    graph = Laplacian(counts.starts, counts.high, fit.ridge, fit.scales)
-    said = bradley_terry_says(counts, fit.scores, fit.ties, scales=None if fit.ridge > 0 else fit.scales)
-    return sandwich_of(said, graph, data)
-
-
-def sandwich_of(said_by_votes: SaidByVotes, graph: Laplacian, data: PairCounts | ClusterCounts) -> NDArray[np.float64]:
-    """Return the sandwich covariance of the scores of a model, shape (m, m).
-
-    Parameters
-    ----------
-    said_by_votes : SaidByVotes
-        What votes say at the fitted scores.
-    graph : Laplacian
-        Of the pairs of `data`.
-    data : PairCounts or ClusterCounts
-
-    Raises
-    ------
-    InputError
-        As in `sandwich`.
-    """
-    counts = data.counts if isinstance(data, ClusterCounts) else data
-    _check(counts)
+    if counts.m > MOST_DENSE:
+        raise InputError(f"the covariance of {counts.m} items is too large a matrix (at most {MOST_DENSE} items)")
+    if fit.nu == np.inf:
+        return np.zeros((counts.m, counts.m))
     groups = len(data) if isinstance(data, ClusterCounts) else counts.judgments
     if groups < 2:
         raise InputError("a sandwich needs two clusters at least")
     if counts.weighted and not isinstance(data, ClusterCounts):
         raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")
-    bread = said_by_votes.inverse(graph, said_by_votes.judged(counts))
-    meat = said_by_votes.middle(graph, said_by_votes.pseudo, said_by_votes.slope, said_by_votes.extra)
+    graph, said = Laplacian(counts.starts, counts.high, fit.ridge, fit.scales), said_by_votes(counts, fit, pseudo)
+    bread = said.inverse(graph, said.judged(counts))
+    meat = said.middle(graph, said.pseudo, said.slope, said.extra)
     if isinstance(data, ClusterCounts):
-        meat += _clustered(said_by_votes, data, bread)
+        meat += _clustered(said, data, bread)
     else:
         cells = np.stack([counts.forward, counts.backward, counts.ties])
-        meat += said_by_votes.middle(graph, cells, *_reduced_votes(said_by_votes, graph, bread))
+        meat += said.middle(graph, cells, *_reduced_votes(said, graph, bread))
     result: NDArray[np.float64] = bread @ meat @ bread
     return result[: counts.m, : counts.m]
-
-
-def _check(counts: PairCounts) -> None:
-    if counts.m > MOST_DENSE:
-        raise InputError(f"the covariance of {counts.m} items is too large a matrix (at most {MOST_DENSE} items)")
 
 
 def _reduced_votes(
@@ -313,7 +233,7 @@ def _clustered(said: SaidByVotes, data: ClusterCounts, bread: NDArray[np.float64
     while done < len(data):
         done, filled = add_clusters(
             done, data.starts, data.cells, data.weights, low, high, said.slope, said.extra, said.bend, said.cross,
-            said.bend_extra, said.counted, bread, data.counts.m, TERMS, ENOUGH_TERMS, rows, meat,
+            said.bend_extra, bread, data.counts.m, TERMS, ENOUGH_TERMS, rows, meat,
         )  # fmt: skip
         meat += rows[:filled].T @ rows[:filled]
         rows[:filled] = 0.0

@@ -8,47 +8,16 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.likelihood.bradley_terry import check_ridge, fit_bradley_terry
+from rankbench.aggregators.likelihood.bradley_terry import PairFit, check_ridge, fit_bradley_terry
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.interfaces.pair_counts import PairCounts, Scales, connected_components, strongly_connected, within
+from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected, within
 
 _STEPS = 200
 _ROUNDING = 1e-15
-
-
-@dataclass(frozen=True, eq=False)
-class DavidsonFit:
-    r"""Fitted scores and how likely ties are.
-
-    Attributes
-    ----------
-    items : list of str, length m
-    scores : ndarray of float64, shape (m,)
-        They sum to zero on every scale.
-    nu : float
-        :math:`\nu \ge 0`: two equal items tie with probability :math:`\nu / (2 + \nu)`; inf if
-        all judgments are ties.
-    scales : Scales
-        Items that can be compared; as in `rankbench.aggregators.likelihood.bradley_terry.BradleyTerryFit`.
-    ridge : float
-    step : float
-        Largest change of a score in the last Newton step.
-    iterations : int
-    """
-
-    items: list[str]
-    scores: NDArray[np.float64]
-    nu: float
-    scales: Scales
-    ridge: float
-    step: float
-    iterations: int
 
 
 def fit_davidson(
@@ -58,7 +27,7 @@ def fit_davidson(
     start: NDArray[np.float64] | None = None,
     start_nu: float = 0.0,
     tolerance: float = 1e-6,
-) -> DavidsonFit:
+) -> PairFit:
     r"""Maximize the likelihood of Davidson's model ([D70]_) of counted judgments, perhaps with a ridge.
 
     .. math:: P(i \succ j) = \frac{e^{s_i}}{D_{ij}}, \quad P(i \sim j) = \frac{\nu e^{(s_i + s_j)/2}}{D_{ij}}, \quad
@@ -99,15 +68,14 @@ def fit_davidson(
     scales = connected_components(counts) if ridge > 0 else strongly_connected(counts)
     inside = within(counts, scales, ridge)
     if not inside.ties.any():
-        plain = fit_bradley_terry(counts, ridge=ridge, start=start, tolerance=tolerance)
-        return DavidsonFit(counts.items, plain.scores, 0.0, scales, ridge, plain.step, plain.iterations)
+        return fit_bradley_terry(counts, ridge=ridge, start=start, tolerance=tolerance)
     if not (inside.forward.any() or inside.backward.any()):
-        return DavidsonFit(counts.items, np.zeros(counts.m), np.inf, scales, ridge, 0.0, 0)
+        return PairFit(np.zeros(counts.m), scales, ridge, np.inf)
     problem = _Problem(inside, Laplacian(inside.starts, inside.high, ridge, scales))
     begin = np.zeros(counts.m) if start is None else scales.centered(start)
     nu = start_nu if 0 < start_nu < np.inf else 2 * problem.ties / problem.decisive.sum()
-    scores, log_nu, step, iterations = problem.newton(begin, float(np.log(nu)), tolerance)
-    return DavidsonFit(counts.items, scales.centered(scores), float(np.exp(log_nu)), scales, ridge, step, iterations)
+    scores, log_nu, iterations = problem.newton(begin, float(np.log(nu)), tolerance)
+    return PairFit(scales.centered(scores), scales, ridge, float(np.exp(log_nu)), iterations)
 
 
 def tie_chances(
@@ -136,22 +104,15 @@ class _Problem:
         self, scores: NDArray[np.float64], p: NDArray[np.float64], q: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float, float]:
         """Return the gradient in the scores, (m,), that in log nu, and the norm of both."""
-        slope = self.item_sums(self.judged * (p - q) / 2 - self.lead) + self.graph.ridge * scores
+        slope = self.graph.item_sums(self.judged * (p - q) / 2 - self.lead) + self.graph.ridge * scores
         slope = self.graph.balanced(slope)
         # Of what was decided, and not of the ties: where most are ties, 1 - r would lose all digits.
         slope_nu = float((self.decisive - self.judged * (p + q)).sum())
         return slope, slope_nu, float(np.hypot(np.linalg.norm(slope), slope_nu))
 
-    def item_sums(self, pair: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of a number of each pair over an item's pairs, minus where it is `high`, (m,)."""
-        sums: NDArray[np.float64] = np.zeros(self.graph.m)
-        sums += np.bincount(self.graph.low, pair, self.graph.m)
-        sums -= np.bincount(self.graph.high, pair, self.graph.m)
-        return sums
-
     def newton(
         self, scores: NDArray[np.float64], log_nu: float, tolerance: float
-    ) -> tuple[NDArray[np.float64], float, float, int]:
+    ) -> tuple[NDArray[np.float64], float, int]:
         """Return the scores, log nu, the largest last change and the number of steps, from a start."""
         from rankbench.aggregators.kernels.likelihood import FAR
 
@@ -160,9 +121,9 @@ class _Problem:
         slope, slope_nu, norm = self.gradient(scores, p, q)
         for iteration in range(1, _STEPS + 1):
             if norm <= self.noise:
-                return scores, log_nu, 0.0, iteration - 1
+                return scores, log_nu, iteration - 1
             bend = self.judged * (p + q - (p - q) ** 2) / 4
-            cross = graph.balanced(self.item_sums(-self.judged * r * (p - q) / 2))
+            cross = graph.balanced(self.graph.item_sums(-self.judged * r * (p - q) / 2))
             bend_nu = float(self.judged @ (r * (p + q)))
             # Both solved to a relative 1e-10: the steps of log nu and of the scores hang together.
             one = graph.solve(bend, slope, 1e-10 * float(np.linalg.norm(slope)))
@@ -171,7 +132,7 @@ class _Problem:
             step = one - step_nu * other
             change = max(float(np.abs(step).max()), abs(step_nu))
             if change <= tolerance:
-                return scores - step, log_nu - step_nu, change, iteration
+                return scores - step, log_nu - step_nu, iteration
             # How far a step moves the log-odds of what may come of a pair; damped as Bradley-Terry's steps are.
             moved = np.abs(step[graph.low] - step[graph.high]).max()
             lead = float(max(moved, moved / 2 + abs(step_nu)))

@@ -24,22 +24,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit, fit_bradley_terry
-from rankbench.aggregators.likelihood.covariance import bradley_terry_says, davidson_says, sandwich, sandwich_of
-from rankbench.aggregators.likelihood.davidson import DavidsonFit, fit_davidson, tie_chances
+from rankbench.aggregators.likelihood.bradley_terry import PairFit, fit_bradley_terry
+from rankbench.aggregators.likelihood.davidson import fit_davidson, tie_chances
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
-
-FirthFit = TypeVar("FirthFit", BradleyTerryFit, DavidsonFit)
+from rankbench.interfaces.pair_counts import PairCounts, connected_components
 
 _TURNS = 500
+
+_CLOSE = 1e-9
+"""The last turn changes no score by more."""
+
 _LEAST = 1e-300
 """Rounding makes no pseudo-vote negative: each pair has some both ways, and all of a component are on one scale."""
 
@@ -47,22 +47,20 @@ _INNER = 1e-10
 """Fits between two turns move no score by more in their last step."""
 
 
-def firth_bradley_terry(counts: PairCounts, *, tolerance: float = 1e-9) -> BradleyTerryFit:
+def firth_bradley_terry(counts: PairCounts) -> PairFit:
     """Maximize the Bradley-Terry likelihood with Firth's penalty, ties being half wins.
 
-    O(m^3) a turn; there are some ten turns, more where items have a few votes each.
+    O(m^3) a turn; there are some ten turns, more where items have a few votes each: each turn leaves a share of the
+    error that falls as votes become more, from a half, of one vote a pair, down to nothing.
 
     Parameters
     ----------
     counts : PairCounts
         Every pair has some weight.
-    tolerance : float
-        The last turn changes no score by more. Each turn leaves a share of the error that falls as
-        votes become more: from a half, of one vote a pair, down to nothing.
 
     Returns
     -------
-    BradleyTerryFit
+    PairFit
         Its scales are the connected components.
 
     Raises
@@ -76,17 +74,17 @@ def firth_bradley_terry(counts: PairCounts, *, tolerance: float = 1e-9) -> Bradl
     forward, backward = counts.wins()
     votes = replace(counts, forward=forward, backward=backward, ties=np.zeros(len(counts)))
 
-    def fit(more: NDArray[np.float64], start: BradleyTerryFit | None) -> BradleyTerryFit:
+    def fit(more: NDArray[np.float64], start: PairFit | None) -> PairFit:
         padded = replace(votes, forward=forward + more[0], backward=backward + more[1])
         return fit_bradley_terry(padded, start=None if start is None else start.scores, tolerance=_INNER)
 
     graph = _graph(counts)
     first = np.full((2, len(counts)), _even_share(graph) / 2)
-    found = _in_turns(fit, lambda one: _half_hats(counts, graph, one.scores), first, tolerance)
+    found = _in_turns(fit, lambda one: _half_hats(counts, graph, one.scores), first)
     return replace(found, scales=graph.scales)
 
 
-def firth_davidson(counts: PairCounts, *, tolerance: float = 1e-9) -> DavidsonFit:
+def firth_davidson(counts: PairCounts) -> PairFit:
     r"""Maximize the likelihood of Davidson's model with Firth's penalty, that of scores and :math:`\log \nu` together.
 
     Without ties :math:`\nu = 0`, and the scores are those of `firth_bradley_terry`; if all are ties,
@@ -94,12 +92,12 @@ def firth_davidson(counts: PairCounts, *, tolerance: float = 1e-9) -> DavidsonFi
 
     Parameters
     ----------
-    counts, tolerance
+    counts : PairCounts
         As in `firth_bradley_terry`.
 
     Returns
     -------
-    DavidsonFit
+    PairFit
         Its scales are the connected components.
 
     Raises
@@ -109,13 +107,12 @@ def firth_davidson(counts: PairCounts, *, tolerance: float = 1e-9) -> DavidsonFi
     """
     _check(counts)
     if not counts.ties.any():
-        plain = firth_bradley_terry(counts, tolerance=tolerance)
-        return DavidsonFit(counts.items, plain.scores, 0.0, plain.scales, 0.0, plain.step, plain.iterations)
+        return firth_bradley_terry(counts)
     graph = _graph(counts)
     if not (counts.forward.any() or counts.backward.any()):
-        return DavidsonFit(counts.items, np.zeros(counts.m), np.inf, graph.scales, 0.0, 0.0, 0)
+        return PairFit(np.zeros(counts.m), graph.scales, 0.0, np.inf)
 
-    def fit(more: NDArray[np.float64], start: DavidsonFit | None) -> DavidsonFit:
+    def fit(more: NDArray[np.float64], start: PairFit | None) -> PairFit:
         padded = replace(
             counts, forward=counts.forward + more[0], backward=counts.backward + more[1], ties=counts.ties + more[2]
         )
@@ -124,45 +121,34 @@ def firth_davidson(counts: PairCounts, *, tolerance: float = 1e-9) -> DavidsonFi
         return fit_davidson(padded, start=start.scores, start_nu=start.nu, tolerance=_INNER)
 
     first = np.full((3, len(counts)), _even_share(graph) / 3)
-    found = _in_turns(fit, lambda one: _davidson_hats(counts, graph, one), first, tolerance)
+    found = _in_turns(fit, lambda one: _davidson_hats(counts, graph, one), first)
     return replace(found, scales=graph.scales)
 
 
-def pseudo_votes(counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def pseudo_votes(counts: PairCounts, fit: PairFit) -> NDArray[np.float64]:
     """Return what Firth's penalty adds for `low`, for `high` and for ties of each pair, shape (3, P).
 
-    Half of the pair's hat value for each of the two, nothing for ties. The values of all pairs sum to m less the
-    number of connected components.
+    In Bradley-Terry, half of the pair's hat value for each of the two, nothing for ties. The values of all pairs sum
+    to m less the number of connected components.
 
     Parameters
     ----------
     counts : PairCounts
-        Of which ties are half wins.
-    scores : ndarray of float64, shape (m,)
+    fit : PairFit
+        Whose nu is finite.
     """
-    half = _half_hats(counts, _graph(counts), scores)[0]
+    if fit.nu > 0:
+        return _davidson_hats(counts, _graph(counts), fit)
+    half = _half_hats(counts, _graph(counts), fit.scores)[0]
     return np.stack([half, half, np.zeros(len(half))])
 
 
-def davidson_pseudo_votes(counts: PairCounts, fit: DavidsonFit) -> NDArray[np.float64]:
-    """Return what Firth's penalty adds for `low`, for `high` and for ties of each pair in Davidson's model, (3, P).
-
-    Parameters
-    ----------
-    counts : PairCounts
-    fit : DavidsonFit
-        Whose nu is positive and finite.
-    """
-    return _davidson_hats(counts, _graph(counts), fit)
-
-
-def _davidson_hats(counts: PairCounts, graph: Laplacian, fit: DavidsonFit) -> NDArray[np.float64]:
+def _davidson_hats(counts: PairCounts, graph: Laplacian, fit: PairFit) -> NDArray[np.float64]:
     chances = np.stack(tie_chances(graph, fit.scores, float(np.log(fit.nu))))
     p, q, r = chances
     judged = counts.forward + counts.backward + counts.ties
     inverse = graph.inverse(judged * (p + q - (p - q) ** 2) / 4)
-    weight = -judged * r * (p - q) / 2
-    cross = np.bincount(graph.low, weight, graph.m) - np.bincount(graph.high, weight, graph.m)
+    cross = graph.item_sums(-judged * r * (p - q) / 2)
     ahead = inverse @ cross
     spread = 1 / (float(judged @ (r * (p + q))) - float(cross @ ahead))
     gap = ahead[graph.low] - ahead[graph.high]
@@ -173,35 +159,6 @@ def _davidson_hats(counts: PairCounts, graph: Laplacian, fit: DavidsonFit) -> ND
     form += spread * (by_tie**2 - 2 * by_lead * by_tie * gap)
     more: NDArray[np.float64] = np.maximum(judged * chances * form / 2, _LEAST)
     return more
-
-
-def firth_sandwich(scores: NDArray[np.float64], data: PairCounts | ClusterCounts) -> NDArray[np.float64]:
-    """Return the sandwich covariance of scores by `firth_bradley_terry`, shape (m, m); see `sandwich`."""
-    counts = data.counts if isinstance(data, ClusterCounts) else data
-    graph = _graph(counts)
-    said = bradley_terry_says(counts, scores, pseudo=pseudo_votes(counts, scores))
-    return sandwich_of(said, graph, data)
-
-
-def davidson_sandwich(fit: DavidsonFit, data: PairCounts | ClusterCounts, *, firth: bool) -> NDArray[np.float64]:
-    """Return the sandwich covariance of the scores of Davidson's model, shape (m, m); see `sandwich`.
-
-    Parameters
-    ----------
-    fit : DavidsonFit
-    data : PairCounts or ClusterCounts
-    firth : bool
-        Whether the fit has Firth's penalty.
-    """
-    counts = data.counts if isinstance(data, ClusterCounts) else data
-    if fit.nu == 0:
-        if firth:
-            return firth_sandwich(fit.scores, data)
-        return sandwich(BradleyTerryFit.at(counts, fit.scores, fit.ridge), data)
-    if fit.nu == np.inf:
-        return np.zeros((counts.m, counts.m))
-    graph = Laplacian(counts.starts, counts.high, fit.ridge, fit.scales)
-    return sandwich_of(davidson_says(counts, fit, davidson_pseudo_votes(counts, fit) if firth else None), graph, data)
 
 
 def _check(counts: PairCounts) -> None:
@@ -231,17 +188,16 @@ def _half_hats(counts: PairCounts, graph: Laplacian, scores: NDArray[np.float64]
 
 
 def _in_turns(
-    fit: Callable[[NDArray[np.float64], FirthFit | None], FirthFit],
-    added: Callable[[FirthFit], NDArray[np.float64]],
+    fit: Callable[[NDArray[np.float64], PairFit | None], PairFit],
+    added: Callable[[PairFit], NDArray[np.float64]],
     first: NDArray[np.float64],
-    tolerance: float,
-) -> FirthFit:
+) -> PairFit:
     """Return the fit whose pseudo-votes are those that it was made with."""
     found = fit(first, None)
     for turn in range(1, _TURNS + 1):
         after = fit(added(found), found)
         change = float(np.abs(after.scores - found.scores).max())
-        found = replace(after, step=change, iterations=turn)
-        if change <= tolerance:
+        found = replace(after, iterations=turn)
+        if change <= _CLOSE:
             return found
     raise ContenderDiverged(f"Firth's penalty: not at the maximum after {_TURNS} turns (the last one of {change:.2g})")

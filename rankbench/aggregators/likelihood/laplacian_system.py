@@ -135,6 +135,13 @@ class Laplacian:
         """
         return self.scales.centered(vector)
 
+    def item_sums(self, of_pair: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of a number of each pair over an item's pairs, minus where it is `high`, (m,)."""
+        sums: NDArray[np.float64] = np.zeros(self.m)
+        sums += np.bincount(self.low, of_pair, self.m)
+        sums -= np.bincount(self.high, of_pair, self.m)
+        return sums
+
     def diagonal(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the diagonal of ``L + ridge I``, shape (m,)."""
         diagonal = np.full(self.m, self.ridge)
