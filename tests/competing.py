@@ -1,13 +1,16 @@
-"""The cells of a block from texts, as a plan has them."""
+"""Blocks as a run has them: contenders from texts, and what a protocol makes of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from rankbench.core.component import Component
 from rankbench.core.spec import parse
-from rankbench.interfaces.protocol import Contender
-from rankbench.plugin.manager import contender
+from rankbench.interfaces.cell import BlockKey, CellResult
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.interfaces.surrogate import Loss
+from rankbench.plugin.manager import contender, get
+from rankbench.plugin.registry import base_of
 
 
 def cells(base: Callable[..., Component], given: Mapping[str, str | Component]) -> dict[str, Contender]:
@@ -16,3 +19,36 @@ def cells(base: Callable[..., Component], given: Mapping[str, str | Component]) 
         cell: Contender.single(one) if isinstance(one, Component) else contender(base, parse(one))
         for cell, one in given.items()
     }
+
+
+def task_of(
+    prepared: Prepared,
+    given: Mapping[str, str | Component] | Iterable[str | Component],
+    metrics: Iterable[str] = (),
+    *,
+    n: int = 1,
+    repetition: int = 0,
+    seed: int = 1,
+) -> BlockTask:
+    """Return a block of contenders by cell, or by their texts, judged by metrics of the protocol or by losses."""
+    protocol, wanted = prepared.protocol, tuple(metrics) or prepared.protocol.metric_names()
+    named = given if isinstance(given, Mapping) else {str(one): one for one in given}
+    losses = () if protocol.metrics else tuple(get(Loss, loss) for loss in wanted)
+    key = BlockKey(str(protocol), str(prepared.dataset or ""), n, repetition, seed)
+    return BlockTask(key, 0, wanted, cells(base_of(protocol.contender), named), losses)
+
+
+def executed(
+    prepared: Prepared,
+    given: Mapping[str, str | Component] | Iterable[str | Component],
+    metrics: Iterable[str] = (),
+    *,
+    n: int = 1,
+    repetition: int = 0,
+    seed: int = 1,
+) -> dict[str, CellResult]:
+    """Return what each contender did on a block, by cell: see `task_of`."""
+    task = task_of(prepared, given, metrics, n=n, repetition=repetition, seed=seed)
+    found = {result.cell: result for result in prepared.protocol.execute(prepared, task)}
+    assert list(found) == list(task.cells)
+    return found

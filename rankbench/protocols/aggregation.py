@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,13 @@ from rankbench.data.simulators.btl import LawName, best_orders, make_populations
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, structure_of
-from rankbench.interfaces.cell import CellResult, Split, failed, guarded
+from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Comparisons, Orders, implied_comparisons
 from rankbench.plugin.foreign_code import disposable_judgments, is_ours, own_cells
+from rankbench.protocols.judging import each_unit
 
 _LEVEL = 1e-12
 
@@ -69,6 +70,10 @@ VOTE = 32
 
 IMPLIED = 64
 """Bytes of a comparison that a ballot implies, while it is found: eight numbers of 8."""
+
+
+_Drawn: TypeAlias = tuple[int, Comparisons | Orders, Comparisons]
+"""A population, its judgments, and the comparisons that these are or imply."""
 
 
 class AggregationTrial(Protocol):
@@ -147,38 +152,18 @@ class AggregationTrial(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the judgments of all populations, aggregate them by every contender, measure."""
-        contenders = {cell: found.component(Aggregator) for cell, found in task.cells.items()}
-        losses = {cell: {metric: np.zeros(self.populations) for metric in task.metrics} for cell in contenders}
-        wrong: dict[str, CellResult] = {}
-        for p in range(self.populations):
+
+        def drawn(p: int) -> _Drawn:
             judged = self._draw(prepared, task, p)
-            pairs = implied_comparisons(judged, self.items) if isinstance(judged, Orders) else judged
-            for cell, aggregator in contenders.items():
-                if cell in wrong:
-                    continue
-                outcome = guarded(partial(self._measures, prepared, p, aggregator, judged, pairs, task.metrics))
-                if isinstance(outcome, Exception):
-                    wrong[cell] = failed(cell, outcome)
-                    continue
-                for metric, value in outcome.items():
-                    losses[cell][metric][p] = value
-        return [
-            wrong[cell]
-            if cell in wrong
-            else CellResult(cell, "done", losses={(metric, "design"): found for metric, found in losses[cell].items()})
-            for cell in task.cells
-        ]
+            return p, judged, implied_comparisons(judged, self.items) if isinstance(judged, Orders) else judged
+
+        return each_unit(task, Aggregator, self.populations, drawn, partial(self._measures, prepared, task.metrics))
 
     def _measures(
-        self,
-        prepared: Prepared,
-        p: int,
-        aggregator: Aggregator,
-        judged: Comparisons | Orders,
-        pairs: Comparisons,
-        metrics: tuple[str, ...],
+        self, prepared: Prepared, metrics: tuple[str, ...], aggregator: Aggregator, drawn: _Drawn
     ) -> dict[str, float]:
         """Return a contender's metrics on one population."""
+        p, judged, pairs = drawn
         ours = is_ours(aggregator)
         if aggregator.judgments == "orders" and isinstance(judged, Orders):
             structure = call_aggregator(aggregator, judged if ours else disposable_judgments(judged), self.items)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,12 +15,13 @@ from rankbench.core.text import returned_numbers
 from rankbench.data.tables.impressions import OffList, Several, count_clicks
 from rankbench.data.tables.selections import SelectionLog, load_selections, take_selections
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.cell import CellResult, ContenderFailed, Split, failed, guarded
+from rankbench.interfaces.cell import CellResult, ContenderFailed, Split
 from rankbench.interfaces.click_aggregator import SelectionAggregator, topmost
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Selections
 from rankbench.plugin.foreign_code import disposable_judgments
+from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import unchanged
 from rankbench.protocols.selection import few_sessions
 
@@ -219,15 +219,12 @@ class ClickPrediction(Protocol):
         entropy = draw_entropy(key.seed, prepared.fingerprint, key.repetition)
         order = np.random.default_rng(np.random.SeedSequence(entropy)).permutation(len(train))
         block = take_selections(train, order[: key.n])
-        results = []
-        for cell, contender in task.cells.items():
-            aggregator = contender.component(SelectionAggregator)
-            losses = guarded(partial(self._judged, prepared, aggregator, block, test, judged))
-            if isinstance(losses, Exception):
-                results.append(failed(cell, losses))
-            else:
-                results.append(CellResult(cell, "done", losses={(METRIC, "heldout"): losses}))
-        return results
+
+        def judge(cell: str, contender: Contender) -> CellResult:
+            losses = self._judged(prepared, contender.component(SelectionAggregator), block, test, judged)
+            return CellResult(cell, "done", losses={(METRIC, "heldout"): losses})
+
+        return each_cell(task, judge)
 
     def _judged(
         self,

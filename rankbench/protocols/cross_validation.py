@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.component import Component
-from rankbench.data.tables.checks import table_kind
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.cell import BlockKey, CellResult, Split
+from rankbench.interfaces.cell import BlockKey, CellResult, Split, failed, guarded
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
 from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, cut_groups
-from rankbench.protocols.log_votes import misfit_of, unpack_grouped, unpack_items, unpack_votes, votes_of
+from rankbench.protocols.judging import each_cell, each_seconds
+from rankbench.protocols.log_votes import (
+    LogProtocol,
+    misfit_of,
+    unpack_grouped,
+    unpack_items,
+    unpack_votes,
+    votes_of,
+)
 from rankbench.protocols.trial import Trial, trial_losses
 
 EXPOSED = (
@@ -28,7 +36,7 @@ EXPOSED = (
 )
 
 
-class OwnLog(Protocol):
+class OwnLog(LogProtocol):
     r"""Repeated cross-validation on a log of votes, or on the comparisons that ballots imply.
 
     A fifth of the votes is held out at a time, all votes of a judge (or on a pair, or of a
@@ -51,8 +59,6 @@ class OwnLog(Protocol):
 
     name: ClassVar[str] = "own-log"
     source: ClassVar[str] = "[NB03]_; [D70]_"
-    contender: ClassVar[str] = "aggregator"
-    table: ClassVar[Any] = "comparisons"
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric(
             "disagreement",
@@ -86,7 +92,6 @@ class OwnLog(Protocol):
         ),
     )
     splits: ClassVar[dict[Split, str]] = {"heldout": "Held-out votes"}
-    counts: ClassVar[str] = "votes"
     test_share: ClassVar[float | None] = 1 / FOLDS
     tunes: ClassVar[bool] = True
 
@@ -97,8 +102,7 @@ class OwnLog(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load the votes; n = 1 of the suite stands for all of them."""
-        if dataset is None:
-            raise SpecError(f"protocol {self.name!r} needs a log")
+        dataset = self.log_of(dataset)
         log = votes_of(dataset)
         grouping, why = chosen_grouping(log.votes, self.folds)
         if self.distinct and grouping == self.folds == "pair" and chosen_grouping(log.votes, "judge")[0] == "pair":
@@ -121,40 +125,16 @@ class OwnLog(Protocol):
             fixed=FOLDS if grouping == "time" else None,
         )
 
-    def refusal(self, dataset: Dataset) -> str:
-        """Return why a data set is no log of votes; empty if it is one."""
-        if "comparisons" in table_kind(dataset.table).judgments:
-            return ""
-        return f"protocol {self.name!r} takes comparisons or ballots, data set {dataset!s} has {dataset.table}"
-
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot rank the items of a log; empty if it can."""
         return misfit_of(contender, covariates=True)
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Fit every contender to the training votes and judge it on the others."""
-        from rankbench.interfaces.cell import failed, guarded
-
-        try:
-            trial = self._trial(prepared, task.key)
-        except SpecError as error:
-            return [failed(cell, error) for cell in task.cells]
-        found = []
-        for cell, contender in task.cells.items():
-            outcome = guarded(partial(trial_losses, contender.grid(Aggregator), trial, task.metrics))
-            if isinstance(outcome, Exception):
-                found.append(failed(cell, outcome))
-                continue
-            losses, info = outcome
-            missing = [metric for metric in task.metrics if not math.isfinite(losses[metric])]
-            if missing:
-                found.append(CellResult(cell, "skipped", f"{missing[0]}: no held-out vote is decisive"))
-                continue
-            values: dict[tuple[str, Split], NDArray[np.float64]] = {
-                (metric, "heldout"): np.array([losses[metric]]) for metric in task.metrics
-            }
-            found.append(CellResult(cell, "done", "", math.nan, values, {}, info))
-        return found
+        trial = guarded(lambda: self._trial(prepared, task.key))
+        if isinstance(trial, Exception):
+            return [failed(cell, trial) for cell in task.cells]
+        return each_cell(task, partial(_judged, trial, task.metrics))
 
     def _trial(self, prepared: Prepared, key: BlockKey) -> Trial:
         grouped = unpack_grouped(prepared.arrays)
@@ -165,15 +145,18 @@ class OwnLog(Protocol):
 
     def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
         """Return how long each contender takes, from one point of its grid on one inner fold; ours alone are tried."""
-        from rankbench.interfaces.cell import guarded
-        from rankbench.plugin.foreign_code import own_cells
-
-        found = {}
         trial = guarded(lambda: self._trial(prepared, task.key))
         if isinstance(trial, Exception):
             return {}
-        for cell, contender in own_cells(task).items():
-            taken = guarded(partial(trial.seconds, contender.grid(Aggregator)))
-            if not isinstance(taken, Exception):
-                found[cell] = taken
-        return found
+        return each_seconds(task, lambda contender: trial.seconds(contender.grid(Aggregator)))
+
+
+def _judged(trial: Trial, metrics: Sequence[str], cell: str, contender: Contender) -> CellResult:
+    losses, info = trial_losses(contender.grid(Aggregator), trial, metrics)
+    missing = [metric for metric in metrics if not math.isfinite(losses[metric])]
+    if missing:
+        return CellResult(cell, "skipped", f"{missing[0]}: no held-out vote is decisive")
+    values: dict[tuple[str, Split], NDArray[np.float64]] = {
+        (metric, "heldout"): np.array([losses[metric]]) for metric in metrics
+    }
+    return CellResult(cell, "done", "", math.nan, values, {}, info)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +13,13 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
-from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
-from rankbench.plugin.foreign_code import disposable_judgments, is_ours
-from rankbench.protocols.links import BINS, LINKS, Link, PairOutcomes, fit_link, fit_tie_link
+from rankbench.protocols.links import BINS, GAIN, LINKS, Link, PairOutcomes, fit_link, fit_tie_link, leveled
 from rankbench.protocols.steps import Steps
-from rankbench.protocols.trial import EQUAL, SMALLEST
+from rankbench.protocols.trial import scores_of_counts
 
 LAST = 100_000
 """Votes, the last that were predicted, by which points of a grid and links are chosen."""
-
-_BETTER = 1e-12
-"""Nats a vote by which a later point of a grid, or link, must be better than those before it."""
 
 _TOGETHER = 1 << 18
 """Votes whose losses are computed at once: of all votes, what is made on the way takes more memory than the log."""
@@ -117,7 +109,7 @@ def _chosen(margins: Sequence[NDArray[np.float64]], steps: Steps, begin: int, en
         seen = outcomes(steps, of_point, begin, end)
         for link in LINKS:
             b, loss = fit_link(seen, link)
-            if loss < least - _BETTER:
+            if loss < least - GAIN:
                 best, least = (number, link, b), loss
     return best
 
@@ -143,8 +135,7 @@ def walked(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray[np
         margins = _compiled(aggregator, steps) if aggregator.walk_kernel() else _learning(aggregator, steps)
         if not np.isfinite(margins).all():
             raise ContenderDiverged("margins are not finite")
-        margins[np.abs(margins) < max(SMALLEST, EQUAL * float(np.abs(margins).max()))] = 0.0
-        return margins
+        return leveled(margins, margins)
     return _refitted(aggregator, steps, items)
 
 
@@ -178,35 +169,14 @@ def _refitted(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray
     for moment, until in zip(steps.moments.tolist(), [*steps.moments.tolist()[1:], times], strict=True):
         cells += steps.cells(known, moment)
         known = moment
-        scores = _scores(aggregator, steps, cells, moment, items, scores)
+        if isinstance(aggregator, CountAggregator):
+            counts = steps.counts(cells, steps.votes_before(int(steps.starts[moment])), items)
+            scores = scores_of_counts(aggregator, counts, "votes before a moment", scores)
+        else:
+            scores = call_aggregator(aggregator, steps.comparisons(0, moment), steps.m)
         rows = slice(int(steps.starts[moment]), int(steps.starts[until]))
-        own = scores[steps.first[rows]] - scores[steps.second[rows]]
-        own[np.abs(own) < max(SMALLEST, EQUAL * float(np.abs(scores).max()))] = 0.0
-        margins[rows] = own
+        margins[rows] = leveled(scores[steps.first[rows]] - scores[steps.second[rows]], scores)
     return margins
-
-
-def _scores(
-    aggregator: Aggregator,
-    steps: Steps,
-    cells: NDArray[np.float64],
-    moment: int,
-    items: list[str],
-    near: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """Return an aggregator's scores from all votes before a moment, shape (m,), starting from those of the last."""
-    if not isinstance(aggregator, CountAggregator):
-        return call_aggregator(aggregator, steps.comparisons(0, moment), steps.m)
-    counts = steps.counts(cells, steps.votes_before(int(steps.starts[moment])), items)
-    if type(aggregator).scales is not CountAggregator.scales:
-        own, whole = len(aggregator.scales(counts)), len(connected_components(counts))
-        if own > whole:
-            raise ContenderDiverged(
-                f"its scores stand on {own:,} scales of the votes before a moment, of which {whole:,} can be told: "
-                "margins between scales mean nothing; give it a ridge"
-            )
-    lent = counts if is_ours(aggregator) else disposable_judgments(counts)
-    return call_aggregator(aggregator, lent, steps.m, None if near is None else near.copy())
 
 
 def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[str, NDArray[np.float64]]:
@@ -225,129 +195,61 @@ def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> d
     losses : sequence of str
         Of `rankbench.protocols.cross_validation.OwnLog.metrics`.
     """
-    found = {loss: _LOSSES[loss](steps.count) for loss in losses}
-    block = steps.block_of_vote()
+    sums = {loss: np.zeros(steps.count) for loss in losses}
+    weights = {loss: np.zeros(steps.count) for loss in losses}
+    gaps = np.zeros((2, steps.count * BINS))  # of the winners' chances, and of the losers'
+    stretch_of_vote = steps.block_of_vote()
     for choice in foreseen.choices:
         for first in range(choice.begin, choice.end, _TOGETHER):
             here = slice(first, min(first + _TOGETHER, choice.end))
             rows = slice(here.start + steps.tested.start, here.stop + steps.tested.start)
-            votes = _SomeVotes(choice, foreseen.margins[here], steps.outcome[rows], steps.weights[rows], block[here])
-            for loss in found.values():
-                loss.add(votes)
-    return {name: loss.contributions() for name, loss in found.items()}
+            margins, outcome, stretch = foreseen.margins[here], steps.outcome[rows], stretch_of_vote[here]
+            decisive = np.where(outcome != 0, steps.weights[rows], 0.0)
+            # One by one: sums are the same to the bit, however many votes come at once.
+            for loss in losses:
+                about = steps.weights[rows] if loss == "three-outcome-loss" else decisive
+                np.add.at(weights[loss], stretch, about)
+                if loss == "calibration":
+                    chance = _chances_of_winners(choice, margins, outcome)
+                    for of_side, p, gap in zip(gaps, (chance, 1 - chance), (1 - chance, chance - 1), strict=True):
+                        bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+                        np.add.at(of_side, stretch * BINS + bins, decisive / 2 * gap)
+                else:
+                    np.add.at(sums[loss], stretch, about * _loss_of_votes(loss, choice, margins, outcome))
+    if "calibration" in sums:
+        of_class = gaps.sum(axis=0).reshape(-1, BINS)
+        sums["calibration"] = of_class @ np.sign(of_class.sum(axis=0))
+    return {loss: _spread(sums[loss], weights[loss]) for loss in losses}
 
 
-@dataclass(frozen=True, eq=False)
-class _SomeVotes:
-    """Some votes that were predicted by one choice, arrays of shape (k,)."""
+def _loss_of_votes(
+    loss: str, choice: Choice, margins: NDArray[np.float64], outcome: NDArray[np.int8]
+) -> NDArray[np.float64]:
+    """Return the loss of each vote: a share that is ordered the other way, or -log of the chance that it was given."""
+    from scipy.special import log_ndtr
 
-    choice: Choice
-    margins: NDArray[np.float64]
-    outcome: NDArray[np.int8]
-    weights: NDArray[np.float64]
-    block: NDArray[np.int32]
-
-    @cached_property
-    def along(self) -> NDArray[np.float64]:
-        """How far the link's argument stands on the winner's side; 0 for ties."""
-        return np.asarray(self.choice.scale * self.margins * self.outcome)
-
-    @cached_property
-    def decisive(self) -> NDArray[np.float64]:
-        """Weights of votes that someone won, 0 for ties."""
-        return np.where(self.outcome != 0, self.weights, 0.0)
+    if loss == "disagreement":
+        along = margins * outcome
+        return np.where(along < 0, 1.0, np.where(along == 0, 0.5, 0.0))
+    if loss == "log-loss":
+        along = choice.scale * margins * outcome
+        return np.asarray(-log_ndtr(along) if choice.link == "probit" else np.logaddexp(0.0, -along))
+    half = choice.tie_scale * margins / 2
+    even = np.log(np.maximum(np.full(1, choice.nu), 1e-300))
+    whole = np.logaddexp(np.logaddexp(half, -half), even)
+    return np.asarray(whole - np.where(outcome == 0, even, half * outcome))
 
 
-class _StretchLoss(ABC):
-    """Sums of losses and of weights by stretch, shape (B,), of votes that come in the order of time."""
+def _chances_of_winners(choice: Choice, margins: NDArray[np.float64], outcome: NDArray[np.int8]) -> NDArray[np.float64]:
+    from scipy.special import expit, ndtr
 
-    def __init__(self, count: int) -> None:
-        self.sums, self.weights = np.zeros(count), np.zeros(count)
-
-    @abstractmethod
-    def add(self, votes: _SomeVotes) -> None:
-        """Add the losses of some votes, and the weights that they are about, one by one.
-
-        The sums are the same to the bit, however many votes come at once.
-        """
-
-    def contributions(self) -> NDArray[np.float64]:
-        """Return what each stretch contributes to the ratio of all sums to all weights."""
-        return _spread(self.sums, self.weights)
+    return np.asarray(np.clip((ndtr if choice.link == "probit" else expit)(choice.scale * margins * outcome), 0, 1))
 
 
-class _MeanLoss(_StretchLoss):
-    """A weighted mean of losses of single votes."""
-
-    def add(self, votes: _SomeVotes) -> None:
-        weights = self.weights_of(votes)
-        np.add.at(self.sums, votes.block, weights * self.losses(votes))
-        np.add.at(self.weights, votes.block, weights)
-
-    def weights_of(self, votes: _SomeVotes) -> NDArray[np.float64]:
-        """Return the weight of each vote."""
-        return votes.decisive
-
-    @abstractmethod
-    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
-        """Return the loss of each vote."""
-
-
-def _spread(sums: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
+def _spread(sums: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each stretch contributes to the ratio of all sums to all weights."""
     total = float(weights.sum())
     if total == 0:
         return np.full(len(sums), math.nan)
     whole = float(sums.sum()) / total
     return np.asarray(whole + len(sums) * (sums - whole * weights) / total)
-
-
-class _Disagreement(_MeanLoss):
-    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
-        along = votes.margins * votes.outcome
-        return np.where(along < 0, 1.0, np.where(along == 0, 0.5, 0.0))
-
-
-class _LogLoss(_MeanLoss):
-    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
-        from scipy.special import log_ndtr
-
-        return np.asarray(-log_ndtr(votes.along) if votes.choice.link == "probit" else np.logaddexp(0.0, -votes.along))
-
-
-class _Calibration(_StretchLoss):
-    def __init__(self, count: int) -> None:
-        super().__init__(count)
-        # Of the winners' chances, and of the losers'.
-        self.gaps = np.zeros((2, count * BINS))
-
-    def add(self, votes: _SomeVotes) -> None:
-        from scipy.special import expit, ndtr
-
-        chance = np.clip((ndtr if votes.choice.link == "probit" else expit)(votes.along), 0, 1)
-        for gaps, p, gap in ((self.gaps[0], chance, 1 - chance), (self.gaps[1], 1 - chance, chance - 1)):
-            bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-            np.add.at(gaps, votes.block * BINS + bins, votes.decisive / 2 * gap)
-        np.add.at(self.weights, votes.block, votes.decisive)
-
-    def contributions(self) -> NDArray[np.float64]:
-        gaps = self.gaps.sum(axis=0).reshape(-1, BINS)
-        return _spread(gaps @ np.sign(gaps.sum(axis=0)), self.weights)
-
-
-class _ThreeOutcomeLoss(_MeanLoss):
-    def weights_of(self, votes: _SomeVotes) -> NDArray[np.float64]:
-        return votes.weights
-
-    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
-        half = votes.choice.tie_scale * votes.margins / 2
-        even = np.log(np.maximum(np.full(1, votes.choice.nu), 1e-300))
-        whole = np.logaddexp(np.logaddexp(half, -half), even)
-        return np.asarray(whole - np.where(votes.outcome == 0, even, half * votes.outcome))
-
-
-_LOSSES: dict[str, type[_StretchLoss]] = {
-    "disagreement": _Disagreement,
-    "log-loss": _LogLoss,
-    "calibration": _Calibration,
-    "three-outcome-loss": _ThreeOutcomeLoss,
-}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.core.component import Component
 from rankbench.data.tables.checks import table_kind
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
@@ -18,11 +16,10 @@ from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import RIDGE, UNPENALIZED, Fact, Metric
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack
 from rankbench.interfaces.queries import Orders
-from rankbench.protocols.cross_validation import OwnLog
-from rankbench.protocols.judging import processor_seconds
-from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_votes, votes_of
+from rankbench.protocols.judging import each_cell, each_seconds, processor_seconds
+from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_votes, votes_of
 from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, LogFacts, by_formula, chosen_intervals, rank
@@ -35,7 +32,7 @@ TRIED = 10
 """Resamples from which the time of all is estimated."""
 
 
-class Items(Protocol):
+class Items(LogProtocol):
     """Every contender ranks the items of a log, with intervals: what ``rankbench aggregate`` does.
 
     Numbers are those of `rankbench.ranking.aggregate.aggregate` with the same seed and intervals, to the
@@ -47,15 +44,12 @@ class Items(Protocol):
 
     name: ClassVar[str] = "items"
     source: ClassVar[str] = "[Owen07]_; [MWR24]_"
-    contender: ClassVar[str] = "aggregator"
-    table: ClassVar[Any] = "comparisons"
     metrics: ClassVar[tuple[Metric, ...]] = (
         *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
         Metric(VOTES, "maximize", "How many votes an item is in, or how many ballots name it."),
     )
     facts: ClassVar[tuple[Fact, ...]] = (RIDGE, UNPENALIZED)
     splits: ClassVar[dict[Split, str]] = {"design": "Items"}
-    counts: ClassVar[str] = "votes"
     layout: ClassVar[Layout] = "ranking"
 
     replicates: int = Field(default=RESAMPLES, ge=0, le=100_000, description="Resamples; 0: no intervals.")
@@ -65,8 +59,7 @@ class Items(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Count the votes, or load the ballots; n = 1 of the suite stands for all of them."""
-        if dataset is None:
-            raise SpecError(f"protocol {self.name!r} needs a log")
+        dataset = self.log_of(dataset)
         log = votes_of(dataset)
         from rankbench.ranking.open import LogSource
 
@@ -114,40 +107,19 @@ class Items(Protocol):
             )
         return [*notes, *(f"{note}." for note in too_thin(units))]
 
-    def refusal(self, dataset: Dataset) -> str:
-        """Return why a data set is no log of votes; empty if it is one."""
-        return OwnLog().refusal(dataset)
-
-    def misfit(self, contender: Component) -> str:
-        """Return why a component cannot rank the items of a log; empty if it can."""
-        return misfit_of(contender)
-
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Rank the items by every contender."""
-        from rankbench.interfaces.cell import failed, guarded
 
-        found = []
-        for cell, contender in task.cells.items():
+        def ranked(cell: str, contender: Contender) -> CellResult:
             aggregator = contender.component(Aggregator)
-            ranking = guarded(partial(self._ranking, prepared, aggregator, task.key.seed))
-            found.append(
-                failed(cell, ranking)
-                if isinstance(ranking, Exception)
-                else _cell(cell, ranking, self._log(prepared, aggregator)[0], aggregator)
-            )
-        return found
+            ranking = self._ranking(prepared, aggregator, task.key.seed)
+            return _cell(cell, ranking, self._log(prepared, aggregator)[0], aggregator)
+
+        return each_cell(task, ranked)
 
     def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
         """Return how long each contender takes, from one fit and a few resamples; ours alone are tried."""
-        from rankbench.interfaces.cell import guarded
-        from rankbench.plugin.foreign_code import own_cells
-
-        found = {}
-        for cell, contender in own_cells(task).items():
-            taken = guarded(partial(self._seconds, prepared, contender.component(Aggregator), task.key.seed))
-            if not isinstance(taken, Exception):
-                found[cell] = taken
-        return found
+        return each_seconds(task, lambda one: self._seconds(prepared, one.component(Aggregator), task.key.seed))
 
     def _seconds(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> float:
         log, intervals = self._log(prepared, aggregator)

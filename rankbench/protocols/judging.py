@@ -7,22 +7,26 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.component import StructureKind
+from rankbench.core.component import Component, StructureKind
 from rankbench.core.text import returned_numbers
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.cell import CellResult, ContenderFailed, Split, failed, guarded, reason, trace_of
 from rankbench.interfaces.method import Block, Fitted, Method
-from rankbench.interfaces.protocol import BlockTask, sees_truth
+from rankbench.interfaces.protocol import BlockTask, Contender, sees_truth
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.erm import ERM
 from rankbench.methods.models import feature_matrix
-from rankbench.plugin.foreign_code import disposable_block, disposable_queries, fitted_problem, is_ours
+from rankbench.plugin.foreign_code import disposable_block, disposable_queries, fitted_problem, is_ours, own_cells
+
+C = TypeVar("C", bound=Component)
+Drawn = TypeVar("Drawn")
 
 _TILE = 16
 
@@ -217,6 +221,64 @@ def answer(
     info = outcome.info | {"converged": float(outcome.converged)}
     finite = {name: value for name, value in info.items() if math.isfinite(value)}
     return CellResult(cell, "done", "", outcome.optimality, losses, outcome.curves, finite)
+
+
+def each_cell(task: BlockTask, judged: Callable[[str, Contender], CellResult]) -> list[CellResult]:
+    """Return what each contender did, given its cell; what one raises is its own result."""
+    outcomes = {cell: guarded(partial(judged, cell, contender)) for cell, contender in task.cells.items()}
+    return [failed(cell, one) if isinstance(one, Exception) else one for cell, one in outcomes.items()]
+
+
+def each_unit(
+    task: BlockTask,
+    base: Callable[..., C],
+    units: int,
+    draw: Callable[[int], Drawn],
+    measure: Callable[[C, Drawn], Mapping[str, float]],
+) -> list[CellResult]:
+    """Return each contender's metrics on every unit of a protocol's own populations.
+
+    What a contender raises on one unit is its result, and it is asked no further.
+
+    Parameters
+    ----------
+    task : BlockTask
+    base : type
+        What contenders are, as of `rankbench.get`.
+    units : int
+    draw : callable
+        Judgments of a unit, drawn once for all contenders.
+    measure : callable
+        A contender's metrics on these.
+    """
+    contenders = {cell: found.component(base) for cell, found in task.cells.items()}
+    values: dict[str, list[Mapping[str, float]]] = {cell: [] for cell in contenders}
+    wrong: dict[str, CellResult] = {}
+    for unit in range(units):
+        drawn = draw(unit)
+        for cell, contender in contenders.items():
+            if cell in wrong:
+                continue
+            outcome = guarded(partial(measure, contender, drawn))
+            if isinstance(outcome, Exception):
+                wrong[cell] = failed(cell, outcome)
+            else:
+                values[cell].append(outcome)
+    done = {
+        cell: {(metric, _DESIGN): np.array([one[metric] for one in of_units]) for metric in task.metrics}
+        for cell, of_units in values.items()
+        if cell not in wrong
+    }
+    return [wrong.get(cell) or CellResult(cell, "done", losses=done[cell]) for cell in task.cells]
+
+
+_DESIGN: Split = "design"
+
+
+def each_seconds(task: BlockTask, seconds: Callable[[Contender], float]) -> dict[str, float]:
+    """Return how long each contender takes; ours alone are tried, and who raises something is left out."""
+    taken = {cell: guarded(partial(seconds, contender)) for cell, contender in own_cells(task).items()}
+    return {cell: one for cell, one in taken.items() if not isinstance(one, Exception)}
 
 
 _SHORT = 5.0

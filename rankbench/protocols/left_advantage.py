@@ -59,7 +59,7 @@ class LeftAdvantage(PeriodProtocol):
         """Return the stretches, and the sides of the votes."""
         away = int((~log.sided).sum())
         notes = (f"{away:,} of {log.votes.count:,} votes have no sides ({self.unless}).",) if away else ()
-        return PeriodRows(log.names, {"lefts": log.lefts, "sided": log.sided}, notes)
+        return log.names, {"lefts": log.lefts, "sided": log.sided}, notes
 
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot say what was expected; empty if it can."""

@@ -40,8 +40,8 @@ _ROUNDING = 1e-15
 _LEAST = 1e-250
 """No smaller b changes a chance."""
 
-_GAIN = 1e-12
-"""Nats a vote by which a link must be better than chances of one half."""
+GAIN = 1e-12
+"""Nats a vote by which a link must be better than chances of one half, or than a link or point of a grid before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,19 @@ class PairOutcomes:
     def decisive(self) -> float:
         """Weight of all votes that someone won."""
         return float(self.won.sum() + self.lost.sum())
+
+
+SMALLEST = 1e-100
+"""Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
+
+EQUAL = 1e-12
+"""Scores that are closer, beside the largest, count as equal: rounding sets items apart that have the same record."""
+
+
+def leveled(margins: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return margins, in place, of which those that rounding makes of equal scores are 0."""
+    margins[np.abs(margins) < max(SMALLEST, EQUAL * float(np.abs(scores).max()))] = 0.0
+    return margins
 
 
 def margin_disagreement(pairs: PairOutcomes) -> float:
@@ -145,7 +158,7 @@ def fit_link(pairs: PairOutcomes, link: Link) -> tuple[float, float]:
     b = _rising_root(terms, float(-first[0] / first[1]), hidden, hidden_at)
     value = float(_terms(margins, pairs.won, pairs.lost, b, link, valued=True)[2])
     padded = value + float(_terms(*prior, b, link, valued=True)[2])
-    if padded >= (math.log(2) - _GAIN) * (total + 2 * pseudo):
+    if padded >= (math.log(2) - GAIN) * (total + 2 * pseudo):
         return even
     return b / unit, value / total
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component
 from rankbench.data.tables.checks import table_kind
-from rankbench.errors import InputError
+from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates
 from rankbench.interfaces.dataset import Dataset, remembered
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components, numbered_pairs
-from rankbench.interfaces.protocol import Prepared, pack
+from rankbench.interfaces.protocol import Prepared, Protocol, pack
 from rankbench.protocols.folds import Cut, GroupSizes, HeldOut, grouping_of, sizes_of
 from rankbench.ranking.suspicions import name_notes, suspicious_votes
 from rankbench.ranking.votes import Votes, all_ones, coded_votes, load_votes, votes_of_ballots
@@ -340,6 +340,30 @@ def unpack_votes(prepared: Prepared) -> Votes:
         covariates=covariates,
         rest=of.get("rest"),
     )
+
+
+class LogProtocol(Protocol):
+    """A protocol on a log of votes, or of ballots for the comparisons that they imply: aggregators compete."""
+
+    contender: ClassVar[str] = "aggregator"
+    table: ClassVar[Any] = "comparisons"
+    counts: ClassVar[str] = "votes"
+
+    def refusal(self, dataset: Dataset) -> str:
+        """Return why a data set is no log of votes; empty if it is one."""
+        if "comparisons" in table_kind(dataset.table).judgments:
+            return ""
+        return f"protocol {self.name!r} takes comparisons or ballots, data set {dataset!s} has {dataset.table}"
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a component cannot rank the items of a log; empty if it can."""
+        return misfit_of(contender)
+
+    def log_of(self, dataset: Dataset | None) -> Dataset:
+        """Return the data set that there must be."""
+        if dataset is None:
+            raise SpecError(f"protocol {self.name!r} needs a log")
+        return dataset
 
 
 def misfit_of(contender: Component, *, covariates: bool = False) -> str:

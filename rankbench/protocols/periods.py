@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +19,10 @@ from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Fact, Metric
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack
 from rankbench.plugin.manager import reference
-from rankbench.protocols.cross_validation import OwnLog
-from rankbench.protocols.log_votes import misfit_of, unchanged
+from rankbench.protocols.judging import each_cell
+from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.ranked_log import CountedVotes
@@ -111,31 +109,14 @@ def dated_votes(dataset: Dataset, years: int, *, sides: bool = False, unless: st
     return DatedVotes(votes, lefts, sided, period.reshape(-1).astype(np.int64), ends, called)
 
 
-class PeriodRows(NamedTuple):
-    """What a protocol says of stretches.
-
-    Attributes
-    ----------
-    names : sequence of str
-        A name for each row.
-    arrays : mapping of str to ndarray
-        What it keeps beside the votes and their stretches.
-    notes : tuple of str
-        What a reader must know.
-    """
-
-    names: Sequence[str]
-    arrays: Mapping[str, NDArray[Any]]
-    notes: tuple[str, ...] = ()
+PeriodRows: TypeAlias = tuple[Sequence[str], Mapping[str, NDArray[Any]], tuple[str, ...]]
+"""A name for each row of a series, what its protocol keeps beside the votes and stretches, and what to note."""
 
 
-class PeriodProtocol(Protocol):
+class PeriodProtocol(LogProtocol):
     """A series over stretches of years: each contender says something of the votes of each."""
 
-    contender: ClassVar[str] = "aggregator"
-    table: ClassVar[Any] = "comparisons"
     facts: ClassVar[tuple[Fact, ...]] = ()
-    counts: ClassVar[str] = "votes"
     layout: ClassVar[Layout] = "series"
 
     @abstractmethod
@@ -158,8 +139,7 @@ class PeriodProtocol(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load the votes with their stretches, and what is said of these."""
-        if dataset is None:
-            raise SpecError(f"protocol {self.name!r} needs a log")
+        dataset = self.log_of(dataset)
         fingerprint = dataset.fingerprint()
         log = self.dated(dataset)
         unchanged(dataset, fingerprint)
@@ -178,24 +158,17 @@ class PeriodProtocol(Protocol):
         """Return winners, losers, ties, weights and period of each vote, and what the protocol keeps beside them."""
         return {name.removeprefix("dated."): array for name, array in prepared.arrays.items()}
 
-    def refusal(self, dataset: Dataset) -> str:
-        """Return why a data set is no log of votes; empty if it is one."""
-        return OwnLog().refusal(dataset)
-
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Return what every contender says."""
-        from rankbench.interfaces.cell import failed, guarded
 
-        split: Split = "design"
-        found = []
-        for cell, contender in task.cells.items():
-            said = guarded(partial(self.series, prepared, contender.component(Aggregator), task.key.seed))
-            if isinstance(said, Exception):
-                found.append(failed(cell, said))
-            else:
-                losses = {(name, split): values for name, values in said.items()}
-                found.append(CellResult(cell, "done", "", math.nan, losses))
-        return found
+        def said(cell: str, contender: Contender) -> CellResult:
+            of_rows = self.series(prepared, contender.component(Aggregator), task.key.seed)
+            return CellResult(cell, "done", losses={(name, _DESIGN): values for name, values in of_rows.items()})
+
+        return each_cell(task, said)
+
+
+_DESIGN: Split = "design"
 
 
 def counts_of_period(
@@ -272,7 +245,7 @@ class PeriodLeaders(PeriodProtocol):
             raise SpecError(f"no stretch of {self.years} years has an item with ten votes")
         left = len(log.names) - len(names)
         notes = (f"{left} of {len(log.names)} stretches have no item with ten votes.",) if left else ()
-        return PeriodRows(names, {"first": np.array(first), "kept": np.array(kept)}, notes)
+        return names, {"first": np.array(first), "kept": np.array(kept)}, notes
 
     def _first(self, log: CountedVotes) -> int | None:
         judged = log.tallies().judged

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.core.component import Component
 from rankbench.data.tables.checks import table_kind
 from rankbench.data.tables.times import TimeUnit, in_units
 from rankbench.errors import SpecError
@@ -17,11 +18,11 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import STRETCHES, BlockTask, Prepared, Protocol
+from rankbench.interfaces.protocol import STRETCHES, BlockTask, Contender, Prepared, Protocol
 from rankbench.protocols.cross_validation import OwnLog
 from rankbench.protocols.forecast import foreseen, stretch_losses, walked
-from rankbench.protocols.judging import processor_seconds
-from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_items, votes_of
+from rankbench.protocols.judging import each_cell, each_seconds, processor_seconds
+from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_items, votes_of
 from rankbench.protocols.steps import (
     BLOCKS,
     FEWEST_MOMENTS,
@@ -34,7 +35,7 @@ from rankbench.protocols.steps import (
 )
 
 
-class OneStepAhead(Protocol):
+class OneStepAhead(LogProtocol):
     r"""Prequential evaluation [Dawid84]_: predict the votes of a time, then learn from them, one time after the other.
 
     Votes of one time are predicted from what came before it, and learned from together: their order means
@@ -55,11 +56,8 @@ class OneStepAhead(Protocol):
 
     name: ClassVar[str] = "one-step-ahead"
     source: ClassVar[str] = "[Dawid84]_; [Carlstein86]_"
-    contender: ClassVar[str] = "aggregator"
-    table: ClassVar[Any] = "comparisons"
     metrics: ClassVar[tuple[Metric, ...]] = OwnLog.metrics
     splits: ClassVar[dict[Split, str]] = {"heldout": "Votes to come, by stretches of time"}
-    counts: ClassVar[str] = "votes"
     judged_on: ClassVar[str] = STRETCHES
     tunes: ClassVar[bool] = True
 
@@ -72,8 +70,7 @@ class OneStepAhead(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load the votes and their times; n = 1 of the suite stands for all of them."""
-        if dataset is None:
-            raise SpecError(f"protocol {self.name!r} needs a log")
+        dataset = self.log_of(dataset)
         log = votes_of(dataset)
         votes = log.votes
         if votes.times is None:
@@ -105,61 +102,35 @@ class OneStepAhead(Protocol):
         _, table = judgments_of(table_kind(dataset.table), dataset.scan())
         return in_units(table.select("time").collect(engine="streaming")["time"].sort(), self.unit)
 
-    def refusal(self, dataset: Dataset) -> str:
-        """Return why a data set is no log of votes; empty if it is one."""
-        return OwnLog().refusal(dataset)
-
     def in_time_units(self, unit: str) -> Protocol:
         """Return the same with votes of one such unit together."""
         if unit not in get_args(TimeUnit):
             raise SpecError(f"there is no time unit {unit!r}; there are {', '.join(get_args(TimeUnit))}")
         return type(self).model_validate(self.model_dump() | {"unit": unit})
 
-    def misfit(self, contender: Component) -> str:
-        """Return why a component cannot rank the items of a log; empty if it can."""
-        return misfit_of(contender)
-
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Let every contender predict the votes, one time after the other."""
-        from rankbench.interfaces.cell import failed, guarded
-
-        steps, items = unpack_steps(prepared.arrays), unpack_items(prepared)
-        ties = "three-outcome-loss" in task.metrics
-        found = []
-        for cell, contender in task.cells.items():
-            said = guarded(partial(foreseen, contender.grid(Aggregator), steps, items, ties=ties))
-            if isinstance(said, Exception):
-                found.append(failed(cell, said))
-                continue
-            losses = stretch_losses(said, steps, task.metrics)
-            last = said.choices[-1]
-            info = {"point": float(last.point), "scale": last.scale, "probit": float(last.link == "probit")}
-            if ties:
-                info["nu"] = last.nu
-            values = {(metric, _HELDOUT): losses[metric] for metric in task.metrics}
-            found.append(CellResult(cell, "done", "", math.nan, values, {}, info))
-        return found
+        return each_cell(task, partial(_judged, unpack_steps(prepared.arrays), unpack_items(prepared), task.metrics))
 
     def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
         """Return how long each contender takes, from one point of its grid; ours alone are tried."""
-        from rankbench.interfaces.cell import guarded
-        from rankbench.plugin.foreign_code import own_cells
-
-        steps, items = unpack_steps(prepared.arrays), unpack_items(prepared)
-        found = {}
-        for cell, contender in own_cells(task).items():
-            taken = guarded(partial(_seconds, contender.grid(Aggregator), steps, items))
-            if not isinstance(taken, Exception):
-                found[cell] = taken
-        return found
+        return each_seconds(task, partial(_seconds, unpack_steps(prepared.arrays), unpack_items(prepared)))
 
 
-_HELDOUT: Split = "heldout"
+def _judged(steps: Steps, items: list[str], metrics: Sequence[str], cell: str, contender: Contender) -> CellResult:
+    ties = "three-outcome-loss" in metrics
+    said = foreseen(contender.grid(Aggregator), steps, items, ties=ties)
+    losses, last = stretch_losses(said, steps, metrics), said.choices[-1]
+    info = {"point": float(last.point), "scale": last.scale, "probit": float(last.link == "probit")}
+    if ties:
+        info["nu"] = last.nu
+    values: dict[tuple[str, Split], NDArray[np.float64]] = {(metric, "heldout"): losses[metric] for metric in metrics}
+    return CellResult(cell, "done", "", math.nan, values, {}, info)
 
 
-def _seconds(grid: list[Aggregator], steps: Steps, items: list[str]) -> float:
-    point = grid[len(grid) // 2]
-    return len(grid) * processor_seconds(lambda: walked(point, steps, items))
+def _seconds(steps: Steps, items: list[str], contender: Contender) -> float:
+    grid = contender.grid(Aggregator)
+    return len(grid) * processor_seconds(lambda: walked(grid[len(grid) // 2], steps, items))
 
 
 def _notes(steps: Steps) -> list[str]:

@@ -14,13 +14,13 @@ from rankbench.core.text import returned_numbers
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, LabelAggregator
 from rankbench.interfaces.aggregator_calls import label_structure
-from rankbench.interfaces.cell import CellResult, ContenderFailed, Split, failed, guarded
+from rankbench.interfaces.cell import CellResult, ContenderFailed, Split
 from rankbench.interfaces.click_aggregator import ClickPopulation, SelectionAggregator
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
 from rankbench.plugin.foreign_code import disposable_judgments, is_ours, own_cells
-from rankbench.protocols.judging import losses_of
+from rankbench.protocols.judging import each_cell, losses_of
 
 if TYPE_CHECKING:
     from rankbench.core.component import Component, StructureKind
@@ -94,15 +94,12 @@ class Selection(Protocol):
         if not isinstance(dataset, ClickPopulation):
             raise SpecError(f"protocol {self.name!r} was prepared without a population")
         log = dataset.draw(key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
-        results = []
-        for cell, contender in task.cells.items():
-            aggregator = contender.component(Aggregator)
-            losses = guarded(partial(_judged, aggregator, log, offsets, labels, task.losses))
-            if isinstance(losses, Exception):
-                results.append(failed(cell, losses))
-            else:
-                results.append(CellResult(cell, "done", losses={(loss, "design"): v for loss, v in losses.items()}))
-        return results
+
+        def judged(cell: str, contender: Contender) -> CellResult:
+            losses = _judged(contender.component(Aggregator), log, offsets, labels, task.losses)
+            return CellResult(cell, "done", losses={(loss, "design"): values for loss, values in losses.items()})
+
+        return each_cell(task, judged)
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
         """Return what sessions take, as long as some that are drawn, and the copy that a contender gets."""

@@ -15,17 +15,17 @@ from rankbench.certify.populations import Noise, Population, Setting, draw_popul
 from rankbench.core.component import Component
 from rankbench.core.runtime import JUDGMENTS, block_entropy
 from rankbench.errors import SpecError
-from rankbench.interfaces.cell import CellResult, Layout, Split, failed, guarded
+from rankbench.interfaces.cell import CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Method
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.plugin.foreign_code import own_cells
 from rankbench.plugin.manager import reference
-from rankbench.protocols.judging import answer, comparison_bytes, fit, judge
+from rankbench.protocols.judging import answer, comparison_bytes, each_cell, fit, judge
 
 
 class Theory(Protocol):
@@ -93,7 +93,7 @@ class Theory(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Compute gap and excess of each surrogate on each population."""
-        return [self._cell(cell, found.component(Surrogate), task.metrics) for cell, found in task.cells.items()]
+        return each_cell(task, partial(self._cell, task.metrics))
 
     def misfit(self, contender: Component) -> str:
         """Return why a surrogate cannot be evaluated; empty if it can."""
@@ -101,13 +101,9 @@ class Theory(Protocol):
             return ""
         return f"surrogate {contender.name!r} is neither of edges nor of scores"
 
-    def _cell(self, cell: str, surrogate: Surrogate, metrics: tuple[str, ...]) -> CellResult:
-        found: list[Consistency] = []
-        for setting in settings(self.loss.structure):
-            one = guarded(partial(self._on, surrogate, setting))
-            if isinstance(one, Exception):
-                return failed(cell, one)
-            found.append(one)
+    def _cell(self, metrics: tuple[str, ...], cell: str, contender: Contender) -> CellResult:
+        surrogate = contender.component(Surrogate)
+        found = [self._on(surrogate, setting) for setting in settings(self.loss.structure)]
         values = {metric: np.array([getattr(one, metric) for one in found]) for metric in metrics}
         if not all(np.isfinite(array).all() for array in values.values()):
             return CellResult(cell, "diverged", "its risk is not finite on some population")

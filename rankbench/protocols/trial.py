@@ -15,17 +15,19 @@ from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
-from rankbench.interfaces.pair_counts import ComparedPairs, connected_components
+from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
 from rankbench.plugin.foreign_code import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
 from rankbench.protocols.judging import processor_seconds
 from rankbench.protocols.links import (
+    GAIN,
     LINKS,
     Link,
     PairOutcomes,
     calibration_error,
     fit_link,
     fit_tie_link,
+    leveled,
     margin_disagreement,
     tie_log_loss,
     win_log_loss,
@@ -33,14 +35,28 @@ from rankbench.protocols.links import (
 from rankbench.protocols.log_votes import GroupedVotes, PartSums
 from rankbench.ranking.votes import Votes, covariate_votes
 
-SMALLEST = 1e-100
-"""Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
 
-EQUAL = 1e-12
-"""Scores that are closer, beside the largest, count as equal: rounding sets items apart that have the same record."""
+def scores_of_counts(
+    aggregator: CountAggregator, counts: PairCounts, when: str, near: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return an aggregator's scores from counts, shape (m,), by Newton's method from scores that are near, if given.
 
-_BETTER = 1e-12
-"""Nats a vote by which a later point of a grid, or link, must be better than those before it."""
+    Raises
+    ------
+    ContenderDiverged
+        There are no finite scores, or they stand on more scales than the votes; `when` says which votes.
+    SpecError
+        More items than it can rank.
+    """
+    lent = counts if is_ours(aggregator) else disposable_judgments(counts)
+    if type(aggregator).scales is not CountAggregator.scales:
+        own, whole = len(aggregator.scales(lent)), len(connected_components(counts))
+        if own > whole:
+            raise ContenderDiverged(
+                f"its scores stand on {own:,} scales of the {when}, of which {whole:,} can be told: margins between "
+                "scales mean nothing; give it a ridge"
+            )
+    return call_aggregator(aggregator, lent, counts.m, None if near is None else near.copy())
 
 
 class Trial:
@@ -89,14 +105,7 @@ class Trial:
             comparisons = votes.comparisons(np.flatnonzero(np.isin(part, parts)))
             lent = comparisons if is_ours(aggregator) else disposable_judgments(comparisons)
             return call_aggregator(aggregator, lent, len(votes.items))
-        counts = self._counts[parts] if is_ours(aggregator) else disposable_judgments(self._counts[parts])
-        own, whole = len(aggregator.scales(counts)), len(connected_components(counts))
-        if own > whole:
-            raise ContenderDiverged(
-                f"its scores stand on {own:,} scales of the training votes, of which {whole:,} can be told: margins "
-                "between scales mean nothing; give it a ridge"
-            )
-        return call_aggregator(aggregator, counts, counts.m)
+        return scores_of_counts(aggregator, self._counts[parts], "training votes")
 
     @cached_property
     def _rows(self) -> tuple[CovariateVotes, NDArray[np.int8]]:
@@ -126,8 +135,7 @@ class Trial:
             margins = _blind_margins(fit, tested)
             if margins.shape != (len(tested),) or not np.isfinite(margins).all():
                 raise ContenderDiverged("its margins are not finite")
-            margins[np.abs(margins) < max(SMALLEST, EQUAL * float(np.abs(fit.scores).max()))] = 0.0
-            found.append((margins, tested.outcomes, tested.weighted))
+            found.append((leveled(margins, fit.scores), tested.outcomes, tested.weighted))
         outcomes = np.concatenate([each for _, each, _ in found])
         numbers = outcomes
         if any(weighted for *_, weighted in found):
@@ -206,7 +214,7 @@ class _Sides:
         for of_part, (low, high) in zip(scores, self.items, strict=True):
             own = margins[begin : begin + len(low)]
             np.subtract(of_part[low], of_part[high], out=own)
-            own[np.abs(own) < max(SMALLEST, EQUAL * float(np.abs(of_part).max()))] = 0.0
+            leveled(own, of_part)
             begin += len(low)
         return PairOutcomes(margins, self.won, self.lost, self.tied, self.decided, self.votes)
 
@@ -260,7 +268,7 @@ def _choose(grid: Sequence[Aggregator], trial: Trial) -> _Chosen:
         seen = trial.predicted(point)
         for link in LINKS:
             b, loss = fit_link(seen, link)
-            if best is None or loss < least - _BETTER:
+            if best is None or loss < least - GAIN:
                 best, least = _Chosen(number, link, b, seen), loss
     if best is None:
         raise SpecError("the grid has no point")

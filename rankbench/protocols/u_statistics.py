@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,12 +12,13 @@ from pydantic import Field
 
 from rankbench.core.component import Component
 from rankbench.core.runtime import JUDGMENTS
-from rankbench.interfaces.cell import CellResult, Split, failed, guarded
+from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.methods.baselines import LogOddsRegression
 from rankbench.plugin.foreign_code import own_cells
+from rankbench.protocols.judging import each_unit
 
 _WORLDS = 4
 """Stream of the worlds' own draw, beside that of their votes."""
@@ -106,31 +106,19 @@ class UStatistics(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the votes of all worlds, estimate by every contender, measure."""
-        methods = {cell: found.component(LogOddsRegression) for cell, found in task.cells.items()}
-        found = {cell: {metric: np.zeros(self.worlds) for metric in task.metrics} for cell in methods}
-        wrong: dict[str, Exception] = {}
-        for u in range(self.worlds):
+
+        def drawn(u: int) -> tuple[_World, _Votes]:
             world = _World(*(prepared.arrays[f"worlds.{name}"][u] for name in ("x", "chance", "theta")))
-            votes = self._draw(world, task, u)
-            for cell, method in methods.items():
-                if cell in wrong:
-                    continue
-                values = guarded(partial(self._measure, world, votes, method, task.key.n, task.metrics))
-                if isinstance(values, Exception):
-                    wrong[cell] = values
-                    continue
-                for metric, value in values.items():
-                    found[cell][metric][u] = value
+            return world, self._draw(world, task, u)
+
+        def measured(method: LogOddsRegression, drawn: tuple[_World, _Votes]) -> dict[str, float]:
+            return self._measure(*drawn, method, task.key.n, task.metrics)
+
+        found = each_unit(task, LogOddsRegression, self.worlds, drawn, measured)
+        orders = [one.component(LogOddsRegression).order(task.key.n) for one in task.cells.values()]
         return [
-            failed(cell, wrong[cell])
-            if cell in wrong
-            else CellResult(
-                cell,
-                "done",
-                losses={(metric, "design"): values for metric, values in found[cell].items()},
-                info={"k": float(methods[cell].order(task.key.n))},
-            )
-            for cell in task.cells
+            replace(one, info={"k": float(k)}) if one.status == "done" else one
+            for one, k in zip(found, orders, strict=True)
         ]
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from competing import executed
 from scipy.special import expit
 
 import rankbench
 from rankbench.core.spec import expand, parse
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.cell import BlockKey, CellResult
+from rankbench.interfaces.cell import CellResult
 from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.interfaces.protocol import Prepared
 from rankbench.protocols.prequential import OneStepAhead
 
 __all__ = ["METRICS", "Drifting", "grid", "judged", "prepared"]
@@ -77,8 +78,6 @@ def prepared(data: Dataset, **options: object) -> Prepared:
 
 
 def judged(made: Prepared, *texts: str) -> list[CellResult]:
-    cells = {text: Contender(text, tuple(grid(text))) for text in texts}
-    task = BlockTask(BlockKey("one-step-ahead", "x", 1, 0, 0), 0, METRICS, cells)
-    found = made.protocol.execute(made, task)
+    found = list(executed(made, texts, METRICS, seed=0).values())
     assert [cell.status for cell in found] == ["done"] * len(texts), [cell.reason for cell in found]
     return found

@@ -1,35 +1,28 @@
 """The protocol of aggregators: its draws, its answers, what it refuses."""
 
-import competing
 import numpy as np
 import pytest
+from competing import executed, task_of
 
 from rankbench import api
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
 from rankbench.aggregators.rates import Borda
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, OrderAggregator
-from rankbench.interfaces.cell import BlockKey
-from rankbench.interfaces.protocol import BlockTask, Protocol
+from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.queries import Comparisons, Orders
 from rankbench.plugin import manager
 from rankbench.protocols.aggregation import AggregationTrial, misordered, regret, rmse
 
-METRICS = ("misordered", "regret", "rmse")
+
+def run(protocol, given, metrics=(), n=200):
+    return executed(protocol.prepare(None, 7), given, metrics, n=n, seed=7)
 
 
-def task(protocol, cells, n=200, repetition=0, losses=METRICS, seed=7):
-    return BlockTask(
-        BlockKey(str(protocol), "", n, repetition, seed),
-        0,
-        losses,
-        competing.cells(Aggregator, {str(c): c for c in cells}),
-    )
-
-
-def run(protocol, cells, **options):
-    found = protocol.execute(protocol.prepare(None, 7), task(protocol, cells, **options))
-    return {result.cell: result for result in found}
+def drawn(protocol, p, n=200, repetition=0):
+    """Return the judgments of population p."""
+    prepared = protocol.prepare(None, 7)
+    return protocol._draw(prepared, task_of(prepared, [], n=n, repetition=repetition, seed=7), p)
 
 
 def test_values_are_those_of_the_aggregators_on_the_draw():
@@ -37,7 +30,7 @@ def test_values_are_those_of_the_aggregators_on_the_draw():
     prepared = protocol.prepare(None, 7)
     found = run(protocol, ["borda", "davidson"])
     for p in range(4):
-        judged = protocol._draw(prepared, task(protocol, []), p)
+        judged = drawn(protocol, p)
         assert isinstance(judged, Comparisons)
         assert 0.1 < judged.ties.mean() < 0.35
         for aggregator in (Borda(), Davidson()):
@@ -56,7 +49,7 @@ def test_ballots_and_what_they_imply():
     prepared = protocol.prepare(None, 7)
     found = run(protocol, ["plackett-luce", "bradley-terry"], n=30)
     for p in range(3):
-        judged = protocol._draw(prepared, task(protocol, [], n=30), p)
+        judged = drawn(protocol, p, 30)
         assert isinstance(judged, Orders)
         assert len(judged) == 30
         order = np.argsort(-prepared.arrays["populations.scores"][p])
@@ -67,10 +60,9 @@ def test_ballots_and_what_they_imply():
 
 def test_smaller_n_are_prefixes_and_neighbors_do_not_matter():
     protocol = AggregationTrial(items=5, populations=2)
-    prepared = protocol.prepare(None, 7)
-    long, short = (protocol._draw(prepared, task(protocol, [], n=n), 1) for n in (300, 40))
+    long, short = (drawn(protocol, 1, n) for n in (300, 40))
     assert np.array_equal(long.winners[:40], short.winners)
-    other = protocol._draw(prepared, task(protocol, [], n=40, repetition=1), 1)
+    other = drawn(protocol, 1, 40, repetition=1)
     assert not np.array_equal(other.winners, short.winners)
     alone = run(protocol, ["elo"])["elo"]
     among = run(protocol, ["borda", "elo", "kemeny"])["elo"]
@@ -101,7 +93,7 @@ def test_graphs_have_no_scores():
     assert found["average-adjacency"].status == "skipped"
     assert "no rmse" in found["average-adjacency"].reason
     assert found["borda"].status == "done"
-    fine = run(protocol, ["average-adjacency", "difference-graph"], losses=("misordered",))
+    fine = run(protocol, ["average-adjacency", "difference-graph"], metrics=("misordered",))
     values = [result.losses["misordered", "design"] for result in fine.values()]
     assert np.array_equal(*values)
 
@@ -190,7 +182,7 @@ class Broken(ComparisonAggregator):
 )
 def test_troubles_are_the_contenders_own(way, status, said):
     broken = Broken(way=way)
-    found = run(AggregationTrial(items=4, populations=2), [broken, "borda"], losses=("misordered",))
+    found = run(AggregationTrial(items=4, populations=2), [broken, "borda"], metrics=("misordered",))
     assert (found[str(broken)].status, found["borda"].status) == (status, "done")
     assert said in found[str(broken)].reason
 
@@ -222,7 +214,8 @@ def test_parameters_are_validated(text):
 
 def test_smaller_blocks_compile_the_same():
     protocol = AggregationTrial(items=4, populations=6)
-    prepared, small = protocol.smaller(protocol.prepare(None, 7), task(protocol, ["borda", "kemeny"], n=10_000))
+    whole = protocol.prepare(None, 7)
+    prepared, small = protocol.smaller(whole, task_of(whole, ["borda", "kemeny"], n=10_000))
     assert (small.key.n, set(small.cells)) == (5, {"borda", "kemeny"})
     found = prepared.protocol.execute(prepared, small)
     assert [result.losses["misordered", "design"].shape for result in found] == [(1,), (1,)]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
-from click_blocks import execute
+from competing import executed
 
 import rankbench
 from rankbench import api
@@ -121,7 +121,7 @@ def test_parts_are_the_split():
     assert (prepared.pool, prepared.test_share) == (3, None)
     assert prepared.splits == {"heldout": "Queries (by their held-out sessions)"}
     assert "scaled" in prepared.notes[-1]
-    found = execute(prepared.protocol, prepared, ["click-through-rate"], [METRIC], 3)["click-through-rate"]
+    found = executed(prepared, ["click-through-rate"], n=3, seed=7)["click-through-rate"]
     # First clicks: b is selected in both of its lists, a in none, c was not shown for q: 2 of 4.
     expected = np.mean([-math.log(0.5 * 0.0 + 0.5 / 3), -math.log(0.5 * 0.0 + 0.5 / 3)])
     assert found.losses[METRIC, "heldout"] == pytest.approx([expected])
@@ -270,12 +270,12 @@ def test_one_click_a_session_leaves_none_out():
 def test_contenders_get_the_block_and_are_judged_on_the_rest():
     protocol = ClickPrediction(sessions=3000)
     prepared = pickle.loads(pickle.dumps(protocol.prepare(DATASET, 5)))
-    found = execute(protocol, prepared, ["cascade:smoothing=1", "coec"], [METRIC], 700)
+    found = executed(prepared, ["cascade:smoothing=1", "coec"], n=700, seed=7)
     for result in found.values():
         assert cell_problem(result, {"heldout": 1}) is None
     train, test, _ = _parts(prepared, 7, 0)
     offsets = prepared.arrays["items.offsets"]
-    whole = execute(protocol, prepared, ["cascade:smoothing=1"], [METRIC], 3000)["cascade:smoothing=1"]
+    whole = executed(prepared, ["cascade:smoothing=1"], n=3000, seed=7)["cascade:smoothing=1"]
     model = Cascade(smoothing=1).fit(take_selections(train, np.arange(3000)), offsets)
     losses = click_log_loss(model.probabilities(test, offsets), test, 0.001)
     expected = losses.mean()
@@ -294,7 +294,7 @@ def test_the_truth_predicts_best():
     truth = ClickModel(chances, np.ones(5), stops=True)
     best = click_log_loss(truth.probabilities(test, log.item_offsets), test, 0.001)
     expected = best
-    found = execute(protocol, prepared, ["cascade:smoothing=1", "position-debiased"], [METRIC], 3000)
+    found = executed(prepared, ["cascade:smoothing=1", "position-debiased"], n=3000, seed=7)
     for result in found.values():
         assert result.losses[METRIC, "heldout"].mean() > expected.mean()
     assert found["cascade:smoothing=1"].losses[METRIC, "heldout"].mean() == pytest.approx(expected.mean(), abs=0.02)
@@ -315,15 +315,14 @@ def named(log):
 def test_a_bad_contender_answers_for_itself(bad, words):
     protocol = ClickPrediction()
     prepared = protocol.prepare(DATASET, 5)
-    found = execute(protocol, prepared, [Seer(bad=bad), "cascade", Seer()], [METRIC], 200)
+    found = executed(prepared, [Seer(bad=bad), "cascade", Seer()], n=200, seed=7)
     assert found[f"seer:bad={bad}"].status == "error"
     assert words in found[f"seer:bad={bad}"].reason
     assert found["cascade"].status == found["seer"].status == "done"
 
 
 def test_nobody_sees_the_clicks_that_it_predicts():
-    protocol = ClickPrediction()
-    found = execute(protocol, protocol.prepare(DATASET, 5), [Seer(bad="peeks")], [METRIC], 200)["seer:bad=peeks"]
+    found = executed(ClickPrediction().prepare(DATASET, 5), [Seer(bad="peeks")], n=200, seed=7)["seer:bad=peeks"]
     # It predicts no clicks at all.
     assert found.losses[METRIC, "heldout"].mean() > 1
 
@@ -346,7 +345,7 @@ def test_real_sessions():
     assert "35,064 training sessions of 20 queries; 21,413 held-out sessions of 20 queries" in prepared.notes[0]
     assert prepared.scale == 1
     contenders = ["cascade:smoothing=1", "click-through-rate:smoothing=1", "position-debiased:smoothing=1"]
-    found = execute(protocol, prepared, contenders, [METRIC], 32_000)
+    found = executed(prepared, contenders, n=32_000, seed=7)
     cascade, rate, debiased = (found[c].losses[METRIC, "heldout"].mean() for c in contenders)
     # Measured 1.614, 1.736, 1.594; nothing at all is known: log 11 = 2.398.
     assert cascade == pytest.approx(1.614, abs=0.02)

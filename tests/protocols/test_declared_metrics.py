@@ -7,23 +7,21 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-import competing
 import numpy as np
 import pytest
+from competing import executed
 from drifting_votes import Drifting
 from own_logs import Log
 
 import rankbench
 from rankbench.core.component import Component
 from rankbench.errors import PluginError
-from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.interfaces.metric import Fact, Metric
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
+from rankbench.interfaces.protocol import Prepared, Protocol
 from rankbench.interfaces.queries import Queries
-from rankbench.interfaces.surrogate import Surrogate
 from rankbench.plugin import manager
 from rankbench.protocols.table_1 import FOLDS, Table1
 
@@ -148,7 +146,6 @@ class Trial(NamedTuple):
     protocol: str
     dataset: Callable[[], Dataset | None]
     n: int
-    base: Any
     contenders: dict[str, Component | str]
     repetitions: int = 1
 
@@ -168,22 +165,22 @@ def named(spec: str) -> Callable[[], Dataset]:
 
 TRIALS = {
     "aggregation": Trial(
-        "aggregation:law=intransitive,cycle=3,populations=60", lambda: None, 2000, rankbench.Aggregator,
+        "aggregation:law=intransitive,cycle=3,populations=60", lambda: None, 2000,
         AGGREGATORS | {"cycles": Cycles()},
     ),
     "click-prediction": Trial(
-        "click-prediction", named("cascade-clicks"), 300, SelectionAggregator, {"worst": Sure(), "good": "cascade"}
+        "click-prediction", named("cascade-clicks"), 300, {"worst": Sure(), "good": "cascade"}
     ),
-    "one-step-ahead": Trial("one-step-ahead", Drifting, 1, rankbench.Aggregator, AGGREGATORS),
-    "own-log": Trial("own-log", Log, 1, rankbench.Aggregator, AGGREGATORS, 5),
-    "repair": Trial("repair:populations=20", lambda: None, 50, Method, METHODS),
+    "one-step-ahead": Trial("one-step-ahead", Drifting, 1, AGGREGATORS),
+    "own-log": Trial("own-log", Log, 1, AGGREGATORS, 5),
+    "repair": Trial("repair:populations=20", lambda: None, 50, METHODS),
     "table-1": Trial(
         "table-1:partitions=1,validation=500,test=4000", named("movielens-like:users=80,movies=120,ratings=4000"), 300,
-        Method, METHODS, FOLDS,
+        METHODS, FOLDS,
     ),
-    "theory": Trial("theory", lambda: None, 1, Surrogate, {"a": "pairwise-hinge", "b": "pairwise-logistic"}),
+    "theory": Trial("theory", lambda: None, 1, {"a": "pairwise-hinge", "b": "pairwise-logistic"}),
     "u-statistics": Trial(
-        "u-statistics:queries=50,worlds=4,draws=4", lambda: None, 300, Method,
+        "u-statistics:queries=50,worlds=4,draws=4", lambda: None, 300,
         {"a": "u-statistic", "b": "disjoint-batches:exponent=0"},
     ),
 }  # fmt: skip
@@ -195,9 +192,8 @@ def values_of(trial: Trial) -> tuple[Prepared, dict[tuple[str, str], np.ndarray]
     ready = protocol.prepare(dataset, 1)
     found: dict[tuple[str, str], list[float]] = {}
     for repetition, metric in itertools.product(range(trial.repetitions), protocol.metric_names()):
-        key = BlockKey(str(protocol), str(dataset or ""), ready.scaled(trial.n), repetition, 1)
-        cells = competing.cells(trial.base, trial.contenders)
-        for result in protocol.execute(ready, BlockTask(key, 0, (metric,), cells)):
+        results = executed(ready, trial.contenders, (metric,), n=ready.scaled(trial.n), repetition=repetition)
+        for result in results.values():
             if (result.cell, metric) == ("cycles", "rmse"):
                 assert result.status == "skipped"
                 continue

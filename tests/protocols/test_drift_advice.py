@@ -9,12 +9,11 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
+from competing import executed
 
 import rankbench
-from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.protocol import BlockTask, Contender, Protocol
+from rankbench.interfaces.protocol import Protocol
 from rankbench.protocols.cross_validation import OwnLog
 from rankbench.protocols.prequential import OneStepAhead
 
@@ -51,12 +50,9 @@ class DriftingLog(Dataset):
 
 def wrong(protocol: Protocol, text: str, repetitions: int) -> float:
     """Return the mean share of votes that a method orders the other way."""
-    made, found = protocol.prepare(DriftingLog(), 0), []
-    contender = Contender(text, (rankbench.get(Aggregator, text),))
-    for repetition in range(repetitions):
-        task = BlockTask(BlockKey("x", "x", 1, repetition, 0), 0, ("disagreement",), {text: contender})
-        found.append(protocol.execute(made, task)[0].losses["disagreement", "heldout"].mean())
-    return float(np.mean(found))
+    made = protocol.prepare(DriftingLog(), 0)
+    found = [executed(made, [text], ("disagreement",), repetition=r, seed=0)[text] for r in range(repetitions)]
+    return float(np.mean([one.losses["disagreement", "heldout"].mean() for one in found]))
 
 
 @pytest.mark.long

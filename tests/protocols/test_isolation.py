@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
-import competing
 import numpy as np
 import pytest
+from competing import executed
 from small_blocks import make_block
 
 import rankbench
 from rankbench.errors import PluginError
-from rankbench.interfaces.cell import BlockKey, CellResult
+from rankbench.interfaces.cell import CellResult
 from rankbench.interfaces.method import Block, Fitted, Method
-from rankbench.interfaces.protocol import BlockTask, sees_truth
+from rankbench.interfaces.protocol import sees_truth
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
 from rankbench.plugin.foreign_code import disposable_block, is_ours, strangers
@@ -112,12 +112,8 @@ def judged(protocol: str) -> dict[str, CellResult]:
     dataset, n, loss = PROTOCOLS[protocol]
     found = rankbench.get(rankbench.Protocol, protocol)
     ready = found.prepare(rankbench.get(rankbench.Dataset, dataset) if dataset else None, 1)
-    losses = (rankbench.get(rankbench.Loss, loss),) if loss else ()
-    metrics = tuple(map(str, losses)) or found.metric_names()
     some = [FitsLabels(), ScoresByLabels(), SaysSo(), FromTruth(), Blind(), rankbench.get(Method, "random-scores")]
-    cells = competing.cells(Method, {one.name: one for one in some})
-    task = BlockTask(BlockKey(protocol, dataset, n, 0, 1), 0, metrics, cells, losses)
-    return {result.cell: result for result in found.execute(ready, task)}
+    return executed(ready, {one.name: one for one in some}, (loss,) if loss else (), n=n)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

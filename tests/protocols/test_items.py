@@ -5,16 +5,14 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-import competing
 import numpy as np
 import polars as pl
 import pytest
 from amounts import part_of
+from competing import executed
 
 import rankbench
-from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.cell import RANKING, BlockKey
-from rankbench.interfaces.protocol import BlockTask
+from rankbench.interfaces.cell import RANKING
 from rankbench.protocols.items import Items
 from rankbench.ranking.log_dataset import log_file
 
@@ -60,11 +58,8 @@ def votes(kind: str, seed: int = 3) -> pl.DataFrame:
 
 def of_items(path: Path, method: str, seed: int) -> pl.DataFrame:
     """Return what the protocol says, in the columns of `aggregate`."""
-    protocol = Items(replicates=60)
-    dataset = log_file(path)
-    prepared = protocol.prepare(dataset, seed)
-    key = BlockKey(str(protocol), str(dataset), 1, 0, seed)
-    (result,) = protocol.execute(prepared, BlockTask(key, 0, RANKING, competing.cells(Aggregator, {"cell": method})))
+    prepared = Items(replicates=60).prepare(log_file(path), seed)
+    (result,) = executed(prepared, [method], RANKING, seed=seed).values()
     assert result.status == "done", result.reason
     values = [result.losses[metric, "design"] for metric in RANKING]
     names = ["score", "lower", "upper", "rank_low", "rank_high"]

@@ -6,16 +6,14 @@ import gc
 import weakref
 from pathlib import Path
 
-import competing
 import numpy as np
 import pytest
+from competing import executed
 from own_logs import Few, Log, suite
 
 from rankbench import api
 from rankbench.errors import InputError
-from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.cell import BlockKey
-from rankbench.interfaces.protocol import BlockTask, Prepared
+from rankbench.interfaces.protocol import Prepared
 from rankbench.protocols import cross_validation as own_log
 from rankbench.protocols.cross_validation import OwnLog
 from rankbench.protocols.items import Items
@@ -83,10 +81,7 @@ def test_votes_are_unpacked_for_those_alone_who_go_by_their_order(
     unpack = own_log.unpack_votes
     monkeypatch.setattr(own_log, "unpack_votes", lambda prepared: unpacked.append(1) or unpack(prepared))
     prepared = OwnLog().prepare(Log(), 1)
-    task = BlockTask(
-        BlockKey("own-log", "test-votes", 900, 0, 1), 0, ("log-loss",), competing.cells(Aggregator, {"cell": use})
-    )
-    (found,) = prepared.protocol.execute(prepared, task)
+    (found,) = executed(prepared, [use], ("log-loss",), n=900).values()
     assert found.status == "done"
     assert len(unpacked) == times
 

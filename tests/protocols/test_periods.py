@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import trials
+from competing import executed
 from scipy.optimize import brentq
 from scipy.special import expit
 
 import rankbench
 from rankbench.core.component import Component
-from rankbench.core.spec import expand, parse
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.cell import RANKING, VOTES, BlockKey, CellResult
+from rankbench.interfaces.cell import RANKING, VOTES
 from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol
+from rankbench.interfaces.protocol import Prepared, Protocol
 from rankbench.plugin import manager
 from rankbench.protocols.left_advantage import LeftAdvantage
 from rankbench.protocols.periods import PeriodLeaders
@@ -74,15 +74,9 @@ class Seasons(Dataset):
         return "0" * 64
 
 
-def contender(text: str) -> Contender:
-    return Contender(text, tuple(manager.get(Aggregator, str(one)) for one in expand(parse(text))))
-
-
 def judged(protocol: Protocol, dataset: Dataset, text: str = "bradley-terry:penalty=firth") -> tuple[Prepared, Any]:
     prepared = protocol.prepare(dataset, 0)
-    task = BlockTask(BlockKey("x", "x", 1, 0, 0), 0, METRICS, {"cell": contender(text)})
-    (found,) = protocol.execute(prepared, task)
-    assert isinstance(found, CellResult)
+    (found,) = executed(prepared, [text], METRICS, seed=0).values()
     assert found.status == "done", found.reason
     return prepared, {name: found.losses[name, "design"] for name in METRICS}
 

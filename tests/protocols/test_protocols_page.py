@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import competing
 import numpy as np
 import pytest
+from competing import executed
 
 import rankbench
-from rankbench.interfaces.cell import BlockKey
-from rankbench.interfaces.method import Method
-from rankbench.interfaces.protocol import BlockTask
 from rankbench.protocols import rankbench_register
 from rankbench.protocols.btl import BTL
 
@@ -38,10 +35,7 @@ def test_btl_judges_scores_against_limit_scores_and_says_so() -> None:
     assert "limit scores (27)" in page
     data, loss = rankbench.get(rankbench.Dataset, "web10k-like:queries=12"), rankbench.get(rankbench.Loss, "ndcg")
     ready = BTL(design=5, heldout=5).prepare(data, 1)
-    cells = competing.cells(Method, {"feature": "feature:index=3"})
-    (found,) = ready.protocol.execute(
-        ready, BlockTask(BlockKey("btl", str(data), 40, 0, 1), 0, ("ndcg",), cells, (loss,))
-    )
+    (found,) = executed(ready, ["feature:index=3"], ("ndcg",), n=40).values()
     for split in ("design", "heldout"):
         offsets, x, labels = (ready.arrays[f"{split}.{name}"] for name in ("offsets", "x", "labels"))
         for q, value in enumerate(found.losses["ndcg", split]):

@@ -2,48 +2,44 @@
 
 from __future__ import annotations
 
-import competing
 import numpy as np
 import pytest
+from competing import executed
 from scipy.special import expit
 
 from rankbench import api
 from rankbench.certify.conditional_risks import consistency_in
 from rankbench.certify.populations import GRAPHS, draw_populations
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.cell import BlockKey, cell_problem
-from rankbench.interfaces.protocol import BlockTask, Protocol
+from rankbench.interfaces.cell import cell_problem
+from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.surrogate import Surrogate
 from rankbench.kernels.random import seed_state
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.plugin import manager
-from rankbench.plugin.registry import base_of
 from rankbench.protocols import theory
 from rankbench.protocols.theory import ROUNDING, Repair, Theory
 
 
-def task(protocol, n, losses, **cells):
-    return BlockTask(
-        BlockKey(str(protocol), "", n, 0, 7), 0, losses, competing.cells(base_of(protocol.contender), cells)
-    )
+def run(prepared, cells, metrics=(), n=1):
+    return executed(prepared, cells, metrics, n=n, seed=7)
 
 
 def test_theory_is_a_table_of_consistency():
     protocol = Theory(loss="pairwise-disagreement")
     prepared = protocol.prepare(None, 1)
     assert prepared.units["design"] == tuple(setting.name for setting in GRAPHS)
-    found = protocol.execute(prepared, task(protocol, 1, ("verdict", "gap", "excess"), a="pairwise-logistic"))
-    assert cell_problem(found[0], {"design": len(GRAPHS)}) is None
+    (found,) = run(prepared, ["pairwise-logistic"]).values()
+    assert cell_problem(found, {"design": len(GRAPHS)}) is None
     loss, surrogate = PairwiseDisagreement(), manager.get(Surrogate, "pairwise-logistic")
     expected = [consistency_in(surrogate, setting, loss) for setting in GRAPHS]
-    assert found[0].losses["gap", "design"].tolist() == [one.gap for one in expected]
-    assert found[0].losses["verdict", "design"].tolist() == [(one.gap > 0) - (one.gap < 0) for one in expected]
-    assert found[0].losses["excess", "design"].tolist() == [one.excess for one in expected]
+    assert found.losses["gap", "design"].tolist() == [one.gap for one in expected]
+    assert found.losses["verdict", "design"].tolist() == [(one.gap > 0) - (one.gap < 0) for one in expected]
+    assert found.losses["excess", "design"].tolist() == [one.excess for one in expected]
 
 
 def test_theory_skips_losses_that_do_not_care():
-    protocol = Theory(loss="precision:k=3")
-    (found,) = protocol.execute(protocol.prepare(None, 1), task(protocol, 1, ("gap",), a="regression"))
+    (found,) = run(Theory(loss="precision:k=3").prepare(None, 1), ["regression"], ("gap",)).values()
     assert found.status == "skipped"
     assert "same risk for all orders" in found.reason
 
@@ -53,8 +49,7 @@ def test_theory_calls_divergence_by_its_name(monkeypatch):
         raise ContenderDiverged("no minimum")
 
     monkeypatch.setattr(theory, "consistency_in", diverging)
-    protocol = Theory()
-    (found,) = protocol.execute(protocol.prepare(None, 1), task(protocol, 1, ("gap",), a="pairwise-logistic"))
+    (found,) = run(Theory().prepare(None, 1), ["pairwise-logistic"], ("gap",)).values()
     assert (found.status, found.reason) == ("diverged", "no minimum")
 
 
@@ -78,8 +73,7 @@ CELLS = {
 
 def test_repair_on_the_papers_populations(prepared):
     """With many votes: (12) misorders items 2 and 3, which costs their weight; (23) and linear do not."""
-    found = prepared.protocol.execute(prepared, task(prepared.protocol, 30_000, ("excess",), **CELLS))
-    rows = {one.cell: one.losses["excess", "design"] for one in found}
+    rows = {cell: one.losses["excess", "design"] for cell, one in run(prepared, CELLS, n=30_000).items()}
     assert not rows["oracle"].any()
     assert rows["single"][0] == pytest.approx(0.05 / 2.55)
     assert (rows["single"][1:] >= 0).all()

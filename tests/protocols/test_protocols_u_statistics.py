@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 
-import competing
 import numpy as np
 import pytest
+from competing import executed
 
 from rankbench import api
 from rankbench.certify.kernels import draw_outcomes, normal, shuffle
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.method import Method
-from rankbench.interfaces.protocol import BlockTask
 from rankbench.kernels.random import seed_state
 from rankbench.methods.baselines import LogOddsRegression
 from rankbench.plugin import manager
@@ -22,10 +20,9 @@ from rankbench.protocols.u_statistics import UStatistics
 METRICS = ("abs-bias", "deviation", "excess", "instability")
 
 
-def run(protocol, n, metrics=METRICS, repetition=0, **cells):
+def run(protocol, n, metrics=METRICS, **cells):
     prepared = protocol.prepare(None, 3)
-    task = BlockTask(BlockKey(str(protocol), "", n, repetition, 3), 0, metrics, competing.cells(Method, cells))
-    return prepared, {one.cell: one for one in protocol.execute(prepared, task)}
+    return prepared, executed(prepared, cells, metrics, n=n, seed=3)
 
 
 def test_bias_of_single_votes_is_that_of_their_law():

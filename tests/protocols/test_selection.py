@@ -1,19 +1,16 @@
 import pickle
 
-import competing
 import numpy as np
 import pytest
-from click_blocks import execute
+from competing import executed, task_of
 
 from rankbench.aggregators.clicks import Cascade
 from rankbench.aggregators.rates import Borda, LimitScores
 from rankbench.core.runtime import draw_entropy
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
-from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.cell import BlockKey, cell_problem
+from rankbench.interfaces.cell import cell_problem
 from rankbench.interfaces.click_aggregator import SelectionAggregator, longest_list, rows_of
 from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.protocol import BlockTask
 from rankbench.losses.err import ERR
 from rankbench.losses.ndcg import NDCG
 from rankbench.plugin import manager
@@ -47,9 +44,8 @@ class Own(SelectionAggregator):
 
 
 def test_contenders_are_judged_against_the_grades():
-    protocol = Selection()
-    prepared = protocol.prepare(DATASET, 7)
-    found = execute(protocol, prepared, ["cascade", "coec"], LOSSES, 900, repetition=3)
+    prepared = Selection().prepare(DATASET, 7)
+    found = executed(prepared, ["cascade", "coec"], LOSSES, n=900, repetition=3, seed=7)
     truth = DATASET.truth()
     log = DATASET.draw(900, draw_entropy(7, DATASET.fingerprint(), 3))
     alpha = Cascade().fit(log, truth.offsets).scores
@@ -65,16 +61,14 @@ def test_contenders_are_judged_against_the_grades():
 
 
 def test_a_graph_of_grades_for_losses_of_edges():
-    protocol = Selection()
-    found = execute(protocol, protocol.prepare(DATASET, 7), ["cascade"], LOSSES, 200_000)["cascade"]
+    found = executed(Selection().prepare(DATASET, 7), ["cascade"], LOSSES, n=200_000, seed=7)["cascade"]
     # Enough sessions for the true order, of which disagreement with the grades is zero.
     assert found.losses["pairwise-disagreement", "design"].mean() < 0.3
     assert found.losses["ndcg", "design"].mean() < 0.01
 
 
 def test_who_is_told_the_truth_does_best():
-    protocol = Selection()
-    found = execute(protocol, protocol.prepare(DATASET, 7), ["limit-scores", "cascade", "coec"], LOSSES, 300)
+    found = executed(Selection().prepare(DATASET, 7), ["limit-scores", "cascade", "coec"], LOSSES, n=300, seed=7)
     truth = found.pop("limit-scores").losses
     assert truth["ndcg", "design"] == pytest.approx(np.zeros(12), abs=1e-12)
     for result in found.values():
@@ -88,11 +82,10 @@ def test_the_sessions_of_a_smaller_n_are_a_prefix():
 
 
 def test_a_contender_does_not_depend_on_its_neighbors():
-    protocol = Selection()
-    prepared = pickle.loads(pickle.dumps(protocol.prepare(DATASET, 7)))
-    alone = execute(protocol, prepared, ["cascade"], LOSSES, 500)["cascade"]
+    prepared = pickle.loads(pickle.dumps(Selection().prepare(DATASET, 7)))
+    alone = executed(prepared, ["cascade"], LOSSES, n=500, seed=7)["cascade"]
     # The neighbor overwrites the sessions that it is lent.
-    among = execute(protocol, prepared, [Own(), "cascade"], LOSSES, 500)
+    among = executed(prepared, [Own(), "cascade"], LOSSES, n=500, seed=7)
     for metric, losses in alone.losses.items():
         assert np.array_equal(among["cascade"].losses[metric], losses)
     assert among["own-clicks"].status == "done"
@@ -108,8 +101,7 @@ def test_a_contender_does_not_depend_on_its_neighbors():
     ],
 )
 def test_a_bad_contender_answers_for_itself(bad, status, words):
-    protocol = Selection()
-    found = execute(protocol, protocol.prepare(DATASET, 7), [Own(bad=bad), "cascade"], LOSSES, 300)
+    found = executed(Selection().prepare(DATASET, 7), [Own(bad=bad), "cascade"], LOSSES, n=300, seed=7)
     assert found[f"own-clicks:bad={bad}"].status == status
     assert words in found[f"own-clicks:bad={bad}"].reason
     assert found["cascade"].status == "done"
@@ -129,7 +121,6 @@ def test_who_may_compete_on_what():
 def test_the_block_that_compiles():
     protocol = Selection()
     prepared = protocol.prepare(DATASET, 7)
-    key = BlockKey(str(protocol), str(DATASET), 10_000, 0, 7)
-    _, small = protocol.smaller(prepared, BlockTask(key, 0, LOSSES, competing.cells(Aggregator, {"a": "cascade"})))
+    _, small = protocol.smaller(prepared, task_of(prepared, {"a": "cascade"}, LOSSES, n=10_000))
     assert (small.key.n, list(small.cells)) == (50, ["a"])
-    assert protocol.smaller(prepared, BlockTask(key, 0, LOSSES, {})) is None
+    assert protocol.smaller(prepared, task_of(prepared, {}, LOSSES, n=10_000)) is None

@@ -6,18 +6,16 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import competing
 import numpy as np
 import pytest
+from competing import executed
 
 import rankbench
 from rankbench.core.component import build
 from rankbench.core.spec import parse
 from rankbench.data.movielens.features import Ratings
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.method import Fitted, Method
-from rankbench.interfaces.protocol import BlockTask
 from rankbench.protocols.table_1 import Table1
 from rankbench.stats.bootstrap import widening
 from rankbench.suites.suite_files import load_suite
@@ -35,8 +33,7 @@ def prepared(spec, dataset=SMALL, seed=1):
 
 
 def run(ready, cells, n=2000, repetition=0, seed=1):
-    key = BlockKey(str(ready.protocol), str(ready.dataset), n, repetition, seed)
-    return ready.protocol.execute(ready, BlockTask(key, 0, ("disagreement",), competing.cells(Method, cells)))
+    return list(executed(ready, cells, n=n, repetition=repetition, seed=seed).values())
 
 
 @pytest.fixture(scope="module")
