@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.rating_formulas import run_starts
+from rankbench.aggregators.elo import RatedInRuns
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.queries import Comparisons
-from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 
 if TYPE_CHECKING:
     from rankbench.interfaces.sequential_aggregator import ScoreHistory, TimedCounts
@@ -31,7 +29,7 @@ _ROUNDS = 1000
 _CLOSE = 1e-12
 
 
-class DynamicBradleyTerry(SequentialAggregator):
+class DynamicBradleyTerry(RatedInRuns):
     r"""The Bradley-Terry model with scores that take a Gaussian step from each time to the next.
 
     .. math:: s_i^{(t)} = s_i^{(t-1)} + N(0, q), \qquad s_i^{(0)} \sim N(0, v), \qquad
@@ -129,37 +127,6 @@ class DynamicBradleyTerry(SequentialAggregator):
 
         self.check_size(counts.m)
         return walking_scores(counts, self.drift, self.variance)
-
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
-        """Return the scores after all judgments, one after the other, shape (m,)."""
-        state = self.start(m)
-        starts = run_starts(winners, losers, np.ones(len(winners), np.int8)).tolist()
-        for t, (begin, end) in enumerate(pairwise(starts)):
-            run = slice(begin, end)
-            self.learn(state, Comparisons(np.array([0, end - begin]), winners[run], losers[run], weights[run]), t)
-        return state[:, MEAN].copy()
-
-    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
-        """Return the scores after all judgments, one after the other, by the compiled form, shape (m,)."""
-        from rankbench.aggregators.kernels import elo as judgment_runs
-
-        kernel, n, state = self.walk_kernel(), len(comparisons), self.start(m)
-        first, second = np.array(comparisons.winners, np.int32), np.array(comparisons.losers, np.int32)
-        outcome = np.ones(n, np.int8) if comparisons.ties is None else 1 - comparisons.ties.astype(np.int8)
-        kernel.function(
-            first,
-            second,
-            outcome,
-            np.array(comparisons.weights, np.float64),
-            judgment_runs.run_starts(first, second, outcome),
-            state,
-            kernel.params,
-            np.zeros(kernel.work(m)),
-            np.zeros(n),
-        )
-        return state[:, MEAN].copy()
 
     def walk_kernel(self) -> Kernel:
         """Return the compiled form of all times; ``params = [drift, variance]``."""

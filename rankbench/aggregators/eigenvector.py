@@ -121,6 +121,29 @@ def on_scale(
     return scores
 
 
+class LogOddsAggregator(CountAggregator):
+    """An aggregator of the smoothed log-odds of pairs; see `log_odds`."""
+
+    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both sides, c.")
+    frequencies: Literal["counts", "joint"] = Field(
+        default="counts", description="Whether c is added to counts or to frequencies among the k judgments."
+    )
+
+    def pair_log_odds(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return the smoothed log-odds of each pair, shape (P,)."""
+        return log_odds(counts, self.smoothing, joint=self.frequencies == "joint")
+
+
+class RatioAggregator(LogOddsAggregator):
+    """An aggregator of ratios of strengths, whose logarithms are the log-odds."""
+
+    scale: Scale = Field(default="ratio", description="Positive scores with mean 1, or their logarithms.")
+
+    def score_unit(self) -> str:
+        """Return what the scores are in, with this scale."""
+        return "logarithms of strength" if self.scale == "log" else "strength, 1 on average"
+
+
 _LEAST = 1e-300
 
 
@@ -226,7 +249,7 @@ def log_odds(counts: PairCounts, smoothing: float, *, joint: bool = False) -> ND
 _POLISH = 50
 
 
-class Eigenvector(CountAggregator):
+class Eigenvector(RatioAggregator):
     r"""Perron vector of the reciprocal matrix of smoothed ratios.
 
     .. math:: A s = \lambda_{\max} s, \quad s > 0, \quad
@@ -256,21 +279,11 @@ class Eigenvector(CountAggregator):
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
     most_items: ClassVar[int | None] = MOST_DENSE
 
-    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both sides, c.")
-    frequencies: Literal["counts", "joint"] = Field(
-        default="counts", description="Whether c is added to counts or to frequencies among the k judgments."
-    )
-    scale: Scale = Field(default="ratio", description="Positive scores with mean 1, or their logarithms.")
-
-    def score_unit(self) -> str:
-        """Return what the scores are in, with this scale."""
-        return "logarithms of strength" if self.scale == "log" else "strength, 1 on average"
-
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), by a dense eigenvalue decomposition."""
         m = counts.m
         self.check_size(m)
-        odds = log_odds(counts, self.smoothing, joint=self.frequencies == "joint")
+        odds = self.pair_log_odds(counts)
         ratios = np.ones((m, m))
         ratios[counts.low, counts.high], ratios[counts.high, counts.low] = np.exp(odds), np.exp(-odds)
         values, vectors = np.linalg.eig(ratios)
@@ -292,7 +305,7 @@ class Eigenvector(CountAggregator):
         return Kernel(eigenvector, np.array([self.smoothing, joint, log]), table_size)
 
 
-class GeometricMean(CountAggregator):
+class GeometricMean(RatioAggregator):
     r"""Row geometric means of the reciprocal matrix of smoothed ratios.
 
     .. math:: s(i) \propto \Bigl( \prod_j A_{ij} \Bigr)^{1/m}, \quad
@@ -320,19 +333,9 @@ class GeometricMean(CountAggregator):
     source: ClassVar[str] = "[DMJ13]_ section 5.1, principal eigenvector method; [CW85]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
-    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both sides, c.")
-    frequencies: Literal["counts", "joint"] = Field(
-        default="counts", description="Whether c is added to counts or to frequencies among the k judgments."
-    )
-    scale: Scale = Field(default="ratio", description="Positive scores with mean 1, or their logarithms.")
-
-    def score_unit(self) -> str:
-        """Return what the scores are in, with this scale."""
-        return "logarithms of strength" if self.scale == "log" else "strength, 1 on average"
-
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,)."""
-        odds = log_odds(counts, self.smoothing, joint=self.frequencies == "joint")
+        odds = self.pair_log_odds(counts)
         logs = item_sums(counts, odds) / counts.m
         # The logarithms sum to zero as they are, and centering would blur exact zeros.
         return logs if self.scale == "log" else on_scale(logs, self.scale)

@@ -8,6 +8,7 @@ References
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
@@ -183,11 +184,51 @@ def _surprise(gap: float) -> float:
     return 0.5 - 0.5 * math.tanh(0.5 * gap)
 
 
+class RatedInRuns(SequentialAggregator):
+    """A rating system for votes in time, which takes each run of equal judgments for a time where there are none."""
+
+    @abstractmethod
+    def walk_kernel(self) -> Kernel:
+        """Return the compiled form of all times."""
+
+    def run_kernel(self) -> Kernel:
+        """Return the compiled form, as of all times, of runs."""
+        return self.walk_kernel()
+
+    def learn_run(self, state: NDArray[np.float64], votes: Comparisons, number: int) -> None:
+        """Learn the judgments of a run together."""
+        self.learn(state, votes, number)
+
+    def aggregate(
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
+    ) -> NDArray[np.float64]:
+        """Return the ratings after all judgments, one after the other, shape (m,)."""
+        state = self.start(m)
+        starts = run_starts(winners, losers, np.ones(len(winners), np.int8)).tolist()
+        for number, (begin, end) in enumerate(pairwise(starts)):
+            run = slice(begin, end)
+            votes = Comparisons(np.array([0, end - begin]), winners[run], losers[run], weights[run])
+            self.learn_run(state, votes, number)
+        return self.ratings(state).copy()
+
+    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
+        """Return the ratings, shape (m,), by the compiled form; a tie is one judgment."""
+        from rankbench.aggregators.kernels import elo as judgment_runs
+
+        kernel, n, state = self.run_kernel(), len(comparisons), self.start(m)
+        first, second = np.array(comparisons.winners, np.int32), np.array(comparisons.losers, np.int32)
+        outcome = np.ones(n, np.int8) if comparisons.ties is None else 1 - comparisons.ties.astype(np.int8)
+        weights, starts = np.array(comparisons.weights, np.float64), judgment_runs.run_starts(first, second, outcome)
+        work, margins = np.zeros(kernel.work(m)), np.zeros(n)
+        kernel.function(first, second, outcome, weights, starts, state, kernel.params, work, margins)
+        return self.ratings(state).copy()
+
+
 RATING, DEVIATION, VOLATILITY, SEEN = range(4)
 """Columns of the state; the last is the number of the period that an item was last in, -1 before all."""
 
 
-class Glicko2(SequentialAggregator):
+class Glicko2(RatedInRuns):
     r"""Glicko-2: ratings that know how uncertain they are, and how much they change.
 
     Each item has a rating :math:`\mu`, a deviation :math:`\phi` and a volatility :math:`\sigma`. A rating period is a
@@ -255,38 +296,17 @@ class Glicko2(SequentialAggregator):
             after = 1.0 / (1.0 / (variance[i] + sigma * sigma) + precision[i])
             state[i] = old[i, RATING] + after * gain[i], math.sqrt(after), sigma, time
 
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
-        """Return the ratings after all judgments, one after the other, shape (m,)."""
-        state = self.start(m)
-        starts = run_starts(winners, losers, np.ones(len(winners), np.int8)).tolist()
-        for begin, end in pairwise(starts):
-            state[:, SEEN] = -1
-            run = slice(begin, end)
-            self.learn(state, Comparisons(np.array([0, end - begin]), winners[run], losers[run], weights[run]), 0)
-        return state[:, RATING].copy()
+    def learn_run(self, state: NDArray[np.float64], votes: Comparisons, number: int) -> None:
+        """Learn the judgments of a run together: nobody becomes less certain between two runs."""
+        state[:, SEEN] = -1
+        self.learn(state, votes, 0)
 
-    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
-        """Return the ratings, shape (m,), by the compiled form; a tie is one judgment."""
-        from rankbench.aggregators.kernels import elo as judgment_runs
+    def run_kernel(self) -> Kernel:
+        """Return the compiled form of runs, between which nobody becomes less certain."""
         from rankbench.aggregators.kernels.elo import glicko_2_times
+        from rankbench.kernels.signatures import Kernel
 
-        n, state = len(comparisons), self.start(m)
-        first, second = np.array(comparisons.winners, np.int32), np.array(comparisons.losers, np.int32)
-        outcome = np.ones(n, np.int8) if comparisons.ties is None else 1 - comparisons.ties.astype(np.int8)
-        glicko_2_times(
-            first,
-            second,
-            outcome,
-            np.array(comparisons.weights, np.float64),
-            judgment_runs.run_starts(first, second, outcome),
-            state,
-            self._params(idle=False),
-            np.zeros(2 * m),
-            np.zeros(n),
-        )
-        return state[:, RATING].copy()
+        return Kernel(glicko_2_times, self._params(idle=False), lambda m: 2 * m)
 
     def _params(self, *, idle: bool) -> NDArray[np.float64]:
         return np.array([self.deviation / POINTS, self.volatility, self.tau, float(idle)])

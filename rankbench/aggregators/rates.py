@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.eigenvector import item_sums, log_odds
+from rankbench.aggregators.eigenvector import LogOddsAggregator, item_sums, log_odds
 from rankbench.core.component import Property
 from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator, LabelAggregator
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
@@ -298,7 +298,7 @@ class BordaCount(ScoreAggregator):
         return np.asarray(rankdata(values, axis=-1), dtype=np.float64) - 1.0
 
 
-class MeanLogOdds(CountAggregator):
+class MeanLogOdds(LogOddsAggregator):
     r"""Mean log-odds of being preferred to the other items, smoothed.
 
     .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i} \log \frac{w_{ij} + c}{w_{ji} + c}
@@ -326,15 +326,9 @@ class MeanLogOdds(CountAggregator):
     source: ClassVar[str] = "[DMJ13]_ section 6.2, eq. (27); smoothing: section 5.1"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
-    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both sides, c.")
-    frequencies: Literal["counts", "joint"] = Field(
-        default="counts", description="Whether c is added to counts or to frequencies among the k judgments."
-    )
-
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the mean log-odds, shape (m,)."""
-        odds = log_odds(counts, self.smoothing, joint=self.frequencies == "joint")
-        return item_sums(counts, odds) / (counts.m - 1)
+        return item_sums(counts, self.pair_log_odds(counts)) / (counts.m - 1)
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m counts."""

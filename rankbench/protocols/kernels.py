@@ -8,16 +8,11 @@ rounding errors do not grow with the number of pairs.
 from __future__ import annotations
 
 import math
-from typing import Annotated
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
 from rankbench.kernels.declared import (
-    Matrix,
-    ReadIndex,
     ReadRows,
     ReadVector,
     Rows,
@@ -32,9 +27,6 @@ settle_runtime()
 
 _BLOCK = 512
 _ROOT = math.sqrt(0.5)
-Parts = Annotated[NDArray[np.int8], types.Array(types.int8, 1, "C", readonly=True)]
-_TYPES = [types.Array(of, 1, "C", readonly=True) for of in (types.uint8, types.int32, types.float64)]
-Values = Annotated[NDArray[np.integer] | NDArray[np.float64], *_TYPES]
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 _FAR = 30.0
 """Beyond, tails of Phi come from their asymptotic series: its first term that is left out is below 1e-11 of them."""
@@ -129,44 +121,6 @@ def davidson(
 
 
 @declared()
-def middle(margins: ReadVector, numbers: ReadVector) -> float:
-    """Return the median of the sizes of margins that are not 0, each so many times; 0 if there are none.
-
-    Bits of a positive float rise with it: the two in the middle are found 16 bits at a time.
-    """
-    total = np.int64(0)
-    for e in range(len(margins)):
-        if margins[e] != 0:
-            total += np.int64(numbers[e])
-    if total == 0:
-        return 0.0
-    bits = margins.view(np.uint64)
-    sign = np.uint64(0x7FFFFFFFFFFFFFFF)
-    found = np.zeros(2, np.uint64)
-    for which in range(2):
-        rank = (total - 1) // 2 if which == 0 else total // 2
-        prefix = np.uint64(0)
-        for level in range(4):
-            shift = np.uint64(48 - 16 * level)
-            above = np.uint64(64 - 16 * level)
-            table = np.zeros(1 << 16, np.int64)
-            for e in range(len(margins)):
-                if margins[e] == 0:
-                    continue
-                size = bits[e] & sign
-                if level == 0 or (size >> above) == prefix:
-                    table[np.int64((size >> shift) & np.uint64(0xFFFF))] += np.int64(numbers[e])
-            digit = 0
-            while rank >= table[digit]:
-                rank -= table[digit]
-                digit += 1
-            prefix = (prefix << np.uint64(16)) | np.uint64(digit)
-        found[which] = prefix
-    values = found.view(np.float64)
-    return float((values[0] + values[1]) / 2)
-
-
-@declared()
 def assign_folds(order: ReadRows, total: ReadRows, decisive: ReadRows, folds: int, place: Rows) -> None:
     """Put each group, in this order, into the fold with the fewest decisive votes so far.
 
@@ -187,13 +141,3 @@ def assign_folds(order: ReadRows, total: ReadRows, decisive: ReadRows, folds: in
         place[group] = best
         least[best] += total[group] if balanced else decisive[group]
         size[best] += total[group]
-
-
-@declared()
-def sum_parts(starts: ReadRows, slot: ReadIndex, values: Values, part: Parts, sums: Matrix) -> None:
-    """Add the counts or weights of each group to the sums of its part; those of part -1 to none."""
-    for group in range(len(part)):
-        to = part[group]
-        if to >= 0:
-            for row in range(starts[group], starts[group + 1]):
-                sums[to, slot[row]] += values[row]

@@ -118,6 +118,18 @@ def _terms(
     return out
 
 
+def middle(margins: NDArray[np.float64], numbers: NDArray[np.float64]) -> float:
+    """Return the median size of the margins that are not 0, of which there are so many votes each; 0 without any."""
+    kept = (margins != 0) & (numbers >= 1)
+    if not kept.any():
+        return 0.0
+    sizes = np.abs(margins[kept])
+    order = np.argsort(sizes)
+    upto = np.cumsum(numbers[kept].astype(np.int64)[order])
+    low, high = sizes[order][np.searchsorted(upto, [(upto[-1] - 1) // 2, upto[-1] // 2], side="right")]
+    return float((low + high) / 2)
+
+
 def fit_link(pairs: PairOutcomes, link: Link) -> tuple[float, float]:
     """Return the b >= 0 of least log loss on the decisive votes, and that loss (see `win_log_loss`).
 
@@ -129,9 +141,7 @@ def fit_link(pairs: PairOutcomes, link: Link) -> tuple[float, float]:
     ContenderDiverged
         Margins are so different in size that no b is found.
     """
-    from rankbench.protocols.kernels import middle
-
-    unit, total = float(middle(pairs.margins, pairs.decided)), pairs.decisive
+    unit, total = middle(pairs.margins, pairs.decided), pairs.decisive
     even = 0.0, math.log(2) if total > 0 else math.nan
     if unit == 0:
         return even
@@ -200,7 +210,7 @@ def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
     ContenderDiverged
         See `fit_link`.
     """
-    from rankbench.protocols.kernels import davidson, middle
+    from rankbench.protocols.kernels import davidson
 
     unit = float(middle(pairs.margins, pairs.votes)) or 1.0
     margins = pairs.margins / unit

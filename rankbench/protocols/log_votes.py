@@ -70,15 +70,14 @@ class GroupedVotes:
 
     def parts(self, cut: Cut) -> list[PartSums]:
         """Return the sums of every part of a cut, the one that is tested on last."""
-        from rankbench.protocols.kernels import sum_parts
-
-        shape = (cut.tested + 1, 3 * len(self.pairs))
-        numbers = np.zeros(shape)
-        sum_parts(self.starts, self.slot, self.count, cut.part, numbers)
+        parts, width = cut.tested + 1, 3 * len(self.pairs)
+        part = np.repeat(cut.part, np.diff(self.starts))
+        rows = np.flatnonzero(part >= 0)
+        cells = part[rows].astype(np.int64) * width + self.slot[rows]
+        numbers = np.bincount(cells, self.count[rows], parts * width).reshape(parts, width)
         weights = numbers
         if len(self.weight):
-            weights = np.zeros(shape)
-            sum_parts(self.starts, self.slot, self.weight, cut.part, weights)
+            weights = np.bincount(cells, self.weight[rows], parts * width).reshape(parts, width)
         return [_part(*sums) for sums in zip(weights, numbers, strict=True)]
 
     def counts(self, parts: list[PartSums], items: list[str]) -> PairCounts:

@@ -7,7 +7,6 @@ import pytest
 from competing import executed
 from scipy.special import expit
 
-from rankbench import api
 from rankbench.certify.conditional_risks import consistency_in
 from rankbench.certify.populations import GRAPHS, draw_populations
 from rankbench.errors import ContenderDiverged, SpecError
@@ -107,11 +106,6 @@ def test_repair_labels_are_a_best_ranking(prepared):
 def test_the_papers_populations_are_low_noise():
     with pytest.raises(SpecError, match="low-noise"):
         Repair(noise="cyclic", paper=True).prepare(None, 1)
-
-
-def test_suites_can_be_planned():
-    assert len(api.planned("theory").plan.tasks) == 4
-    assert len(api.planned("repair", reps=1).plan.tasks) == 12
 
 
 def test_the_page_says_why_populations_have_this_law():

@@ -9,7 +9,7 @@ import pytest
 from competing import executed
 
 from rankbench import api
-from rankbench.certify.kernels import draw_outcomes, normal, shuffle
+from rankbench.certify.kernels import draw_outcomes, normal
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.method import Method
 from rankbench.kernels.random import seed_state
@@ -116,16 +116,6 @@ def test_draws_are_sorted_prefixes_with_the_right_frequencies():
     assert few[: begin[1]].tolist() == won[: begin[1]].tolist()
 
 
-def test_shuffling_keeps_votes_with_their_query():
-    won = np.array([True] * 5 + [False] * 5 + [True, False] * 10)
-    starts = np.array([0, 5, 10, 30])
-    other = won.copy()
-    shuffle(other, starts, seed_state((2,)))
-    assert other[:10].tolist() == won[:10].tolist()
-    assert other[10:].sum() == won[10:].sum()
-    assert other[10:].tolist() != won[10:].tolist()
-
-
 def test_normal_variables():
     out = np.empty(20_000)
     normal(seed_state((5,)), out)
@@ -138,7 +128,3 @@ def test_other_methods_do_not_fit():
     assert "does not estimate" in UStatistics().misfit(manager.get(Method, "random-scores"))
     with pytest.raises(SpecError, match="random-scores"):
         api.planned("u-statistics", extra=["random-scores"])
-
-
-def test_the_suite_can_be_planned():
-    assert len(api.planned("u-statistics", reps=1).plan.tasks) == 12

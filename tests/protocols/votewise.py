@@ -1,8 +1,7 @@
-"""Cross-validation and links vote by vote: the plain form that grouped counts are held against."""
+"""Links and losses vote by vote, of the votes that a cut holds: the plain form that grouped counts are held against."""
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,131 +16,9 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.protocols.folds import Cut
 from rankbench.ranking.votes import Votes
 
-FOLDS, INNER = 5, 3
 LINKS = ("logistic", "probit")
 SMALLEST = 1e-100
 EQUAL = 1e-12
-
-
-def groups_of(votes: Votes, grouping: str) -> NDArray[np.int64]:
-    """Return the group of each vote."""
-    by = {"judge": votes.judges, "time": votes.times, "pair": votes.groups, "vote": np.arange(len(votes))}[grouping]
-    return by.astype(np.int64)
-
-
-def grouped_folds(
-    groups: NDArray[np.int64],
-    folds: int,
-    rng: np.random.Generator,
-    decisive: NDArray[np.bool_] | None = None,
-) -> NDArray[np.int64]:
-    """Return the fold of each vote, shape (n,): the largest group goes to the smallest fold, and so on.
-
-    Equal groups, and equally small folds, are taken in random order. Groups with decisive votes
-    come first and are balanced by these: no fold is empty, or without a decisive vote, if
-    `folds` groups at least have one.
-
-    Parameters
-    ----------
-    groups : ndarray of int64, shape (n,)
-    folds : int
-    rng : Generator
-    decisive : ndarray of bool, shape (n,), optional
-        All by default.
-    """
-    counted = np.ones(len(groups), np.bool_) if decisive is None else decisive
-    total, main = np.bincount(groups), np.bincount(groups[counted], minlength=int(groups.max(initial=-1)) + 1)
-    shuffled = rng.permutation(len(total))
-    order = shuffled[np.lexsort((-total[shuffled], -main[shuffled]))]
-    names = rng.permutation(folds)
-    # A fold: its decisive votes, all of its votes, and its place in the random order.
-    smallest = [(0, 0, place) for place in range(folds)]
-    of_group = np.empty(len(total), dtype=np.int64)
-    balanced = False
-    for group in order.tolist():
-        if not main[group] and not balanced:
-            # What is left has ties alone: balance all votes.
-            smallest = [(size, size, place) for _, size, place in smallest]
-            heapq.heapify(smallest)
-            balanced = True
-        least, size, place = smallest[0]
-        of_group[group] = names[place]
-        grown = int(total[group])
-        heapq.heapreplace(smallest, (least + (grown if balanced else int(main[group])), size + grown, place))
-    return of_group[groups]
-
-
-def split(
-    votes: Votes, grouping: str, repetition: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows to learn from and the rows to test on.
-
-    ``judge``, ``pair`` and ``vote``: repetition r tests fold ``r mod FOLDS`` of a random
-    partition, one for every `FOLDS` repetitions (`rng` must be the partition's). ``time``: it
-    tests the sixth of the log that follows the first ``r + 1`` sixths, on which it learns.
-
-    Raises
-    ------
-    SpecError
-        As `grouping_of`; one of the two parts is empty; a repetition by time beyond `FOLDS`,
-        which would be one of the others again.
-    """
-    groups = groups_of(votes, grouping)
-    if grouping == "time":
-        if repetition >= FOLDS:
-            raise SpecError(f"there are {FOLDS} runs in the order of time, and more would repeat them")
-        train, test = _before_and_after(groups, repetition, FOLDS)
-    else:
-        fold = grouped_folds(groups, FOLDS, rng, votes.decisive())
-        part = repetition % FOLDS
-        train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-    if not len(train) or not len(test):
-        raise SpecError(f"too few {grouping}s to cut the log into {FOLDS} folds")
-    return train, test
-
-
-def inner_splits(
-    votes: Votes, grouping: str, train: NDArray[np.int64], rng: np.random.Generator
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return how the training part is cut again, to choose parameters and links on it.
-
-    ``judge``, ``pair`` and ``vote``: each of `INNER` parts of a random partition is predicted from the others.
-    ``time``: nothing is learned from the future; the second quarter is predicted from the first, the
-    third from the first two, the last from the first three.
-
-    Parameters
-    ----------
-    votes : Votes
-    grouping : Split
-    train : ndarray of int64, shape (n,)
-        Rows.
-    rng : Generator
-        Of the partition.
-
-    Returns
-    -------
-    list of (ndarray of int64, ndarray of int64)
-        Places in `train` to learn from, and to predict; neither is empty.
-    """
-    groups = groups_of(votes, grouping)[train]
-    if grouping == "time":
-        cut = [_before_and_after(groups, part, INNER) for part in range(INNER)]
-    else:
-        fold = grouped_folds(groups, INNER, rng, votes.decisive()[train])
-        cut = [(np.flatnonzero(fold != part), np.flatnonzero(fold == part)) for part in range(INNER)]
-    return [(inside, outside) for inside, outside in cut if len(inside) and len(outside)]
-
-
-def _before_and_after(groups: NDArray[np.int64], part: int, parts: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first ``part + 1`` of ``parts + 1`` equal parts of the rows in the order of time, and the next one."""
-    order = np.argsort(groups, kind="stable")
-    places = np.empty(len(groups), dtype=np.int64)
-    # Votes of one time stay together: all take the place of the first of them.
-    first = np.concatenate([[0], np.flatnonzero(np.diff(groups[order])) + 1])
-    lengths = np.diff(np.concatenate([first, [len(groups)]]))
-    places[order] = np.repeat(first, lengths)
-    at = places * (parts + 1) // len(groups)
-    return np.flatnonzero(at <= part), np.flatnonzero(at == part + 1)
 
 
 BINS = 10
