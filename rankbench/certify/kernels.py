@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared
-from rankbench.kernels.random import STATE, below, uniform
+from rankbench.kernels.declared import Flags, Index, Rows, Vector, declared
+from rankbench.kernels.random import State, below, uniform
 
 settle_runtime()
 
 
-@declared(types.void(types.float64[::1], types.int64, STATE, types.int32[::1], types.int32[::1]))
-def draw_votes(
-    upto: NDArray[np.float64], m: int, state: NDArray[np.uint64], winners: NDArray[np.int32], losers: NDArray[np.int32]
-) -> None:
+@declared()
+def draw_votes(upto: Vector, m: int, state: State, winners: Index, losers: Index) -> None:
     """Fill `winners` and `losers`, shape (n,); the first n of a longer draw are a draw of n.
 
     Parameters
@@ -35,19 +31,8 @@ def draw_votes(
 settle_runtime()
 
 
-_VECTOR = types.float64[::1]
-_ROWS = types.int64[::1]
-_FLAGS = types.boolean[::1]
-
-
-@declared(types.void(_VECTOR, _VECTOR, STATE, _FLAGS, _ROWS))
-def draw_outcomes(
-    upto: NDArray[np.float64],
-    chance: NDArray[np.float64],
-    state: NDArray[np.uint64],
-    won: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-) -> None:
+@declared()
+def draw_outcomes(upto: Vector, chance: Vector, state: State, won: Flags, starts: Rows) -> None:
     """Draw n votes: a query by its frequency, then whether its first item wins; sorted by query, stably.
 
     The first n of a longer draw are a draw of n.
@@ -79,8 +64,8 @@ def draw_outcomes(
         place[query[t]] += 1
 
 
-@declared(types.void(_FLAGS, _ROWS, STATE))
-def shuffle(won: NDArray[np.bool_], starts: NDArray[np.int64], state: NDArray[np.uint64]) -> None:
+@declared()
+def shuffle(won: Flags, starts: Rows, state: State) -> None:
     """Put the votes of every query in a uniformly random order (Fisher and Yates), in place."""
     for q in range(len(starts) - 1):
         for t in range(starts[q + 1] - 1, starts[q], -1):
@@ -88,8 +73,8 @@ def shuffle(won: NDArray[np.bool_], starts: NDArray[np.int64], state: NDArray[np
             won[t], won[other] = won[other], won[t]
 
 
-@declared(types.void(STATE, _VECTOR))
-def normal(state: NDArray[np.uint64], out: NDArray[np.float64]) -> None:
+@declared()
+def normal(state: State, out: Vector) -> None:
     """Fill `out` with standard normal variables (Box and Muller)."""
     for i in range(len(out)):
         radius = np.sqrt(-2.0 * np.log1p(-uniform(state)))

@@ -53,11 +53,17 @@ ReadVector = Annotated[NDArray[np.float64], _read_only(types.float64, 1)]
 ReadMatrix = Annotated[NDArray[np.float64], _read_only(types.float64, 2)]
 ReadIndex = Annotated[NDArray[np.int32], _read_only(types.int32, 1)]
 ReadRows = Annotated[NDArray[np.int64], _read_only(types.int64, 1)]
-"""Arrays of compiled functions, which write to none whose name begins with `Read`: it may be mapped into memory."""
+Bytes = Annotated[NDArray[np.uint8], _read_only(types.uint8, 1)]
+"""Arrays of compiled functions. Those of `Read..`, and `Bytes`, are not written to: they may be mapped into memory."""
 
-_SCALARS = {
-    int: types.int64, float: types.float64, bool: types.boolean, np.uint64: types.uint64, type(None): types.void
-}  # fmt: skip
+_SCALARS: dict[Any, Any] = {
+    int: types.int64,
+    float: types.float64,
+    bool: types.boolean,
+    np.float32: types.float32,
+    np.uint64: types.uint64,
+    type(None): types.void,
+}
 
 _waiting: list[DeclaredFunction] = []
 """Functions that have been declared since all were loaded."""

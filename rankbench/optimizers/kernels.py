@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Index, Matrix, ReadIndex, ReadRows, ReadVector, Rows, Vector, declared
 from rankbench.kernels.signatures import GRADIENT, STEP
 
 settle_runtime()
 
-
-Vector = types.float64[::1]
-FrozenVector = types.Array(types.float64, 1, "C", readonly=True)
-PairEnds = types.int32[::1]
-FrozenRows = types.Array(types.int32, 1, "C", readonly=True)
-Offsets = types.int64[::1]
-FrozenOffsets = types.Array(types.int64, 1, "C", readonly=True)
-Matrix = types.float64[:, ::1]
+ScoreGradient = Annotated[Any, types.FunctionType(GRADIENT)]
 
 
-@declared(
-    types.int64(FrozenOffsets, FrozenOffsets, FrozenRows, FrozenRows, FrozenVector, Offsets, PairEnds, PairEnds, Vector)
-)
+@declared()
 def merge_comparisons(
-    items: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    tails: NDArray[np.int32],
-    heads: NDArray[np.int32],
-    totals: NDArray[np.float64],
+    items: ReadRows,
+    offsets: ReadRows,
+    winners: ReadIndex,
+    losers: ReadIndex,
+    weights: ReadVector,
+    starts: Rows,
+    tails: Index,
+    heads: Index,
+    totals: Vector,
 ) -> int:
     """Merge equal (winner, loser) pairs of every query, in time and memory linear in both.
 
@@ -100,29 +90,23 @@ def merge_comparisons(
     return -1
 
 
-@declared(types.void(Vector, PairEnds, PairEnds, Vector))
-def margins(
-    alpha: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], out: NDArray[np.float64]
-) -> None:
+@declared()
+def margins(alpha: Vector, tails: Index, heads: Index, out: Vector) -> None:
     """Write ``alpha[tail] - alpha[head]`` of every pair."""
     for e in range(tails.shape[0]):
         out[e] = alpha[tails[e]] - alpha[heads[e]]
 
 
-@declared(types.void(Vector, PairEnds, PairEnds, Vector))
-def scatter(
-    values: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], out: NDArray[np.float64]
-) -> None:
+@declared()
+def scatter(values: Vector, tails: Index, heads: Index, out: Vector) -> None:
     """Add every pair's value to its tail and subtract it from its head."""
     for e in range(tails.shape[0]):
         out[tails[e]] += values[e]
         out[heads[e]] -= values[e]
 
 
-@declared(types.void(Vector, PairEnds, PairEnds, types.int64, Matrix))
-def laplacian(
-    values: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], base: int, out: NDArray[np.float64]
-) -> None:
+@declared()
+def laplacian(values: Vector, tails: Index, heads: Index, base: int, out: Matrix) -> None:
     """Write the Laplacian of one query's pairs, items counted from row `base`, shape (m, m)."""
     out[:, :] = 0.0
     for e in range(tails.shape[0]):
@@ -133,18 +117,15 @@ def laplacian(
         out[j, i] -= values[e]
 
 
-FrozenOffsets = types.Array(types.int64, 1, "C", readonly=True)
-
-
-@declared(types.float64(types.FunctionType(GRADIENT), Vector, Vector, FrozenOffsets, FrozenVector, Vector, Vector))
+@declared()
 def risk(
-    surrogate: Any,
-    alpha: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    shares: NDArray[np.float64],
-    params: NDArray[np.float64],
-    pull: NDArray[np.float64],
+    surrogate: ScoreGradient,
+    alpha: Vector,
+    targets: Vector,
+    offsets: ReadRows,
+    shares: ReadVector,
+    params: Vector,
+    pull: Vector,
 ) -> float:
     """Return ``sum_q v_q phi(alpha_q, target_q)`` and write its gradient in alpha, shape (N,), to `pull`."""
     value = 0.0
@@ -159,10 +140,8 @@ def risk(
     return value
 
 
-@declared(types.float64(Vector, Vector, types.float64, Vector))
-def dual_point(
-    shortfall: NDArray[np.float64], shares: NDArray[np.float64], width: float, beta: NDArray[np.float64]
-) -> float:
+@declared()
+def dual_point(shortfall: Vector, shares: Vector, width: float, beta: Vector) -> float:
     """Write the slopes of the smoothed hinge and return ``sum_c v_c max(z_c, 0) - beta_c z_c``.
 
     The hinge of a shortfall z, smoothed over ``(0, width)``, has the slope
@@ -177,15 +156,8 @@ def dual_point(
     return rest
 
 
-@declared(types.void(Vector, Vector, Vector, types.float64, types.float64, Vector))
-def slope_along(
-    shortfall: NDArray[np.float64],
-    gain: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    width: float,
-    length: float,
-    out: NDArray[np.float64],
-) -> None:
+@declared()
+def slope_along(shortfall: Vector, gain: Vector, shares: Vector, width: float, length: float, out: Vector) -> None:
     """Write first and second derivative in t of the smoothed loss of ``z - t gain`` at t = `length`."""
     first, second = 0.0, 0.0
     for c in range(shortfall.shape[0]):
@@ -201,8 +173,8 @@ def slope_along(
 INVERSE_T, INVERSE_SQRT = 0.0, 1.0
 
 
-@declared(types.void(Vector, types.float64))
-def soften(theta: NDArray[np.float64], threshold: float) -> None:
+@declared()
+def soften(theta: Vector, threshold: float) -> None:
     """Move every entry towards 0 by `threshold`, at most to 0; nan stays nan."""
     for i in range(theta.shape[0]):
         if theta[i] > threshold:
@@ -213,8 +185,8 @@ def soften(theta: NDArray[np.float64], threshold: float) -> None:
             theta[i] = 0.0
 
 
-@declared(types.void(Vector, types.float64))
-def clip(theta: NDArray[np.float64], box: float) -> None:
+@declared()
+def clip(theta: Vector, box: float) -> None:
     """Project onto the box; nan stays nan."""
     for i in range(theta.shape[0]):
         if theta[i] > box:
@@ -223,8 +195,8 @@ def clip(theta: NDArray[np.float64], box: float) -> None:
             theta[i] = -box
 
 
-@declared(types.void(Vector, types.float64))
-def shorten(theta: NDArray[np.float64], radius: float) -> None:
+@declared()
+def shorten(theta: Vector, radius: float) -> None:
     """Project onto the ball, however large the entries are; nan stays nan."""
     top = 0.0
     for i in range(theta.shape[0]):
@@ -241,13 +213,7 @@ def shorten(theta: NDArray[np.float64], radius: float) -> None:
 
 
 @declared(STEP)
-def step(
-    theta: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    t: int,
-    params: NDArray[np.float64],
-    state: NDArray[np.float64],
-) -> None:
+def step(theta: Matrix, gradient: Matrix, t: int, params: Matrix, state: Matrix) -> None:
     """Update theta in place; columns of `params` are schedule, c, t0, lambda, kappa, radius, box."""
     for row in range(theta.shape[0]):
         schedule, c, t0, l2 = params[row, 0], params[row, 1], params[row, 2], params[row, 3]

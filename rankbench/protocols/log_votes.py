@@ -70,14 +70,16 @@ class GroupedVotes:
 
     def parts(self, cut: Cut) -> list[PartSums]:
         """Return the sums of every part of a cut, the one that is tested on last."""
-        parts, width = cut.tested + 1, 3 * len(self.pairs)
+        shape = (cut.tested + 1, 3 * len(self.pairs))
         part = np.repeat(cut.part, np.diff(self.starts))
         rows = np.flatnonzero(part >= 0)
-        cells = part[rows].astype(np.int64) * width + self.slot[rows]
-        numbers = np.bincount(cells, self.count[rows], parts * width).reshape(parts, width)
-        weights = numbers
-        if len(self.weight):
-            weights = np.bincount(cells, self.weight[rows], parts * width).reshape(parts, width)
+        cells = part[rows].astype(np.int64) * shape[1] + self.slot[rows]
+
+        def summed(column: NDArray[Any]) -> NDArray[np.float64]:
+            return np.bincount(cells, column[rows], shape[0] * shape[1]).astype(np.float64, copy=False).reshape(shape)
+
+        numbers = summed(self.count)
+        weights = summed(self.weight) if len(self.weight) else numbers
         return [_part(*sums) for sums in zip(weights, numbers, strict=True)]
 
     def counts(self, parts: list[PartSums], items: list[str]) -> PairCounts:

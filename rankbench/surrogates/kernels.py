@@ -7,12 +7,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from rankbench.core.gains import TINY
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared, looped
+from rankbench.kernels.declared import Vector, declared, looped
 from rankbench.kernels.gains import gain_at, gains_and_ideal, padding, satisfied
 from rankbench.kernels.signatures import GRADIENT, TARGET, WEIGH
 from rankbench.surrogates.phi import PhiFormula
@@ -21,12 +20,7 @@ settle_runtime()
 
 
 @declared(TARGET)
-def softmax(
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    target: NDArray[np.float64],
-) -> None:
+def softmax(scores: Vector, params: Vector, work: Vector, target: Vector) -> None:
     """Write the softmax of the scores."""
     top = scores.max()
     total = 0.0
@@ -38,12 +32,7 @@ def softmax(
 
 
 @declared(GRADIENT)
-def cross_entropy(
-    alpha: NDArray[np.float64],
-    target: NDArray[np.float64],
-    params: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-) -> float:
+def cross_entropy(alpha: Vector, target: Vector, params: Vector, gradient: Vector) -> float:
     """Return ``sum_j w_j (log sum_l e^alpha_l - alpha_j)`` and write its gradient."""
     m = alpha.shape[0]
     top = alpha[0]
@@ -61,12 +50,7 @@ def cross_entropy(
 
 
 @declared(GRADIENT)
-def least_squares(
-    alpha: NDArray[np.float64],
-    target: NDArray[np.float64],
-    params: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-) -> float:
+def least_squares(alpha: Vector, target: Vector, params: Vector, gradient: Vector) -> float:
     """Return ``|alpha - target|^2 / (2 m)`` and write its gradient."""
     m = alpha.shape[0]
     unit = 1.0 / m
@@ -89,31 +73,21 @@ def least_squares(
     return float(0.5 * unit * ((a + b) + (c + d)))
 
 
-@declared(types.float64(types.float64, types.float64))
+@declared()
 def _signed(base: float, power: float) -> float:
     """Return ``sign(base) |base|^power``."""
     return float(abs(base) ** power if base >= 0.0 else -(abs(base) ** power))
 
 
 @declared(TARGET)
-def linear_target(
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    target: NDArray[np.float64],
-) -> None:
+def linear_target(scores: Vector, params: Vector, work: Vector, target: Vector) -> None:
     """Write net weights over nu; `params` is nu."""
     for i in range(scores.shape[0]):
         target[i] = scores[i] / params[0]
 
 
 @declared(GRADIENT)
-def linear(
-    alpha: NDArray[np.float64],
-    target: NDArray[np.float64],
-    params: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-) -> float:
+def linear(alpha: Vector, target: Vector, params: Vector, gradient: Vector) -> float:
     """Return the mean divergence of r between alpha and the minimizer and write its gradient; `params` is p."""
     m, p = alpha.shape[0], params[0]
     value = 0.0
@@ -131,12 +105,7 @@ def work(m: int) -> int:
 
 
 @declared(TARGET)
-def normalized_target(
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    target: NDArray[np.float64],
-) -> None:
+def normalized_target(scores: Vector, params: Vector, work: Vector, target: Vector) -> None:
     """Write ``G(s_j) / Z(s)``, or zeros where Z(s) is not above zero or s = 0; nan if s is not finite."""
     check = 0.0
     for i in range(scores.shape[0]):
@@ -158,12 +127,7 @@ def normalized_target(
 
 
 @declared(TARGET)
-def raised_target(
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def raised_target(scores: Vector, params: Vector, work: Vector, out: Vector) -> None:
     """Write what `target` does, less its minimum where that is negative."""
     normalized_target(scores, params, work, out)
     least = 0.0
@@ -174,24 +138,14 @@ def raised_target(
 
 
 @declared(TARGET)
-def plain_target(
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    target: NDArray[np.float64],
-) -> None:
+def plain_target(scores: Vector, params: Vector, work: Vector, target: Vector) -> None:
     """Write ``G(s_j)``."""
     for i in range(scores.shape[0]):
         target[i] = gain_at(scores[i], 0.0, 1.0, int(params[0]))
 
 
 @declared(TARGET)
-def satisfaction_target(
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    target: NDArray[np.float64],
-) -> None:
+def satisfaction_target(scores: Vector, params: Vector, work: Vector, target: Vector) -> None:
     """Write G(s_j); `params` are its code and its largest grade."""
     for i in range(scores.shape[0]):
         target[i] = satisfied(scores[i], params[0], params[1])
@@ -229,7 +183,7 @@ def _pushes(
 
 
 @declared(WEIGH)
-def weigh(weights: NDArray[np.float64], params: NDArray[np.float64], offsets: NDArray[np.float64]) -> None:
+def weigh(weights: Vector, params: Vector, offsets: Vector) -> None:
     """Write factors and offsets; `params` are whether h(Y) is a margin, its power and its scale."""
     margin, power, scale = params[0] != 0.0, params[1], params[2]
     for e in range(weights.shape[0]):

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared
-from rankbench.kernels.random import STATE, below
+from rankbench.kernels.declared import Bytes, Matrix, ReadIndex, ReadRows, ReadVector, Rows, Vector, declared
+from rankbench.kernels.random import State, below
 
 settle_runtime()
 
+Genres = Annotated[NDArray[np.uint8], types.Array(types.uint8, 2, "C", readonly=True)]
+Places = Annotated[NDArray[np.int8], types.int8[::1]]
 
-_Bytes = types.Array(types.uint8, 1, "C", readonly=True)
-_Flags = types.Array(types.uint8, 2, "C", readonly=True)
-_FeatureRows = types.Array(types.int64, 1, "C", readonly=True)
-_Index = types.Array(types.int32, 1, "C", readonly=True)
-_Vector = types.Array(types.float64, 1, "C", readonly=True)
-_Out = types.float64[:, ::1]
-_Work = types.float64[::1]
 
 MOMENTS = 6
 """Of co-rated movies: their number, sums of both users' ratings, of squares, of products."""
@@ -30,8 +26,8 @@ SMALLEST = 1e-9
 """Sums of squared deviations below it are rounding: ratings are whole numbers."""
 
 
-@declared(types.float64(_Work, types.float64, types.float64, types.float64, types.float64))
-def _similarity(moments: NDArray[np.float64], mean: float, other: float, least: float, shrink: float) -> float:
+@declared()
+def _similarity(moments: Vector, mean: float, other: float, least: float, shrink: float) -> float:
     """Return the Pearson correlation of two users' deviations from their means, shrunk.
 
     Over n co-rated movies, times ``n / (n + shrink)``; 0 below `least` movies, or where one
@@ -48,15 +44,8 @@ def _similarity(moments: NDArray[np.float64], mean: float, other: float, least: 
     return float(product / math.sqrt(first * second) * (n / (n + shrink)))
 
 
-@declared(types.float64(_Work, _Work, types.int64, types.int64, _Work, types.float64))
-def _nearest_mean(
-    weights: NDArray[np.float64],
-    values: NDArray[np.float64],
-    count: int,
-    most: int,
-    largest: NDArray[np.float64],
-    fallback: float,
-) -> float:
+@declared()
+def _nearest_mean(weights: Vector, values: Vector, count: int, most: int, largest: Vector, fallback: float) -> float:
     """Return the weighted mean of the values with the `most` largest weights > 0.
 
     Where several have the last of these weights, they share the places that are left:
@@ -94,24 +83,19 @@ def _nearest_mean(
     return float(total / mass)
 
 
-@declared(
-    types.void(
-        _FeatureRows, _Index, _Vector, _Flags, _Bytes, _Bytes, types.boolean,
-        types.int64, types.float64, types.float64, _Out,
-    ),
-)  # fmt: skip
+@declared()
 def rating_features(
-    offsets: NDArray[np.int64],
-    movies: NDArray[np.int32],
-    ratings: NDArray[np.float64],
-    genres: NDArray[np.uint8],
-    known: NDArray[np.uint8],
-    wanted: NDArray[np.uint8],
+    offsets: ReadRows,
+    movies: ReadIndex,
+    ratings: ReadVector,
+    genres: Genres,
+    known: Bytes,
+    wanted: Bytes,
     without_own: bool,
     neighbors: int,
     least: float,
     shrink: float,
-    out: NDArray[np.float64],
+    out: Matrix,
 ) -> None:
     """Write the four rating features of the wanted rows, computed from the known rows.
 
@@ -237,12 +221,8 @@ def rating_features(
             out[row, 3] = _nearest_mean(opposite, values, count, neighbors, largest, mean)
 
 
-_Rows = types.int64[::1]
-_Places = types.int8[::1]
-
-
-@declared(types.void(STATE, types.int64, _Places))
-def deal_folds(state: NDArray[np.uint64], folds: int, out: NDArray[np.int8]) -> None:
+@declared()
+def deal_folds(state: State, folds: int, out: Places) -> None:
     """Deal rows to folds whose sizes differ by at most one: a shuffle (Fisher and Yates) of 0, 1, ..., 0, 1, ..."""
     for row in range(out.shape[0]):
         out[row] = row % folds
@@ -251,13 +231,8 @@ def deal_folds(state: NDArray[np.uint64], folds: int, out: NDArray[np.int8]) -> 
         out[row], out[other] = out[other], out[row]
 
 
-@declared(types.void(STATE, _Rows, types.boolean, _Rows))
-def draw_rating_pairs(
-    state: NDArray[np.uint64],
-    bounds: NDArray[np.int64],
-    by_user: bool,
-    pair: NDArray[np.int64],
-) -> None:
+@declared()
+def draw_rating_pairs(state: State, bounds: Rows, by_user: bool, pair: Rows) -> None:
     """Draw pairs, by number, with replacement.
 
     Parameters

@@ -9,12 +9,14 @@ equals ``numpy.float32(float(text))``.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Bytes, Rows, Vector, declared
 
 settle_runtime()
 
@@ -45,18 +47,21 @@ ERRORS: dict[int, str] = {
 _NUMBER_OK, _NUMBER_HARD, _NUMBER_BAD, _NUMBER_NOT_FINITE, _NUMBER_OVERFLOW = range(5)
 _LOW, _HIGH = 1.0 - 2.0**-50, 1.0 + 2.0**-50
 
-_Bytes = types.Array(types.uint8, 1, "C", readonly=True)
-_Number = types.Tuple((types.float32, types.int64, types.int64))  # type: ignore[no-untyped-call]
+
+Byte = Annotated[int, types.uint8]
+Features = Annotated[NDArray[np.float32], types.float32[:, ::1]]
+Labels = Annotated[NDArray[np.float32], types.float32[::1]]
+Places = Annotated[NDArray[np.int64], types.int64[:, ::1]]
 
 
-@declared(types.boolean(types.uint8), inline="always")
-def _ends(byte: int) -> bool:
+@declared(inline="always")
+def _ends(byte: Byte) -> bool:
     """Whether a token ends at this byte: blank, tab, carriage return, newline or ``#``."""
     return byte == 32 or byte == 9 or byte == 13 or byte == 10 or byte == 35
 
 
-@declared(_Number(_Bytes, types.int64, types.int64, types.float64[::1]))
-def _number(buffer: NDArray[np.uint8], i: int, stop: int, powers: NDArray[np.float64]) -> tuple[np.float32, int, int]:
+@declared()
+def _number(buffer: Bytes, i: int, stop: int, powers: Vector) -> tuple[np.float32, int, int]:
     """Read the decimal that starts at i: ``(value, first byte after it, _NUMBER_*)``."""
     negative = False
     start = i
@@ -128,7 +133,7 @@ def _number(buffer: NDArray[np.uint8], i: int, stop: int, powers: NDArray[np.flo
     return single, i, _NUMBER_OK
 
 
-@declared(types.int64(types.int64, types.int64))
+@declared()
 def _failure(kind: int, otherwise: int) -> int:
     """Return the status of a number that cannot be used."""
     if kind == _NUMBER_NOT_FINITE:
@@ -138,29 +143,17 @@ def _failure(kind: int, otherwise: int) -> int:
     return otherwise
 
 
-@declared(
-    types.int64(
-        _Bytes,
-        types.int64,
-        types.int64,
-        types.float64[::1],
-        types.float32[:, ::1],
-        types.float32[::1],
-        types.int64[:, ::1],
-        types.int64[:, ::1],
-        types.int64[::1],
-    ),
-)
+@declared()
 def parse_lines(
-    buffer: NDArray[np.uint8],
+    buffer: Bytes,
     start: int,
     base: int,
-    powers: NDArray[np.float64],
-    x: NDArray[np.float32],
-    labels: NDArray[np.float32],
-    places: NDArray[np.int64],
-    hard: NDArray[np.int64],
-    state: NDArray[np.int64],
+    powers: Vector,
+    x: Features,
+    labels: Labels,
+    places: Places,
+    hard: Places,
+    state: Rows,
 ) -> int:
     """Parse whole lines from `start` until the buffer ends or an output is full.
 
@@ -279,8 +272,8 @@ def parse_lines(
     return OK
 
 
-@declared(types.int64(_Bytes))
-def largest_index(buffer: NDArray[np.uint8]) -> int:
+@declared()
+def largest_index(buffer: Bytes) -> int:
     """Return the largest feature index of the lines, at most 10^12; -1 if none has one.
 
     All indices of a line count, not only its last: one that is out of order must be

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared
-from rankbench.kernels.random import STATE, below, uniform
+from rankbench.kernels.declared import Flags, Index, Matrix, Rows, Vector, declared
+from rankbench.kernels.random import State, below, uniform
 
 settle_runtime()
 
-
-_INDEX = types.int32[::1]
-_ROWS = types.int64[::1]
-_VECTOR = types.float64[::1]
+Lists = Annotated[NDArray[np.int32], types.int32[:, ::1]]
+Clicks = Annotated[NDArray[np.bool_], types.boolean[:, ::1]]
 
 
-@declared(types.void(_ROWS, _VECTOR, STATE, _INDEX, _INDEX, _INDEX))
-def draw_judgments(
-    offsets: NDArray[np.int64],
-    labels: NDArray[np.float64],
-    state: NDArray[np.uint64],
-    query: NDArray[np.int32],
-    winner: NDArray[np.int32],
-    loser: NDArray[np.int32],
-) -> None:
+@declared()
+def draw_judgments(offsets: Rows, labels: Vector, state: State, query: Index, winner: Index, loser: Index) -> None:
     """Fill `query`, `winner` and `loser`, shape (n,), with independent judgments, (26).
 
     Each takes its random numbers in the same order: query, first item, second item, winner.
@@ -49,15 +41,8 @@ def draw_judgments(
         query[t], winner[t], loser[t] = q, i, j
 
 
-@declared(types.void(_INDEX, _INDEX, _INDEX, _ROWS, _INDEX, _INDEX))
-def group_judgments(
-    query: NDArray[np.int32],
-    winner: NDArray[np.int32],
-    loser: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-) -> None:
+@declared()
+def group_judgments(query: Index, winner: Index, loser: Index, offsets: Rows, winners: Index, losers: Index) -> None:
     """Sort judgments by query, keeping their order within a query: a counting sort.
 
     Fills `offsets`, shape (Q + 1,) and zero on entry, and `winners` and `losers`, shape (n,).
@@ -74,19 +59,9 @@ def group_judgments(
         place[q] = row + 1
 
 
-_LISTS = types.int32[:, ::1]
-_MATRIX = types.float64[:, ::1]
-
-
-@declared(types.void(_MATRIX, _VECTOR, _VECTOR, STATE, _INDEX, _LISTS, _INDEX))
+@declared()
 def draw_sessions(
-    weights: NDArray[np.float64],
-    satisfaction: NDArray[np.float64],
-    looks: NDArray[np.float64],
-    state: NDArray[np.uint64],
-    query: NDArray[np.int32],
-    lists: NDArray[np.int32],
-    click: NDArray[np.int32],
+    weights: Matrix, satisfaction: Vector, looks: Vector, state: State, query: Index, lists: Lists, click: Index
 ) -> None:
     """Fill `query`, `lists`, shape (n, L), and `click` (L: nothing) with independent sessions.
 
@@ -123,15 +98,8 @@ def draw_sessions(
                 click[t] = position
 
 
-@declared(types.void(_INDEX, _LISTS, _INDEX, types.int64[::1], _LISTS, types.boolean[:, ::1]))
-def group_sessions(
-    query: NDArray[np.int32],
-    lists: NDArray[np.int32],
-    click: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    items: NDArray[np.int32],
-    clicked: NDArray[np.bool_],
-) -> None:
+@declared()
+def group_sessions(query: Index, lists: Lists, click: Index, offsets: Rows, items: Lists, clicked: Clicks) -> None:
     """Sort sessions by query, keeping their order within a query: a counting sort.
 
     Fills `offsets`, shape (Q + 1,) and zero on entry, `items` and `clicked`, shape (n, L), the
@@ -151,20 +119,9 @@ def group_sessions(
             clicked[row, click[t]] = True
 
 
-_SQUARE = types.float64[:, ::1]
-_FLAGS = types.boolean[::1]
-
-
-@declared(types.void(_VECTOR, _SQUARE, _VECTOR, types.float64, STATE, _INDEX, _INDEX, _FLAGS))
+@declared()
 def draw_votes_between(
-    upto: NDArray[np.float64],
-    wins: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    nu: float,
-    state: NDArray[np.uint64],
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    ties: NDArray[np.bool_],
+    upto: Vector, wins: Matrix, scores: Vector, nu: float, state: State, winners: Index, losers: Index, ties: Flags
 ) -> None:
     """Fill `winners`, `losers` and `ties`, shape (n,); the first n of a longer draw are a draw of n.
 
@@ -199,10 +156,8 @@ def draw_votes_between(
         winners[t], losers[t] = i, j
 
 
-@declared(types.void(_VECTOR, types.int64, STATE, types.int32[:, ::1]))
-def draw_ballots(
-    scores: NDArray[np.float64], length: int, state: NDArray[np.uint64], ballots: NDArray[np.int32]
-) -> None:
+@declared()
+def draw_ballots(scores: Vector, length: int, state: State, ballots: Lists) -> None:
     """Fill `ballots`, shape (n, length), with Plackett-Luce orders of uniform sets of items.
 
     The first rows of a longer draw are a shorter draw. Items in the order of their scores plus

@@ -7,29 +7,25 @@ branch to mispredict.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Matrix, ReadMatrix, ReadRows, ReadVector, Rows, Vector, declared
 from rankbench.kernels.signatures import LOSS, MATRIX_LOSS, RANKED
 
-Vector = types.float64[::1]
-Matrix = types.float64[:, ::1]
-Offsets = types.Array(types.int64, 1, "C", readonly=True)
+ScoresLoss = Annotated[Any, types.FunctionType(LOSS)]
+MatrixLoss = Annotated[Any, types.FunctionType(MATRIX_LOSS)]
+RankedLosses = Annotated[Any, types.ListType(types.FunctionType(RANKED))]
+Vectors = Annotated[Any, types.ListType(types.float64[::1])]
+Cube = Annotated[NDArray[np.float64], types.float64[:, :, ::1]]
 
 
-@declared(types.void(types.FunctionType(LOSS), Matrix, Vector, Offsets, Vector, Vector, Matrix))
+@declared()
 def scores_pass(
-    loss: Any,
-    alpha: NDArray[np.float64],
-    structures: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    loss: ScoresLoss, alpha: Matrix, structures: Vector, offsets: ReadRows, params: Vector, work: Vector, out: Matrix
 ) -> None:
     """Write the loss of every contender on every query, ``out[c, q]``.
 
@@ -41,25 +37,15 @@ def scores_pass(
             out[c, q] = loss(alpha[c, start:stop], structures[start:stop], params, work)
 
 
-@declared(types.void(types.FunctionType(MATRIX_LOSS), Matrix, types.int64, Matrix, Vector, Vector, Vector))
+@declared()
 def matrix_pass(
-    loss: Any,
-    alpha: NDArray[np.float64],
-    start: int,
-    adjacency: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
+    loss: MatrixLoss, alpha: Matrix, start: int, adjacency: Matrix, params: Vector, work: Vector, out: Vector
 ) -> None:
     """Write the loss of every contender on the one query whose items start at `start`."""
     stop = start + adjacency.shape[0]
     for c in range(alpha.shape[0]):
         out[c] = loss(alpha[c, start:stop], adjacency, params, work)
 
-
-_READ = types.Array(types.float64, 1, "C", readonly=True)
-_VECTOR = types.float64[::1]
-_INDEX = types.int64[::1]
 
 MOST = 16
 """Largest k."""
@@ -68,8 +54,8 @@ FEW = 64
 """Values that are placed by counting; more are sorted."""
 
 
-@declared(types.float64(_READ, types.int64, _VECTOR), inline="always")
-def threshold(values: NDArray[np.float64], k: int, maxima: NDArray[np.float64]) -> float:
+@declared(inline="always")
+def threshold(values: ReadVector, k: int, maxima: Vector) -> float:
     """Return a value that at least min(k, m) of the m values reach, and few more, if k <= `MOST`.
 
     Parameters
@@ -99,8 +85,8 @@ def threshold(values: NDArray[np.float64], k: int, maxima: NDArray[np.float64]) 
     return best
 
 
-@declared(types.int64(_READ, types.float64, _INDEX), inline="always")
-def above_or_equal(values: NDArray[np.float64], least: float, chosen: NDArray[np.int64]) -> int:
+@declared(inline="always")
+def above_or_equal(values: ReadVector, least: float, chosen: Rows) -> int:
     """Write the indices of the values that reach `least` to `chosen`, (m + 1,), and return how many."""
     count = 0
     for i in range(values.shape[0]):
@@ -109,8 +95,8 @@ def above_or_equal(values: NDArray[np.float64], least: float, chosen: NDArray[np
     return count
 
 
-@declared(types.int64(_READ, types.float64, _INDEX), inline="always")
-def above_only(values: NDArray[np.float64], least: float, chosen: NDArray[np.int64]) -> int:
+@declared(inline="always")
+def above_only(values: ReadVector, least: float, chosen: Rows) -> int:
     """Write the indices of the values above `least` to `chosen`, (m + 1,), and return how many."""
     count = 0
     for i in range(values.shape[0]):
@@ -119,8 +105,8 @@ def above_only(values: NDArray[np.float64], least: float, chosen: NDArray[np.int
     return count
 
 
-@declared(types.int64(_READ, types.float64, types.int64, _INDEX), inline="always")
-def above(values: NDArray[np.float64], least: float, k: int, chosen: NDArray[np.int64]) -> int:
+@declared(inline="always")
+def above(values: ReadVector, least: float, k: int, chosen: Rows) -> int:
     """Write the indices of the values that reach `least`; without those equal to it where k are above it.
 
     Returns how many they are. `chosen` has shape (m + 1,).
@@ -132,8 +118,8 @@ def above(values: NDArray[np.float64], least: float, k: int, chosen: NDArray[np.
     return count if count >= k else above_or_equal(values, least, chosen)
 
 
-@declared(types.void(_VECTOR, types.int64, _INDEX), inline="always")
-def place(values: NDArray[np.float64], count: int, places: NDArray[np.int64]) -> None:
+@declared(inline="always")
+def place(values: Vector, count: int, places: Rows) -> None:
     """Write the place of each of ``values[:count]`` in descending order, ties in their order, (count,)."""
     if count > FEW:
         order = np.argsort(-values[:count], kind="mergesort")
@@ -148,36 +134,21 @@ def place(values: NDArray[np.float64], count: int, places: NDArray[np.int64]) ->
         places[i] = behind
 
 
-_READ_MATRIX = types.Array(types.float64, 2, "C", readonly=True)
-_OFFSETS = types.Array(types.int64, 1, "C", readonly=True)
-
 BLOCK = 32
 """Queries that are put in order before the losses look at them."""
 
 
-@declared(
-    types.void(
-        types.ListType(types.FunctionType(RANKED)),  # type: ignore[no-untyped-call]
-        types.ListType(types.float64[::1]),  # type: ignore[no-untyped-call]
-        types.int64,
-        _READ_MATRIX,
-        _READ,
-        _OFFSETS,
-        types.int64,
-        types.int64,
-        types.float64[:, :, ::1],
-    ),
-)
+@declared()
 def ranked_pass(
-    losses: Any,
-    params: Any,
+    losses: RankedLosses,
+    params: Vectors,
     k: int,
-    alpha: NDArray[np.float64],
-    structures: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    alpha: ReadMatrix,
+    structures: ReadVector,
+    offsets: ReadRows,
     largest: int,
     work: int,
-    out: NDArray[np.float64],
+    out: Cube,
 ) -> None:
     """Write every loss of every contender on every query, ``out[l, c, q]``.
 

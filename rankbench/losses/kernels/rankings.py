@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.gains import SAFE_EXPONENT, TINY, DiscountName, SatisfactionName
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Matrix, Rows, Vector, declared
 from rankbench.kernels.gains import (
     HEADER,
     IDENTITY,
@@ -32,12 +32,7 @@ def ndcg_work(m: int) -> int:
 
 
 @declared(LOSS)
-def ndcg(
-    alpha: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-) -> float:
+def ndcg(alpha: Vector, scores: Vector, params: Vector, work: Vector) -> float:
     """Return ``1 - 1/Z(s) sum_j G(s_j) / F(pi_alpha(j))``; 0 where Z(s) <= 0; nan if alpha has one.
 
     `params` come from `rankbench.kernels.gains.gain_params`.
@@ -79,14 +74,7 @@ def ndcg(
 
 
 @declared(RANKED)
-def ranked_ndcg(
-    ranked: NDArray[np.float64],
-    ends: NDArray[np.int64],
-    best: NDArray[np.float64],
-    zero: bool,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-) -> float:
+def ranked_ndcg(ranked: Vector, ends: Rows, best: Vector, zero: bool, params: Vector, work: Vector) -> float:
     """Return what `ndcg` does, up to rounding, for a cutoff of at most ``len(best)`` or m."""
     if zero:
         return 0.0
@@ -127,12 +115,7 @@ def disagreement_work(m: int) -> int:
 
 
 @declared(MATRIX_LOSS)
-def disagreement(
-    alpha: NDArray[np.float64],
-    adjacency: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-) -> float:
+def disagreement(alpha: Vector, adjacency: Matrix, params: Vector, work: Vector) -> float:
     """Return the sum of the weights of misordered pairs, divided by all weights if ``params[0]``.
 
     nan if alpha holds one.
@@ -177,12 +160,7 @@ def err_work(m: int) -> int:
 
 
 @declared(LOSS)
-def err(
-    alpha: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-) -> float:
+def err(alpha: Vector, scores: Vector, params: Vector, work: Vector) -> float:
     """Return one minus the expected reciprocal rank; nan if alpha has one.
 
     `params` come from `err_params`. Positions after the cutoff are not visited.
@@ -234,14 +212,7 @@ def ranked_work(m: int) -> int:
 
 
 @declared(RANKED)
-def ranked_err(
-    ranked: NDArray[np.float64],
-    ends: NDArray[np.int64],
-    best: NDArray[np.float64],
-    zero: bool,
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-) -> float:
+def ranked_err(ranked: Vector, ends: Rows, best: Vector, zero: bool, params: Vector, work: Vector) -> float:
     """Return what `err` does, up to rounding, for a cutoff of at most ``len(best)`` or m."""
     code, grade = params[0], params[params.shape[0] - 1]
     top = int(min(params[2], float(best.shape[0])))

@@ -7,34 +7,22 @@ what was tied.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Bytes, Index, Matrix, ReadIndex, ReadVector, Rows, Vector, declared
 
-_READ = types.Array(types.int32, 1, "C", readonly=True)
-_FLAGS = types.Array(types.uint8, 1, "C", readonly=True)
-_FLOATS = types.Array(types.float64, 1, "C", readonly=True)
-_KEYS = types.uint64[::1]
-_SUMS = types.float64[::1]
-_STARTS = types.int64[::1]
-_INDEX = types.int32[::1]
-_CELLS = types.float64[:, ::1]
+Keys = Annotated[NDArray[np.uint64], types.uint64[::1]]
 
 _32, _2 = np.uint64(32), np.uint64(2)
 _LOW_WORD, _CODE = np.uint64(0xFFFFFFFF), np.uint64(3)
 
 
-@declared(types.int64(_READ, _READ, _FLAGS, _FLOATS, types.int64, _KEYS))
-def pack_judgments(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    ties: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-    m: int,
-    keys: NDArray[np.uint64],
-) -> int:
+@declared()
+def pack_judgments(winners: ReadIndex, losers: ReadIndex, ties: Bytes, weights: ReadVector, m: int, keys: Keys) -> int:
     """Write each judgment as ``low 2^32 + high 4 + cell``; return the first bad row, or -1.
 
     `ties` and `weights` are empty where there are none; m < 2^30.
@@ -54,15 +42,8 @@ def pack_judgments(
     return -1
 
 
-@declared(types.void(_KEYS, _FLOATS, types.int64, types.bool_, _KEYS, _SUMS))
-def _scatter(
-    keys: NDArray[np.uint64],
-    weights: NDArray[np.float64],
-    m: int,
-    by_low: bool,
-    to_keys: NDArray[np.uint64],
-    to_weights: NDArray[np.float64],
-) -> None:
+@declared()
+def _scatter(keys: Keys, weights: ReadVector, m: int, by_low: bool, to_keys: Keys, to_weights: Vector) -> None:
     """Sort by one of a pair's two items, keeping the order of equals."""
     place = np.zeros(m + 1, dtype=np.int64)
     for t in range(len(keys)):
@@ -79,15 +60,8 @@ def _scatter(
             to_weights[at] = weights[t]
 
 
-@declared(types.int64(_KEYS, _SUMS, types.int64, _KEYS, _SUMS, _STARTS))
-def sort_pairs(
-    keys: NDArray[np.uint64],
-    weights: NDArray[np.float64],
-    m: int,
-    spare_keys: NDArray[np.uint64],
-    spare_weights: NDArray[np.float64],
-    starts: NDArray[np.int64],
-) -> int:
+@declared()
+def sort_pairs(keys: Keys, weights: Vector, m: int, spare_keys: Keys, spare_weights: Vector, starts: Rows) -> int:
     """Sort packed judgments by pair in O(n + m), in place, equals in their order.
 
     Returns
@@ -110,10 +84,8 @@ def sort_pairs(
     return pairs
 
 
-@declared(types.void(_KEYS, _FLOATS, _INDEX, _CELLS))
-def sum_cells(
-    keys: NDArray[np.uint64], weights: NDArray[np.float64], high: NDArray[np.int32], cells: NDArray[np.float64]
-) -> None:
+@declared()
+def sum_cells(keys: Keys, weights: ReadVector, high: Index, cells: Matrix) -> None:
     """Sum sorted judgments by pair and cell; `cells` holds zeros on entry, no weights mean ones."""
     e = -1
     last = np.uint64(0)
@@ -126,17 +98,17 @@ def sum_cells(
         cells[e, np.int64(keys[t] & _CODE)] += weights[t] if len(weights) else 1.0
 
 
-@declared(types.void(_STARTS, _INDEX, _CELLS, _STARTS, _INDEX, _CELLS, _STARTS, _INDEX, _CELLS))
+@declared()
 def merge_runs(
-    a_starts: NDArray[np.int64],
-    a_high: NDArray[np.int32],
-    a_cells: NDArray[np.float64],
-    b_starts: NDArray[np.int64],
-    b_high: NDArray[np.int32],
-    b_cells: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    cells: NDArray[np.float64],
+    a_starts: Rows,
+    a_high: Index,
+    a_cells: Matrix,
+    b_starts: Rows,
+    b_high: Index,
+    b_cells: Matrix,
+    starts: Rows,
+    high: Index,
+    cells: Matrix,
 ) -> None:
     """Write the sum of two runs of the same m, a's cells before b's; `high` and `cells` have room for both."""
     width = a_cells.shape[1]
@@ -169,15 +141,9 @@ def merge_runs(
     starts[len(a_starts) - 1] = at
 
 
-@declared(types.void(_STARTS, _INDEX, _CELLS, _INDEX, _STARTS, _INDEX, _CELLS))
+@declared()
 def relabel(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    cells: NDArray[np.float64],
-    rank: NDArray[np.int32],
-    new_starts: NDArray[np.int64],
-    new_high: NDArray[np.int32],
-    new_cells: NDArray[np.float64],
+    starts: Rows, high: Index, cells: Matrix, rank: Index, new_starts: Rows, new_high: Index, new_cells: Matrix
 ) -> None:
     """Write a run whose item i is called ``rank[i]``, a permutation of the m items, in O(P + m).
 

@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Vector, declared
+from rankbench.kernels.random import State
 from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
 from rankbench.methods.erm.kernels.sampling import TILE, WINDOW, ContenderColumns, ContenderPath, Judged, steps_by_query
 from rankbench.methods.erm.kernels.targets import (
@@ -51,7 +52,7 @@ def idle_weigh(weights, params, offsets):  # type: ignore[no-untyped-def]
 
 # Sums may be reordered into vector lanes, in the same way for every contender.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+def _dot(a: Vector, b: Vector) -> float:
     total = 0.0
     for i in range(a.shape[0]):
         total += a[i] * b[i]
@@ -60,13 +61,7 @@ def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 
 @njit(cache=True, nogil=True, inline="always")
 def _tile(
-    m: int,
-    first: int,
-    columns: ContenderColumns,
-    path: ContenderPath,
-    scratch: Scratch,
-    values: NDArray[np.float64],
-    move: bool,
+    m: int, first: int, columns: ContenderColumns, path: ContenderPath, scratch: Scratch, values: Vector, move: bool
 ) -> None:
     """Value and, if `move`, gradient of the sixteen score surrogates from row `first`."""
     alpha = path.alpha[: TILE * m].reshape(TILE, m)
@@ -93,7 +88,7 @@ def _tile(
 
 
 @njit(cache=True, nogil=True)
-def _weigh(columns: ContenderColumns, path: ContenderPath, g: int, count: int, margins: NDArray[np.float64]) -> None:
+def _weigh(columns: ContenderColumns, path: ContenderPath, g: int, count: int, margins: Vector) -> None:
     """Turn the weights of group g's edges into factors, and take the offsets off their margins."""
     weights, offsets = path.edge_weights[:count], path.edge_offsets[:count]
     params = columns.weigh_params[columns.weigh_bounds[g] : columns.weigh_bounds[g + 1]]
@@ -114,7 +109,7 @@ def _group(
     columns: ContenderColumns,
     path: ContenderPath,
     scratch: Scratch,
-    values: NDArray[np.float64],
+    values: Vector,
     move: bool,
 ) -> None:
     """Value or, if `move`, gradient of the pairwise surrogates of group g."""
@@ -178,7 +173,7 @@ def _surrogates(
     columns: ContenderColumns,
     path: ContenderPath,
     scratch: Scratch,
-    values: NDArray[np.float64],
+    values: Vector,
     move: bool,
 ) -> None:
     """Write all contenders' sampled surrogates and, if `move`, their gradients in theta."""
@@ -230,7 +225,7 @@ def advance(
     table: TargetTable,
     columns: ContenderColumns,
     path: ContenderPath,
-    seed: NDArray[np.uint64],
+    seed: State,
     first: int,
     last: int,
     longest: int,
@@ -280,12 +275,12 @@ def evaluate_fresh(
     table: TargetTable,
     columns: ContenderColumns,
     path: ContenderPath,
-    seed: NDArray[np.uint64],
+    seed: State,
     first: int,
     last: int,
     longest: int,
     scratch: Scratch,
-    means: NDArray[np.float64],
+    means: Vector,
 ) -> None:
     """Average the sampled surrogates of the present ``theta`` over fresh steps of the stream.
 

@@ -12,12 +12,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared
-from rankbench.kernels.random import STATE, below
+from rankbench.kernels.declared import Flags, Index, Rows, Vector, declared
+from rankbench.kernels.random import State, below
 
 settle_runtime()
 
@@ -51,7 +49,7 @@ class Judged(NamedTuple):
     equal: Any
 
 
-@declared(types.uint64(types.uint64))
+@declared()
 def _mix(z: np.uint64) -> np.uint64:
     """Scramble 64 bits (the finalizer of splitmix64, a bijection)."""
     z = (z ^ (z >> _S30)) * _MIX1
@@ -60,16 +58,16 @@ def _mix(z: np.uint64) -> np.uint64:
     return mixed
 
 
-@declared(types.void(STATE, types.int64, STATE))
-def step_state(seed: NDArray[np.uint64], t: int, state: NDArray[np.uint64]) -> None:
+@declared()
+def step_state(seed: State, t: int, state: State) -> None:
     """Set `state`, shape (4,), to that of step t of the stream seeded by `seed`, shape (4,)."""
     key = seed[0] ^ _mix(seed[1] + np.uint64(t) * _GOLDEN)
     for i in range(4):
         state[i] = _mix(key + seed[2] + np.uint64(i + 1) * _GOLDEN)
 
 
-@declared(types.int64(STATE, types.int64[::1]))
-def draw_query(state: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
+@declared()
+def draw_query(state: State, offsets: Rows) -> int:
     """Return a query with probability n_q / n, the weights of (19)."""
     chosen = below(state, offsets[-1])
     low, high = 0, offsets.shape[0] - 1
@@ -82,8 +80,8 @@ def draw_query(state: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
     return low
 
 
-@declared(types.int64[::1](types.int64[::1], STATE, types.int64, types.int64))
-def steps_by_query(offsets: NDArray[np.int64], seed: NDArray[np.uint64], first: int, last: int) -> NDArray[np.int64]:
+@declared()
+def steps_by_query(offsets: Rows, seed: State, first: int, last: int) -> Rows:
     """Return the steps `first` to `last`, ordered by the query they draw, then by step.
 
     For passes in which no step depends on the one before: the data of a query stay in
@@ -106,10 +104,8 @@ def steps_by_query(offsets: NDArray[np.int64], seed: NDArray[np.uint64], first: 
     return order
 
 
-@declared(types.void(STATE, types.int64, types.int64, types.int32[::1], types.int32[::1]))
-def sample_prefix(
-    state: NDArray[np.uint64], n: int, k: int, index: NDArray[np.int32], swaps: NDArray[np.int32]
-) -> None:
+@declared()
+def sample_prefix(state: State, n: int, k: int, index: Index, swaps: Index) -> None:
     """Put k of 0..n-1, drawn without replacement and in random order, into ``index[:k]``.
 
     `index` must hold 0, 1, 2, ... on entry; `undo_prefix` restores that.
@@ -122,8 +118,8 @@ def sample_prefix(
         index[i] = taken
 
 
-@declared(types.void(types.int64, types.int32[::1], types.int32[::1]))
-def undo_prefix(k: int, index: NDArray[np.int32], swaps: NDArray[np.int32]) -> None:
+@declared()
+def undo_prefix(k: int, index: Index, swaps: Index) -> None:
     """Take the swaps of `sample_prefix` back, last first."""
     for i in range(k - 1, -1, -1):
         j = swaps[i]
@@ -263,30 +259,19 @@ class ContenderPath(NamedTuple):
 settle_runtime()
 
 
-_VECTOR = types.float64[::1]
-_ROWS = types.int64[::1]
-_FLAGS = types.boolean[::1]
-
 NEGLIGIBLE = 1e-18
 """Probability, relative to the likeliest number of wins, from which on the others do not count."""
 
 
-@declared(types.float64(types.float64, types.float64, types.float64))
+@declared()
 def smoothed(wins: float, votes: float, c: float) -> float:
     """Return ``log((P + c) / (1 - P + c))`` of the share P = wins / votes ([DMJ13]_ section 5.1)."""
     share = wins / votes
     return math.log((share + c) / (1.0 - share + c))
 
 
-@declared(types.void(_FLAGS, _ROWS, types.int64, types.float64, _VECTOR, _VECTOR))
-def subset_moments(
-    won: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    k: int,
-    c: float,
-    mean: NDArray[np.float64],
-    square: NDArray[np.float64],
-) -> None:
+@declared()
+def subset_moments(won: Flags, starts: Rows, k: int, c: float, mean: Vector, square: Vector) -> None:
     """Average over all k-subsets (18): over the hypergeometric number of wins, exactly.
 
     From the likeliest number outwards by the ratio of neighboring probabilities,
@@ -338,15 +323,8 @@ def subset_moments(
         mean[p], square[p] = first / total, second / total
 
 
-@declared(types.void(_FLAGS, _ROWS, types.int64, types.float64, _VECTOR, _VECTOR))
-def batch_moments(
-    won: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    k: int,
-    c: float,
-    mean: NDArray[np.float64],
-    square: NDArray[np.float64],
-) -> None:
+@declared()
+def batch_moments(won: Flags, starts: Rows, k: int, c: float, mean: Vector, square: Vector) -> None:
     """Average over ceil(votes / k) batches of k votes in their order, the last one of what is left.
 
     Parameters as for `subset_moments`.

@@ -15,9 +15,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Vector, declared
+from rankbench.kernels.random import State
 from rankbench.methods.erm.kernels.sampling import (
     Judged,
     draw_query,
@@ -156,7 +156,7 @@ class Sums(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def draw_sample(judged: Judged, seed: NDArray[np.uint64], t: int, longest: int, scratch: Scratch, query: int) -> int:
+def draw_sample(judged: Judged, seed: State, t: int, longest: int, scratch: Scratch, query: int) -> int:
     """Draw step t: return its query, its sample's first ``min(longest, n_q)`` judgments in scratch.
 
     `query` >= 0 fixes the query instead of drawing it.
@@ -192,8 +192,8 @@ def _take_all(judged: Judged, q: int, scratch: Scratch) -> int:
     return int(n_q)
 
 
-@declared(types.float64(types.float64[::1], types.float64))
-def largest_within(scores: NDArray[np.float64], floor: float) -> float:
+@declared()
+def largest_within(scores: Vector, floor: float) -> float:
     """Return the largest absolute score if it is above 0 and at most `floor`; else 0: there is nothing to settle."""
     largest = 0.0
     for score in scores:
@@ -238,9 +238,7 @@ def _settle(table: TargetTable, s: int, k: int, m: int, largest: float, scratch:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _make(
-    table: TargetTable, p: int, made: int, k: int, q: int, m: int, scratch: Scratch, out: NDArray[np.float64]
-) -> int:
+def _make(table: TargetTable, p: int, made: int, k: int, q: int, m: int, scratch: Scratch, out: Vector) -> int:
     """Write target p of the first k judgments of query q in scratch; return its structure, unless `made` already."""
     s = table.structures[p]
     if s != made:
@@ -298,7 +296,7 @@ def complete_targets(judged: Judged, table: TargetTable, scratch: Scratch) -> No
 
 
 @njit(cache=True, nogil=True)
-def single_targets(judged: Judged, table: TargetTable, scratch: Scratch, out: NDArray[np.float64]) -> None:
+def single_targets(judged: Judged, table: TargetTable, scratch: Scratch, out: Vector) -> None:
     """Add the targets of every single judgment, over n_q, to the rows of `out`, shape (P, N), that have order 1."""
     judged, table, scratch = uncounted(judged), uncounted(table), uncounted(scratch)
     for q in range(judged.items.shape[0] - 1):
@@ -345,13 +343,7 @@ def add_targets(judged: Judged, q: int, scratch: Scratch, sums: Sums) -> None:
 
 @njit(cache=True, nogil=True)
 def accumulate(
-    judged: Judged,
-    table: TargetTable,
-    seed: NDArray[np.uint64],
-    steps: int,
-    longest: int,
-    scratch: Scratch,
-    sums: Sums,
+    judged: Judged, table: TargetTable, seed: State, steps: int, longest: int, scratch: Scratch, sums: Sums
 ) -> None:
     """Add up the targets of steps 1..T when no contender moves along: query by query.
 
@@ -367,13 +359,7 @@ def accumulate(
 
 @njit(cache=True, nogil=True)
 def top_up(
-    judged: Judged,
-    table: TargetTable,
-    seed: NDArray[np.uint64],
-    fewest: int,
-    longest: int,
-    scratch: Scratch,
-    sums: Sums,
+    judged: Judged, table: TargetTable, seed: State, fewest: int, longest: int, scratch: Scratch, sums: Sums
 ) -> None:
     """Draw every judged query that has fewer than `fewest` draws until it has as many.
 
