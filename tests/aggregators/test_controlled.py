@@ -332,23 +332,6 @@ def test_firths_slope_is_flat_where_it_ends() -> None:
     assert np.abs(z.T @ (votes.outcomes[:, 0] - p + leverage * (0.5 - p))).max() < 1e-4
 
 
-def test_firths_information_of_ties_is_that_of_outer_products() -> None:
-    votes = simulated(MANY, 3, 26, ties=0.3, p=1)
-    fit = Davidson(penalty="firth").fit_controlled(votes)
-    found = np.concatenate([fit.scores, fit.effects, fit.extra])
-    z, n = design(votes), votes.outcomes.sum(axis=1)
-
-    def value(at: NDArray[np.float64]) -> float:
-        information = davidson_information(z, n, at)
-        likelihood = float((votes.outcomes * log_chances(z @ at[:-1], at[-1])).sum())
-        return likelihood + 0.5 * float(np.linalg.slogdet(information[1:, 1:])[1])
-
-    for along in np.eye(len(found))[1:]:
-        around = (value(found + 1e-3 * along) - value(found - 1e-3 * along)) / 2e-3
-        # Of a slope by differences: the third derivative of the sum over votes times 1e-6.
-        assert abs(around) < 0.05
-
-
 @pytest.mark.parametrize("m", [7, 3000])
 def test_pairs_are_numbered_in_order(m: int) -> None:
     votes = simulated(5000, m, 27, ties=0.2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -74,35 +73,6 @@ def test_each_time_ends_at_the_mode_with_the_curvature_there() -> None:
         assert state[:, 2:] == pytest.approx(np.linalg.inv(hessian), abs=1e-8)
         mean, covariance = found, state[:, 2:].copy()
         seen[np.unique([said.winners, said.losers])] = 1
-
-
-def test_the_compiled_form_is_the_plain_one() -> None:
-    rng = np.random.default_rng(3)
-    said, m = votes(rng, 90, 7), 7
-    point = DynamicBradleyTerry(drift=0.05)
-    starts = np.array([0, 1, 2, 10, 11, 40, 41, 60, 90])
-    plain, margins = point.start(m), np.zeros(90)
-    assert said.ties is not None
-    for t, (begin, end) in enumerate(pairwise(starts)):
-        rows = slice(begin, end)
-        margins[rows] = point.margins(plain, said.winners[rows], said.losers[rows], t)
-        some = Comparisons(
-            np.array([0, end - begin]), said.winners[rows], said.losers[rows], said.weights[rows], said.ties[rows]
-        )
-        point.learn(plain, some, t)
-    kernel, state, found = point.walk_kernel(), point.start(m), np.zeros(90)
-    outcome = 1 - said.ties.astype(np.int8)
-    kernel.function(said.winners, said.losers, outcome, said.weights, starts, state, kernel.params, np.zeros(0), found)
-    assert found == pytest.approx(margins, abs=1e-9)
-    assert state == pytest.approx(plain, abs=1e-9)
-
-
-def test_one_after_the_other_is_the_compiled_form_too() -> None:
-    said = votes(np.random.default_rng(4), 50, 5)
-    decisive = Comparisons(said.offsets, said.winners, said.losers, said.weights)
-    point = DynamicBradleyTerry()
-    plain = point.aggregate(said.winners, said.losers, said.weights, 5)
-    assert point.from_comparisons(decisive, 5) == pytest.approx(plain, abs=1e-9)
 
 
 def test_chances_are_those_over_the_posterior() -> None:

@@ -36,23 +36,6 @@ def test_the_example_of_the_paper() -> None:
     assert math.floor(state[0, 2] * 1e5) == 5999  # the paper cuts .059996 off
 
 
-def test_the_compiled_form_is_the_example_too() -> None:
-    point = Glicko2()
-    kernel = point.walk_kernel()
-    state = rated([1500, 1400, 1550, 1700], [200, 30, 100, 300])
-    state[:, 3] = -1
-    margins = np.zeros(3)
-    first, second = np.array([0, 2, 3], np.int32), np.array([1, 0, 0], np.int32)
-    kernel.function(
-        first, second, np.ones(3, np.int8), np.ones(3), np.array([0, 3]), state, kernel.params, np.zeros(8), margins
-    )
-    assert state[0, 0] * POINTS + 1500 == pytest.approx(1464.06, abs=0.02)
-    assert state[0, 1] * POINTS == pytest.approx(151.52, abs=0.01)
-    # E(s|r, r_j, RD_j) with both deviations, as in Glickman (1999) for predictions.
-    both = math.hypot(200, 30) / POINTS
-    assert margins[0] == pytest.approx(100 / POINTS / math.sqrt(1 + 3 * both**2 / math.pi**2), rel=1e-12)
-
-
 @pytest.mark.parametrize("delta", [0.0, 0.5, 3.0, 30.0])
 @pytest.mark.parametrize(("phi", "v", "tau"), [(2.0, 1.7, 0.5), (0.2, 0.1, 1.2), (1.0, 50.0, 0.3)])
 def test_the_volatility_is_the_root_of_its_equation(delta: float, phi: float, v: float, tau: float) -> None:

@@ -16,16 +16,10 @@ from rankbench.protocols.btl import BTL
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocols.md"
 
 
-def test_the_page_lists_the_built_in_protocols() -> None:
+def test_the_page_lists_the_built_in_protocols_with_their_data() -> None:
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| ([^|]+) \| (\w+)s \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    found = {cls.name: cls.contender for cls in rankbench_register()}
-    assert {name: kind for name, _, kind in rows} == found
-
-
-def test_data_are_said_where_they_are_taken() -> None:
-    rows = dict(re.findall(r"^\| `([a-z0-9-]+)` \| ([^|]+) \| \w+s \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
-    for cls in rankbench_register():
-        assert (rows[cls.name] == "populations of its own") == (cls.table is None)
+    found = {(cls.name, cls.table is None, cls.contender) for cls in rankbench_register()}
+    assert {(name, data == "populations of its own", kind) for name, data, kind in rows} == found
 
 
 def test_btl_judges_scores_against_limit_scores_and_says_so() -> None:

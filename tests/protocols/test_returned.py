@@ -269,16 +269,7 @@ def test_what_numbers_are() -> None:
     assert trouble_with([[1.0], [1.0, 2.0]])
 
 
-KINDS: list[type[Any]] = [
-    Loss,
-    ScoreSurrogate,
-    PairwiseSurrogate,
-    StepOptimizer,
-    Model,
-]
-
-
-@pytest.mark.parametrize("base", KINDS)
+@pytest.mark.parametrize("base", [Loss, ScoreSurrogate, PairwiseSurrogate, StepOptimizer, Model])
 def test_every_method_that_returns_numbers_promises_to(base: type[Any]) -> None:
     """Of a method that a later version adds, too."""
     returning = {

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from rankbench.tracking.turns import hodges_lehmann, launch_log_ratios, median_interval
+from rankbench.tracking.turns import (
+    FIRST_LOOK,
+    declared_looks,
+    hodges_lehmann,
+    launch_log_ratios,
+    median_interval,
+    share_of_look,
+)
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(1, 7)), elements=st.floats(-5, 5)))
@@ -51,3 +58,41 @@ def test_the_interval_of_a_median_covers_it() -> None:
     covered = ((intervals[:, 0] <= np.log(2)) & (np.log(2) <= intervals[:, 1])).mean()
     exact = 1 - 2 * stats.binom.cdf(2, 12, 0.5)  # between the third and the tenth
     assert covered == pytest.approx(exact, abs=0.015)
+
+
+@given(st.integers(1, 5000))
+def test_all_looks_together_spend_the_level(declared: int) -> None:
+    looks = declared_looks(declared)
+    assert list(looks) == sorted(set(looks))
+    assert looks[-1] == declared
+    assert looks[0] >= min(FIRST_LOOK, declared)
+    assert sum(share_of_look(declared, look, last=False) for look in looks) == pytest.approx(1)
+
+
+@given(st.integers(1, 2000), st.data())
+def test_who_runs_out_of_time_gets_what_is_left(declared: int, data: st.DataObject) -> None:
+    seen = data.draw(st.integers(1, declared))
+    before = [look for look in declared_looks(declared) if look < seen]
+    spent = sum(share_of_look(declared, look, last=False) for look in before)
+    assert spent + share_of_look(declared, seen, last=True) == pytest.approx(1)
+    assert share_of_look(declared, seen, last=True) > 0
+
+
+def test_the_last_of_many_looks_keeps_most_of_the_level() -> None:
+    assert declared_looks(60) == (6, 8, 11, 15, 21, 30, 42, 60)
+    assert share_of_look(60, 60, last=False) == pytest.approx(1 - 0.7**3)
+    assert share_of_look(60, 42, last=True) == pytest.approx(1 - 0.5**3)
+
+
+def test_stopping_at_the_best_moment_raises_no_more_alarms_than_the_level() -> None:
+    """The worst that one can do: stop at whichever look has the lowest p-value for its share."""
+    rng, level, times = np.random.default_rng(1), 0.05, 4000
+    values = rng.normal(size=(times, 60))
+    alarm, naive = np.zeros(times, bool), np.zeros(times, bool)
+    for look in declared_looks(60):
+        part = values[:, :look]
+        p = stats.t.sf(part.mean(axis=1) / part.std(axis=1, ddof=1) * np.sqrt(look), look - 1)
+        alarm |= p <= level * share_of_look(60, look, last=False)
+        naive |= p <= level
+    assert stats.binomtest(int(alarm.sum()), times, level, alternative="greater").pvalue > 0.001
+    assert naive.mean() > 2 * level
