@@ -24,27 +24,31 @@ References
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from rankbench.aggregators.likelihood.bradley_terry import PairFit, fit_bradley_terry, refitted
+from rankbench.aggregators.likelihood.covariance import sandwich
+from rankbench.aggregators.likelihood.covariate_fit import (
+    Penalties,
+    controlled_sandwich,
+    fit_controlled,
+    refuse_unidentified,
+)
+from rankbench.aggregators.likelihood.davidson import fit_davidson
+from rankbench.aggregators.likelihood.firth import firth_bradley_terry, firth_davidson, pseudo_votes
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE, OrderAggregator
 from rankbench.interfaces.aggregator_calls import scores_of_each
-from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components
-from rankbench.interfaces.queries import Comparisons, with_unranked
-
-if TYPE_CHECKING:
-    from rankbench.aggregators.likelihood.bradley_terry import PairFit
-    from rankbench.aggregators.likelihood.covariate_fit import Penalties
-    from rankbench.interfaces.covariate_aggregator import CovariateVotes
-    from rankbench.interfaces.queries import Orders
-    from rankbench.interfaces.resamples import Resamples
-    from rankbench.kernels.signatures import Kernel
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components, strongly_connected
+from rankbench.interfaces.queries import Comparisons, Orders, with_unranked
+from rankbench.interfaces.resamples import Resamples
+from rankbench.kernels import Kernel
 
 
 class PenalizedAggregator(ControlledAggregator):
@@ -85,8 +89,6 @@ class PenalizedAggregator(ControlledAggregator):
 
     def scales(self, counts: PairCounts) -> Scales:
         """Return the connected components; without a penalty the strongly connected ones."""
-        from rankbench.interfaces.pair_counts import connected_components, strongly_connected
-
         penalized = self.strength() > 0 or self.by_firth(counts)
         return connected_components(counts) if penalized else strongly_connected(counts)
 
@@ -109,35 +111,24 @@ class PenalizedAggregator(ControlledAggregator):
         self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
     ) -> NDArray[np.float64]:
         r"""Return the sandwich covariance, shape (m, m); of Davidson's model :math:`\log \nu` is uncertain too."""
-        from rankbench.aggregators.likelihood.bradley_terry import PairFit
-        from rankbench.aggregators.likelihood.covariance import sandwich
-        from rankbench.aggregators.likelihood.firth import pseudo_votes
-
         fit = self.fitted(counts) if self.own_ties else PairFit(scores, self.scales(counts), self.strength())
         pseudo = pseudo_votes(counts, fit) if self.by_firth(counts) and fit.nu < np.inf else None
         return sandwich(fit, counts if clusters is None else clusters, pseudo)
 
     def _penalties(self, votes: CovariateVotes) -> Penalties:
-        from rankbench.aggregators.likelihood.covariate_fit import Penalties
 
         return Penalties(self.strength(), self.penalty == "firth" and votes.m <= MOST_DENSE)
 
     def fit_controlled(self, votes: CovariateVotes) -> ControlledFit:
         """Return scores and effects, by Newton's method."""
-        from rankbench.aggregators.likelihood.covariate_fit import fit_controlled
-
         return fit_controlled(votes, self._penalties(votes), ties=self.own_ties)
 
     def controlled_covariance(self, votes: CovariateVotes, fit: ControlledFit) -> NDArray[np.float64]:
         """Return the sandwich covariance of scores and effects, (m + p, m + p)."""
-        from rankbench.aggregators.likelihood.covariate_fit import controlled_sandwich
-
         return controlled_sandwich(votes, fit, self._penalties(votes), ties=self.own_ties)
 
     def refuse_unidentified(self, votes: CovariateVotes) -> None:
         """Refuse covariates whose effects cannot be told from those of others, or of items."""
-        from rankbench.aggregators.likelihood.covariate_fit import refuse_unidentified
-
         refuse_unidentified(votes)
 
 
@@ -180,11 +171,7 @@ class BradleyTerry(PenalizedAggregator):
 
     def fitted(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> PairFit:
         """Return the fit to counts, ties being half wins; see `fit_bradley_terry`."""
-        from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-
         if self.by_firth(counts):
-            from rankbench.aggregators.likelihood.firth import firth_bradley_terry
-
             return firth_bradley_terry(counts)
         return fit_bradley_terry(counts, ridge=self.strength(), start=start)
 
@@ -210,14 +197,10 @@ class BradleyTerry(PenalizedAggregator):
         Without a penalty a resample in which a scale falls apart has none: its row is nan. With Firth's each resample
         has the pseudo-votes of the log, which differ from its own by less the more votes there are.
         """
-        from rankbench.aggregators.likelihood.bradley_terry import PairFit, refitted
-
         counts = resamples.counts
         if len(resamples.cells):
             fit, more = PairFit(scores, self.scales(counts), self.strength()), None
             if self.by_firth(counts):
-                from rankbench.aggregators.likelihood.firth import pseudo_votes
-
                 more = pseudo_votes(counts, fit)[0]
             return refitted(fit, resamples, more=more)
         # With a penalty an item that was not drawn has the score of one that nobody judged.
@@ -229,7 +212,6 @@ class BradleyTerry(PenalizedAggregator):
         if self.strength() == 0:
             return None
         from rankbench.aggregators.kernels.likelihood import bradley_terry
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(bradley_terry, np.array([self.ridge]))
 
@@ -268,11 +250,7 @@ class Davidson(PenalizedAggregator):
 
     def fitted(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> PairFit:
         """Return the fit to counts; see `fit_davidson`."""
-        from rankbench.aggregators.likelihood.davidson import fit_davidson
-
         if self.by_firth(counts):
-            from rankbench.aggregators.likelihood.firth import firth_davidson
-
             return firth_davidson(counts)
         return fit_davidson(counts, ridge=self.strength(), start=start)
 

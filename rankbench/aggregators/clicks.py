@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.interfaces.click_aggregator import SelectionAggregator, click_ratios, longest_list, rows_of, topmost
+from rankbench.kernels import Kernel
 
 if TYPE_CHECKING:
     from rankbench.interfaces.queries import Selections
-    from rankbench.kernels.signatures import Kernel
 
 
 class ClickThroughRate(SelectionAggregator):
@@ -57,7 +57,6 @@ class ClickThroughRate(SelectionAggregator):
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.clicks import click_through_rate
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(click_through_rate, np.array([self.smoothing]))
 
@@ -97,7 +96,6 @@ class COEC(SelectionAggregator):
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.clicks import coec
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(coec, np.array([self.smoothing]))
 
@@ -144,7 +142,6 @@ class Cascade(SelectionAggregator):
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.clicks import cascade
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(cascade, np.array([self.smoothing]))
 
@@ -208,6 +205,5 @@ class PositionDebiased(SelectionAggregator):
     def selection_kernel(self) -> Kernel:
         """Return the compiled form; its memory is two numbers for each item and position."""
         from rankbench.aggregators.kernels.clicks import position_debiased
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(position_debiased, np.array([self.smoothing, float(self.iterations), self.tolerance]))

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.aggregators.elo import RatedInRuns
+from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.queries import Comparisons
+from rankbench.kernels import Kernel
 
 if TYPE_CHECKING:
     from rankbench.interfaces.sequential_aggregator import ScoreHistory, TimedCounts
-    from rankbench.kernels.signatures import Kernel
 
 
 MEAN, SEEN, COVARIANCE = range(3)
@@ -123,21 +124,17 @@ class DynamicBradleyTerry(RatedInRuns):
         It is not filtered but smoothed: no normal distribution stands for what came before, so that the last
         scores differ a little from those of `learn`.
         """
-        from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
-
         self.check_size(counts.m)
         return walking_scores(counts, self.drift, self.variance)
 
     def walk_kernel(self) -> Kernel:
         """Return the compiled form of all times; ``params = [drift, variance]``."""
         from rankbench.aggregators.kernels.dynamic_bradley_terry import dynamic_bradley_terry_times
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(dynamic_bradley_terry_times, np.array([self.drift, self.variance]))
 
     def kernel(self) -> Kernel:
         """Return the compiled form of judgments one after the other."""
         from rankbench.aggregators.kernels.dynamic_bradley_terry import dynamic_bradley_terry
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(dynamic_bradley_terry, np.array([self.drift, self.variance]))

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from rankbench.core.component import Property, StructureKind
 from rankbench.interfaces.aggregator import MOST_DENSE, ComparisonAggregator
+from rankbench.kernels import Kernel, table_size
 
 if TYPE_CHECKING:
     from rankbench.interfaces.queries import Comparisons
-    from rankbench.kernels.signatures import Kernel
 
 
 class AverageAdjacency(ComparisonAggregator):
@@ -37,11 +37,7 @@ class AverageAdjacency(ComparisonAggregator):
     most_items: ClassVar[int | None] = MOST_DENSE
 
     def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
     ) -> NDArray[np.float64]:
         """Return the average adjacency matrix, shape (m, m)."""
         adjacency = np.zeros((m, m))
@@ -51,8 +47,6 @@ class AverageAdjacency(ComparisonAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form (`EDGES`); its scratch memory is a table of m x m places."""
         from rankbench.aggregators.kernels.pair_graphs import average_adjacency
-        from rankbench.aggregators.kernels.rates import table_size
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(average_adjacency, work=table_size)
 
@@ -89,11 +83,7 @@ class DifferenceGraph(ComparisonAggregator):
     most_items: ClassVar[int | None] = MOST_DENSE
 
     def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
     ) -> NDArray[np.float64]:
         """Return the adjacency matrix of the difference graph, shape (m, m)."""
         total = np.zeros((m, m))
@@ -103,8 +93,6 @@ class DifferenceGraph(ComparisonAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form (`EDGES`); its scratch memory is a table of m x m weights."""
         from rankbench.aggregators.kernels.pair_graphs import difference_graph
-        from rankbench.aggregators.kernels.rates import table_size
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(difference_graph, work=table_size)
 
@@ -132,11 +120,7 @@ class Identity(ComparisonAggregator):
     most_items: ClassVar[int | None] = MOST_DENSE
 
     def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
     ) -> NDArray[np.float64]:
         """Return the first judgment's adjacency matrix, shape (m, m)."""
         adjacency = np.zeros((m, m))
@@ -156,6 +140,5 @@ class Identity(ComparisonAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form (`EDGES`)."""
         from rankbench.aggregators.kernels.pair_graphs import identity
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(identity)

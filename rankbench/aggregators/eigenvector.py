@@ -25,7 +25,7 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,7 @@ from pydantic import Field
 from rankbench.core.component import Property
 from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
+from rankbench.kernels import Kernel, table_size
 
 
 class PageRank(CountAggregator):
@@ -81,7 +79,6 @@ class PageRank(CountAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form, by power iteration."""
         from rankbench.aggregators.kernels.pair_graphs import pagerank, parameters, work_size
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(pagerank, parameters(self.damping), work_size)
 
@@ -215,8 +212,6 @@ class RankCentrality(CountAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m rates."""
         from rankbench.aggregators.kernels.pair_graphs import rank_centrality
-        from rankbench.aggregators.kernels.rates import table_size
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(rank_centrality, np.array([self.smoothing, float(self.scale == "log")]), table_size)
 
@@ -298,8 +293,6 @@ class Eigenvector(RatioAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form, by power iteration; its scratch memory is the matrix."""
         from rankbench.aggregators.kernels.pair_graphs import eigenvector
-        from rankbench.aggregators.kernels.rates import table_size
-        from rankbench.kernels.signatures import Kernel
 
         joint, log = float(self.frequencies == "joint"), float(self.scale == "log")
         return Kernel(eigenvector, np.array([self.smoothing, joint, log]), table_size)
@@ -343,8 +336,7 @@ class GeometricMean(RatioAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m counts."""
         from rankbench.aggregators.kernels.pair_graphs import geometric_mean
-        from rankbench.aggregators.kernels.rates import parameters, table_size
-        from rankbench.kernels.signatures import Kernel
+        from rankbench.aggregators.kernels.rates import parameters
 
         odds = parameters(self.smoothing, joint=self.frequencies == "joint")
         return Kernel(geometric_mean, np.concatenate([[float(self.scale == "log")], odds]), table_size)

@@ -10,29 +10,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.rating_formulas import (
-    FEW,
-    LEAST_PRECISION,
-    SLOW,
-    after_wins,
-    attenuation,
-    new_volatility,
-    run_starts,
-)
+from rankbench.aggregators.rating_formulas import LEAST_PRECISION, attenuation, gain_by_win, new_volatility, run_starts
 from rankbench.core.component import Property
 from rankbench.errors import SpecError
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
-
+from rankbench.kernels import Kernel
 
 POINTS = 400 / math.log(10)
 """Elo points in one unit of the scores: 400 points are a factor 10 of the odds."""
@@ -91,16 +80,12 @@ class Elo(SequentialAggregator):
     )
 
     def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
     ) -> NDArray[np.float64]:
         """Return the ratings less the initial one, in units of log-odds, shape (m,)."""
         scores = np.zeros(m)
         for winner, loser, weight in zip(winners.tolist(), losers.tolist(), weights.tolist(), strict=True):
-            gain = _gain(float(scores[winner] - scores[loser]), weight, self.factor / POINTS)
+            gain = gain_by_win(float(scores[winner] - scores[loser]), weight, self.factor / POINTS)
             scores[winner] += gain
             scores[loser] -= gain
         return scores
@@ -154,34 +139,14 @@ class Elo(SequentialAggregator):
     def walk_kernel(self) -> Kernel:
         """Return the compiled form of all times; ``params = [eta, most at once]``."""
         from rankbench.aggregators.kernels.elo import elo_times
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(elo_times, np.array([self.factor, MOST_AT_ONCE]) / POINTS, lambda m: 2 * m)
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.elo import elo
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(elo, np.array([self.factor / POINTS]))
-
-
-def _gain(gap: float, weight: float, eta: float) -> float:
-    """Return what the winner gains, `gap` above the loser."""
-    gained, left = 0.0, math.floor(weight)
-    part = weight - left
-    while left >= 1:
-        move = eta * _surprise(gap)
-        if left > FEW and not 2 * move > SLOW:
-            move, left = 0.5 * after_wins(gap, left, 2 * eta), 0
-        gained += move
-        gap += 2 * move
-        left -= 1
-    return gained + eta * part * _surprise(gap)
-
-
-def _surprise(gap: float) -> float:
-    return 0.5 - 0.5 * math.tanh(0.5 * gap)
 
 
 class RatedInRuns(SequentialAggregator):
@@ -304,7 +269,6 @@ class Glicko2(RatedInRuns):
     def run_kernel(self) -> Kernel:
         """Return the compiled form of runs, between which nobody becomes less certain."""
         from rankbench.aggregators.kernels.elo import glicko_2_times
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(glicko_2_times, self._params(idle=False), lambda m: 2 * m)
 
@@ -314,13 +278,11 @@ class Glicko2(RatedInRuns):
     def walk_kernel(self) -> Kernel:
         """Return the compiled form of all times."""
         from rankbench.aggregators.kernels.elo import glicko_2_times
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(glicko_2_times, self._params(idle=True), lambda m: 2 * m)
 
     def kernel(self) -> Kernel:
         """Return the compiled form of judgments one after the other."""
         from rankbench.aggregators.kernels.elo import glicko_2
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(glicko_2, self._params(idle=False), lambda m: 2 * m)

@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.aggregators.eigenvector import LogOddsAggregator, item_sums, log_odds
+from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.core.component import Property
 from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator, LabelAggregator
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+from rankbench.kernels import Kernel, table_size
+from rankbench.kernels.best_order import LEVEL, TIED, centered_positions
 
 if TYPE_CHECKING:
     from rankbench.interfaces.pair_counts import PairCounts
-    from rankbench.kernels.signatures import Kernel
 
 
 class Borda(CountAggregator):
@@ -62,7 +64,6 @@ class Borda(CountAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.rates import borda
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(borda)
 
@@ -100,7 +101,6 @@ class WinRate(CountAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is one number an item."""
         from rankbench.aggregators.kernels.rates import played_size, win_rate
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(win_rate, work=played_size)
 
@@ -136,7 +136,6 @@ class NetWeights(CountAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.rates import net_weights
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(net_weights)
 
@@ -182,8 +181,7 @@ class Budgeted(CountAggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m weights."""
-        from rankbench.aggregators.kernels.rates import budgeted, table_size
-        from rankbench.kernels.signatures import Kernel
+        from rankbench.aggregators.kernels.rates import budgeted
 
         return Kernel(budgeted, work=table_size)
 
@@ -236,8 +234,6 @@ class Kemeny(CountAggregator):
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the centered negative ranks, shape (m,)."""
-        from rankbench.kernels.best_order import centered_positions
-
         self.check_size(counts.m)
         said, first = counts.comparisons().without_ties(), self.ties == "first"
         return centered_positions(said.winners, said.losers, said.weights, counts.m, exact=self.exact, first=first)
@@ -245,8 +241,6 @@ class Kemeny(CountAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.kemeny import kemeny
-        from rankbench.kernels.best_order import LEVEL, TIED
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(kemeny, np.array([float(self.exact), float(self.ties == "first"), LEVEL, TIED]))
 
@@ -332,8 +326,7 @@ class MeanLogOdds(LogOddsAggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m counts."""
-        from rankbench.aggregators.kernels.rates import mean_log_odds, parameters, table_size
-        from rankbench.kernels.signatures import Kernel
+        from rankbench.aggregators.kernels.rates import mean_log_odds, parameters
 
         return Kernel(mean_log_odds, parameters(self.smoothing, joint=self.frequencies == "joint"), table_size)
 
@@ -390,8 +383,6 @@ class ThurstoneMosteller(CountAggregator):
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the least-squares scores, shape (m,), by linear systems in the graph of the observed pairs."""
-        from rankbench.aggregators.likelihood.laplacian_system import Laplacian
-
         odds = log_odds(counts, self.smoothing)
         rhs = item_sums(counts, odds)
         graph = Laplacian(counts.starts, counts.high, 0.0, self.scales(counts))
@@ -400,6 +391,5 @@ class ThurstoneMosteller(CountAggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form, O(k + m) memory: conjugate gradients on the Laplacian."""
         from rankbench.aggregators.kernels.pair_graphs import thurstone_mosteller
-        from rankbench.kernels.signatures import Kernel
 
         return Kernel(thurstone_mosteller, np.array([self.smoothing]))

@@ -107,6 +107,39 @@ def after_ties(gap: float, count: float, step: float) -> float:
     return after
 
 
+def gain_by_win(gap: float, weight: float, eta: float) -> float:
+    """Return what the winner gains, `gap` above the loser, as `Elo.aggregate` says it."""
+    gained, left = 0.0, float(math.floor(weight))
+    part = weight - left
+    while left >= 1:
+        # tanh, unlike exp, overflows nowhere.
+        move = eta * (0.5 - 0.5 * math.tanh(0.5 * gap))
+        if left > FEW and not 2 * move > SLOW:
+            move = 0.5 * after_wins(gap, left, 2 * eta)
+            left = 0.0
+        gained += move
+        gap += 2 * move
+        left -= 1
+    return gained + eta * part * (0.5 - 0.5 * math.tanh(0.5 * gap))
+
+
+def gain_by_tie(gap: float, weight: float, eta: float) -> float:
+    """Return what the first one gains by a tie, `gap` above the second one, as `Elo.from_comparisons` says it."""
+    gained, left = 0.0, float(math.floor(weight))
+    part = weight - left
+    while left >= 1:
+        move = -0.5 * eta * math.tanh(0.5 * gap)
+        if left > FEW and not 2 * eta > SLOW:
+            move = 0.5 * (math.copysign(after_ties(abs(gap), left, 2 * eta), gap) - gap)
+            left = 0.0
+        elif left > FEW and not EVEN <= abs(gap) < math.inf:
+            left = 0.0
+        gained += move
+        gap += 2 * move
+        left -= 1
+    return gained - 0.5 * eta * part * math.tanh(0.5 * gap)
+
+
 MOST_VOLATILE = 10.0
 """Volatilities stay below: an upset that was all but impossible would make one as large as it was unlikely."""
 

@@ -6,13 +6,13 @@ import numpy as np
 
 from rankbench.core.runtime import settle_runtime
 from rankbench.kernels.declared import Flags, Index, Rows, Vector, declared
-from rankbench.kernels.random import State, below, uniform
+from rankbench.kernels.random import SeedState, below, uniform
 
 settle_runtime()
 
 
 @declared()
-def draw_votes(upto: Vector, m: int, state: State, winners: Index, losers: Index) -> None:
+def draw_votes(upto: Vector, m: int, state: SeedState, winners: Index, losers: Index) -> None:
     """Fill `winners` and `losers`, shape (n,); the first n of a longer draw are a draw of n.
 
     Parameters
@@ -32,7 +32,7 @@ settle_runtime()
 
 
 @declared()
-def draw_outcomes(upto: Vector, chance: Vector, state: State, won: Flags, starts: Rows) -> None:
+def draw_outcomes(upto: Vector, chance: Vector, state: SeedState, won: Flags, starts: Rows) -> None:
     """Draw n votes: a query by its frequency, then whether its first item wins; sorted by query, stably.
 
     The first n of a longer draw are a draw of n.
@@ -65,7 +65,7 @@ def draw_outcomes(upto: Vector, chance: Vector, state: State, won: Flags, starts
 
 
 @declared()
-def shuffle(won: Flags, starts: Rows, state: State) -> None:
+def shuffle(won: Flags, starts: Rows, state: SeedState) -> None:
     """Put the votes of every query in a uniformly random order (Fisher and Yates), in place."""
     for q in range(len(starts) - 1):
         for t in range(starts[q + 1] - 1, starts[q], -1):
@@ -74,7 +74,7 @@ def shuffle(won: Flags, starts: Rows, state: State) -> None:
 
 
 @declared()
-def normal(state: State, out: Vector) -> None:
+def normal(state: SeedState, out: Vector) -> None:
     """Fill `out` with standard normal variables (Box and Muller)."""
     for i in range(len(out)):
         radius = np.sqrt(-2.0 * np.log1p(-uniform(state)))

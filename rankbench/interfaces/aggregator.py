@@ -13,11 +13,11 @@ from rankbench.core.component import Component, JudgmentKind, StructureKind
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components
 from rankbench.interfaces.queries import Comparisons, implied_comparisons
+from rankbench.kernels import Kernel
 
 if TYPE_CHECKING:
     from rankbench.interfaces.queries import Orders
     from rankbench.interfaces.resamples import Resamples
-    from rankbench.kernels.signatures import Kernel
 
 __all__ = [
     "LARGEST_SCORE",
@@ -142,11 +142,7 @@ class ComparisonAggregator(Aggregator):
 
     @abstractmethod
     def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
     ) -> NDArray[np.float64]:
         """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items."""
 
@@ -218,11 +214,7 @@ class CountAggregator(ComparisonAggregator):
         return self.from_counts(PairCounts.from_comparisons(comparisons, m))
 
     def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
     ) -> NDArray[np.float64]:
         """Return the scores of k comparisons, arrays of shape (k,), k >= 1, over m items, by `from_comparisons`."""
         offsets = np.array([0, len(winners)], dtype=np.int64)

@@ -15,10 +15,10 @@ from rankbench.core.component import JudgmentKind, Property
 from rankbench.core.text import Promise
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.dataset import Dataset
+from rankbench.kernels import Kernel
 
 if TYPE_CHECKING:
     from rankbench.interfaces.queries import Queries, Selections
-    from rankbench.kernels.signatures import Kernel
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,7 @@ from rankbench.core.text import Promise
 from rankbench.errors import SpecError
 from rankbench.interfaces.cell import Curve
 from rankbench.interfaces.queries import Comparisons, Queries
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
+from rankbench.kernels import Kernel
 
 __all__ = [
     "Block",

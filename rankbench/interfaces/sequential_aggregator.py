@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,7 @@ from rankbench.core.text import Promise
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, finite_scores
 from rankbench.interfaces.queries import Comparisons
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
+from rankbench.kernels import Kernel
 
 __all__ = ["ScoreAggregator", "ScoreHistory", "ScoreSpread", "SequentialAggregator", "TaskScores", "TimedCounts"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,7 @@ from rankbench.interfaces.exact import (
     pairwise_terms,
     weights_of,
 )
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
+from rankbench.kernels import Kernel
 
 __all__ = ["Loss", "PairwiseSurrogate", "ScoreSurrogate", "Surrogate"]
 

@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 from rankbench.kernels.declared import ReadIndex, ReadRows, ReadVector, Rows, Vector, declared
 
 STATE = types.uint64[::1]
-State = Annotated[NDArray[np.uint64], STATE]
+SeedState = Annotated[NDArray[np.uint64], STATE]
 States = Annotated[NDArray[np.uint64], types.uint64[:, ::1]]
 FiveWords = tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]
 Times = Annotated[NDArray[np.float32], types.float32[::1]]
-Sums = Annotated[NDArray[np.float64], types.float64[:, :, ::1]]
+DrawnSums = Annotated[NDArray[np.float64], types.float64[:, :, ::1]]
 """Numba type of a generator's state: C-contiguous uint64, shape (4,), not all zero."""
 
 # numba promotes uint64 with int64 to float64: every constant below must be a uint64.
@@ -76,20 +76,20 @@ def _bits_and_next(s0: np.uint64, s1: np.uint64, s2: np.uint64, s3: np.uint64) -
 
 
 @declared()
-def next_u64(state: State) -> np.uint64:
+def next_u64(state: SeedState) -> np.uint64:
     """Return 64 random bits and advance `state`, xoshiro256++ [BV21]_."""
     bits, state[0], state[1], state[2], state[3] = _bits_and_next(state[0], state[1], state[2], state[3])
     return bits
 
 
 @declared()
-def uniform(state: State) -> float:
+def uniform(state: SeedState) -> float:
     """Return a uniform multiple of 2^-53 in [0, 1) and advance `state`."""
     return np.float64(next_u64(state) >> _U11) * _ULP
 
 
 @declared()
-def below(state: State, bound: int) -> int:
+def below(state: SeedState, bound: int) -> int:
     """Return a uniform integer in [0, bound) and advance `state`, without bias.
 
     Multiplies the upper half of 64 random bits by the bound and rejects the few products
@@ -114,7 +114,7 @@ def below(state: State, bound: int) -> int:
 
 
 @declared()
-def fill_below(state: State, bound: int, out: Rows) -> None:
+def fill_below(state: SeedState, bound: int, out: Rows) -> None:
     """Write what as many calls of `below` return, in half of the time: the state stays in registers between them.
 
     Parameters
@@ -146,7 +146,7 @@ _BLOCK = 512
 
 
 @declared()
-def draw_units(state: State, times: Rows) -> None:
+def draw_units(state: SeedState, times: Rows) -> None:
     """Draw as many units as there are; add to `times`, (G,), how often each was drawn."""
     units, block = len(times), np.empty(_BLOCK, np.int64)
     for first in range(0, units, _BLOCK):
@@ -158,7 +158,7 @@ def draw_units(state: State, times: Rows) -> None:
 
 @declared()
 def draw_cells(
-    states: States, units: int, starts: ReadRows, cells: ReadIndex, weights: ReadVector, work: Vector, sums: Sums
+    states: States, units: int, starts: ReadRows, cells: ReadIndex, weights: ReadVector, work: Vector, sums: DrawnSums
 ) -> None:
     """Draw the units that `draw_units` draws, resample by resample, and sum what they said as they are drawn.
 
@@ -221,7 +221,7 @@ def sum_lanes(
     weights: ReadVector,
     place: Rows,
     tile: Vector,
-    sums: Sums,
+    sums: DrawnSums,
 ) -> None:
     """Sum what units said about some pairs, times how often they were drawn, unit by unit in their order.
 

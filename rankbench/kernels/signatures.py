@@ -12,15 +12,10 @@ This module imports numba; import it only from kernel modules and from the runne
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
+from rankbench.kernels import Kernel, no_work
 
 __all__ = [
     "AGGREGATE",
@@ -42,22 +37,22 @@ __all__ = [
 settle_runtime()
 
 
-Vector = types.float64[::1]
-Matrix = types.float64[:, ::1]
-Index = types.int32[::1]
-Rows = types.int64[::1]
-Flags = types.boolean[::1]
+VECTOR = types.float64[::1]
+MATRIX = types.float64[:, ::1]
+INDEX = types.int32[::1]
+ROWS = types.int64[::1]
+FLAGS = types.boolean[::1]
 
-AGGREGATE = types.void(Index, Index, Vector, types.int64, Vector, Vector, Vector)
+AGGREGATE = types.void(INDEX, INDEX, VECTOR, types.int64, VECTOR, VECTOR, VECTOR)
 """``(winners, losers, weights, m, params, work, out)``: k judgments to scores ``out`` (m,)."""
 
-EDGES = types.int64(Index, Index, Vector, types.int64, Vector, Vector, Index, Index, Vector)
+EDGES = types.int64(INDEX, INDEX, VECTOR, types.int64, VECTOR, VECTOR, INDEX, INDEX, VECTOR)
 """``(winners, losers, weights, m, params, work, tails, heads, edge_weights) -> count``.
 
 k judgments to at most k weighted edges ``tails[e] -> heads[e]`` (tail preferred to head).
 """
 
-SELECT = types.void(Rows, Rows, Index, Flags, Rows, Vector, Vector)
+SELECT = types.void(ROWS, ROWS, INDEX, FLAGS, ROWS, VECTOR, VECTOR)
 """``(offsets, starts, items, clicked, item_offsets, params, out)``: selections of all queries to scores.
 
 The first four are the arrays of a `Selections`; the items of query q are rows
@@ -65,7 +60,7 @@ The first four are the arrays of a `Selections`; the items of query q are rows
 first, then the examination of each position of the longest list. There is no scratch memory.
 """
 
-WALK = types.void(Index, Index, types.int8[::1], Vector, Rows, Matrix, Vector, Vector, Vector)
+WALK = types.void(INDEX, INDEX, types.int8[::1], VECTOR, ROWS, MATRIX, VECTOR, VECTOR, VECTOR)
 """``(first, second, outcome, weights, starts, state, params, work, margins)``: all times, one after the other.
 
 Votes of time t are ``starts[t]:starts[t + 1]``; ``outcome`` is 1 where the first item won, -1 where the second
@@ -73,19 +68,19 @@ did, and 0 for a tie. Margins of a time are written from the state before it; th
 its votes, together.
 """
 
-TARGET = types.void(Vector, Vector, Vector, Vector)
+TARGET = types.void(VECTOR, VECTOR, VECTOR, VECTOR)
 """``(scores, params, work, target)``: a score structure to what the surrogate fits, (m,)."""
 
-GRADIENT = types.float64(Vector, Vector, Vector, Vector)
+GRADIENT = types.float64(VECTOR, VECTOR, VECTOR, VECTOR)
 """``(alpha, target, params, gradient) -> value`` of a score surrogate, gradient in alpha."""
 
-PHI = types.void(Vector, Vector, Vector)
+PHI = types.void(VECTOR, VECTOR, VECTOR)
 """``(margins, params, out)``: phi (or a derivative) of each margin, elementwise."""
 
-WEIGH = types.void(Vector, Vector, Vector)
+WEIGH = types.void(VECTOR, VECTOR, VECTOR)
 """``(weights, params, offsets)``: edges' weights, replaced by their factors, and offsets of the margins."""
 
-STEP = types.void(Matrix, Matrix, types.int64, Matrix, Matrix)
+STEP = types.void(MATRIX, MATRIX, types.int64, MATRIX, MATRIX)
 """``(theta, gradient, t, params, state)``: update each row of theta in place at step t = 1, 2, ...
 
 One row a contender: theta and gradient have shape (c, d), params (c, p), state (c, s).
@@ -93,10 +88,10 @@ Rows must not touch one another. `state` is the contenders' own memory: zeros at
 kept from step to step.
 """
 
-LOSS = types.float64(Vector, Vector, Vector, Vector)
+LOSS = types.float64(VECTOR, VECTOR, VECTOR, VECTOR)
 """``(alpha, structure scores, params, work) -> loss`` of one query; work is *not* cleared."""
 
-RANKED = types.float64(Vector, types.int64[::1], Vector, types.boolean, Vector, Vector)
+RANKED = types.float64(VECTOR, types.int64[::1], VECTOR, types.boolean, VECTOR, VECTOR)
 """``(ranked, ends, best, zero, params, work) -> loss`` of one query, of a loss that looks at the top k alone.
 
 `ranked` are the structure scores of at least the first min(k, m) items in the order of alpha,
@@ -105,33 +100,5 @@ RANKED = types.float64(Vector, types.int64[::1], Vector, types.boolean, Vector, 
 `work` is *not* cleared.
 """
 
-MATRIX_LOSS = types.float64(Vector, Matrix, Vector, Vector)
+MATRIX_LOSS = types.float64(VECTOR, MATRIX, VECTOR, VECTOR)
 """``(alpha, adjacency, params, work) -> loss`` of one query; work is *not* cleared."""
-
-
-def no_work(m: int) -> int:
-    """Ask for no scratch memory."""
-    return 0
-
-
-def _no_params() -> NDArray[np.float64]:
-    return np.zeros(0)
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A compiled function with the parameters and the scratch memory it needs.
-
-    Attributes
-    ----------
-    function : numba dispatcher
-        Compiled with one of the explicit signatures of this module.
-    params : ndarray of float64
-        Handed to every call.
-    work : callable
-        Number of scratch floats for a query of m items.
-    """
-
-    function: Any
-    params: NDArray[np.float64] = field(default_factory=_no_params)
-    work: Callable[[int], int] = no_work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,7 @@ from rankbench.core.component import Property
 from rankbench.core.gains import Cutoff, SatisfactionName, discounts, satisfaction
 from rankbench.interfaces.exact import BayesRisk, weights_of
 from rankbench.interfaces.surrogate import Loss
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
-
+from rankbench.kernels import Kernel
 
 MOST_ITEMS = 12
 """Items up to which the best order for several structures is found exactly."""
@@ -182,7 +179,6 @@ class ERR(ERRFamily):
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.rankings import err, err_params
         from rankbench.losses.kernels.rankings import err_work as work
 
@@ -190,7 +186,6 @@ class ERR(ERRFamily):
 
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for a cutoff of 16 or less."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.evaluate import MOST
         from rankbench.losses.kernels.rankings import err_params, ranked_err, ranked_work
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +11,7 @@ from numpy.typing import NDArray
 from rankbench.core.system import check_memory
 from rankbench.errors import InputError
 from rankbench.interfaces.surrogate import Loss
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
-
+from rankbench.kernels import Kernel
 
 _MANY = 4000
 """Items of a query whose matrix is looked for room for."""

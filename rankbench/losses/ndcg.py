@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from rankbench.core.component import Property
 from rankbench.core.gains import Cutoff, DiscountName, GainName, discounts, gains, ideal
 from rankbench.interfaces.exact import BayesRisk, weights_of
 from rankbench.interfaces.surrogate import Loss
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
+from rankbench.kernels import Kernel
 
 
 class NDCGFamily(Loss):
@@ -121,7 +119,6 @@ class NDCG(NDCGFamily):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.kernels.gains import gain_params
-        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.rankings import ndcg
         from rankbench.losses.kernels.rankings import ndcg_work as work
 
@@ -130,7 +127,6 @@ class NDCG(NDCGFamily):
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for a cutoff of 16 or less."""
         from rankbench.kernels.gains import gain_params
-        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.evaluate import MOST
         from rankbench.losses.kernels.rankings import ranked_ndcg
 
@@ -164,7 +160,6 @@ class Precision(NDCGFamily):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.kernels.gains import gain_params
-        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.rankings import ndcg
         from rankbench.losses.kernels.rankings import ndcg_work as work
 
@@ -173,7 +168,6 @@ class Precision(NDCGFamily):
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for k of 16 or less."""
         from rankbench.kernels.gains import gain_params
-        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.evaluate import MOST
         from rankbench.losses.kernels.rankings import ranked_ndcg
 

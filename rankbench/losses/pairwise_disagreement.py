@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,7 @@ from rankbench.core.component import Property, StructureKind
 from rankbench.errors import InputError
 from rankbench.interfaces.exact import BayesRisk, weights_of
 from rankbench.interfaces.surrogate import Loss
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
+from rankbench.kernels import Kernel
 
 
 class PairwiseDisagreement(Loss):
@@ -93,7 +91,6 @@ class PairwiseDisagreement(Loss):
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.rankings import disagreement
         from rankbench.losses.kernels.rankings import disagreement_work as work
 

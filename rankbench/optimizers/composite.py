@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,9 @@ from pydantic import Field
 
 from rankbench.core.component import Property
 from rankbench.interfaces.method import Fit, Penalty, PenaltyName, Problem, Solver, StepOptimizer
+from rankbench.kernels import Kernel
 from rankbench.optimizers.newton import finite
 from rankbench.optimizers.score_problem import PenalizedProblem
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
 
 
 class Composite(StepOptimizer):
@@ -89,7 +87,6 @@ class Composite(StepOptimizer):
 
     def kernel(self, penalty: Penalty) -> Kernel:
         """Return the compiled step."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.optimizers.kernels import INVERSE_SQRT, INVERSE_T, step
 
         schedule = INVERSE_T if self.schedule == "inverse-t" else INVERSE_SQRT

@@ -25,6 +25,7 @@ from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
 from rankbench.plugin.foreign_code import is_ours, own_cells
+from rankbench.protocols.judging import COMPARISON, answer, comparison_bytes, fit, judge
 
 
 class BTL(Protocol):
@@ -95,8 +96,6 @@ class BTL(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the block's comparisons, fit every contender, judge each by every loss."""
-        from rankbench.protocols.judging import answer, fit, judge
-
         key = task.key
         queries = {split: _queries(prepared, split) for split in self.splits}
         design = queries["design"]
@@ -116,8 +115,6 @@ class BTL(Protocol):
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
         """Return what judgments take in drawing order and by query, or by query while they are fitted."""
-        from rankbench.protocols.judging import COMPARISON, comparison_bytes
-
         return task.key.n * max(JUDGMENT + COMPARISON, comparison_bytes(task))
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:

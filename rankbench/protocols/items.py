@@ -22,6 +22,7 @@ from rankbench.protocols.judging import each_cell, each_seconds, processor_secon
 from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_votes, votes_of
 from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
+from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, LogFacts, by_formula, chosen_intervals, rank
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
 from rankbench.ranking.sampling_units import FEW, LARGEST, Units, ridge_of, too_thin, unpenalized
@@ -61,8 +62,6 @@ class Items(LogProtocol):
         """Count the votes, or load the ballots; n = 1 of the suite stands for all of them."""
         dataset = self.log_of(dataset)
         log = votes_of(dataset)
-        from rankbench.ranking.open import LogSource
-
         source = LogSource(str(dataset), None, table_kind(dataset.table), dataset.scan()).judged()
         ranked: CountedVotes | Ballots
         if self._crossed and source.table.row == "comparisons":
@@ -160,16 +159,14 @@ class Items(LogProtocol):
         return counted, chosen
 
 
+_COUNTS = ("starts", "high", "forward", "backward", "ties")
+_ORDERS = ("offsets", "starts", "items", "places", "weights")
+
+
 def _pack_counts(log: CountedVotes, *, units: bool) -> dict[str, NDArray[Any]]:
     counts = log.counts
-    arrays: dict[str, NDArray[Any]] = {
-        "starts": counts.starts,
-        "high": counts.high,
-        "forward": counts.forward,
-        "backward": counts.backward,
-        "ties": counts.ties,
-        "facts": np.array([counts.judgments, counts.weighted, log.by_judge], dtype=np.int64),
-    }
+    arrays: dict[str, NDArray[Any]] = {name: getattr(counts, name) for name in _COUNTS}
+    arrays["facts"] = np.array([counts.judgments, counts.weighted, log.by_judge], dtype=np.int64)
     if units:
         known = log.units
         arrays |= {"effective": np.array([known.count, known.effective]), "by_item": known.items, "votes": known.votes}
@@ -180,18 +177,10 @@ def _pack_counts(log: CountedVotes, *, units: bool) -> dict[str, NDArray[Any]]:
 
 
 def _unpack_counts(prepared: Prepared) -> CountedVotes:
-    found = {name.removeprefix("counts."): array for name, array in prepared.arrays.items()}
+    found: dict[str, Any] = {name.removeprefix("counts."): array for name, array in prepared.arrays.items()}
     judgments, weighted, judges = found["facts"].tolist()
-    counts = PairCounts(
-        list(prepared.units["design"]),
-        found["starts"],
-        found["high"],
-        found["forward"],
-        found["backward"],
-        found["ties"],
-        judgments,
-        bool(weighted),
-    )
+    columns = {name: found[name] for name in _COUNTS}
+    counts = PairCounts(list(prepared.units["design"]), **columns, judgments=judgments, weighted=bool(weighted))
     units = None
     if "effective" in found:
         count, effective = found["effective"].tolist()
@@ -222,20 +211,12 @@ def _unpack_crossed(prepared: Prepared) -> CrossedVotes:
 def _pack_ballots(log: Ballots) -> dict[str, NDArray[Any]]:
     orders = log.orders
     judges = {} if log.judges is None else {"judges": log.judges}
-    return pack(
-        "ballots",
-        offsets=orders.offsets,
-        starts=orders.starts,
-        items=orders.items,
-        places=orders.places,
-        weights=orders.weights,
-        **judges,
-    )
+    return pack("ballots", **{name: getattr(orders, name) for name in _ORDERS}, **judges)
 
 
 def _unpack_ballots(prepared: Prepared) -> Ballots:
-    found = {name.removeprefix("ballots."): array for name, array in prepared.arrays.items()}
-    orders = Orders(found["offsets"], found["starts"], found["items"], found["places"], found["weights"])
+    found: dict[str, Any] = {name.removeprefix("ballots."): array for name, array in prepared.arrays.items()}
+    orders = Orders(*(found[name] for name in _ORDERS))
     return Ballots(list(prepared.units["design"]), orders, found.get("judges"))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component
-from rankbench.data.tables.checks import table_kind
+from rankbench.data.tables.checks import judgments_of, table_kind
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates
@@ -157,19 +157,15 @@ def _firsts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1])
 
 
+_COLUMNS = ("starts", "slot", "count", "weight")
+
+
 def pack_grouped(grouped: GroupedVotes) -> dict[str, NDArray[Any]]:
     """Return grouped votes as arrays of a `Prepared`; log and pairs apart, so that protocols share them."""
     sizes = grouped.sizes
-    return pack(
-        "groups",
-        kind=np.array([_KINDS.index(sizes.kind)]),
-        total=sizes.total,
-        decisive=sizes.decisive,
-        starts=grouped.starts,
-        slot=grouped.slot,
-        count=grouped.count,
-        weight=grouped.weight,
-    )
+    columns = {name: getattr(grouped, name) for name in _COLUMNS}
+    kind = np.array([_KINDS.index(sizes.kind)])
+    return pack("groups", kind=kind, total=sizes.total, decisive=sizes.decisive, **columns)
 
 
 def pack_pairs(pairs: ComparedPairs) -> dict[str, NDArray[Any]]:
@@ -183,7 +179,7 @@ def unpack_grouped(arrays: Mapping[str, NDArray[Any]]) -> GroupedVotes:
     kind = _KINDS[int(of["kind"][0])]
     pairs = ComparedPairs(int(arrays["pairs.m"][0]), arrays["pairs.low"], arrays["pairs.high"])
     sizes = GroupSizes(kind, of["total"], of["decisive"])
-    return GroupedVotes(pairs, sizes, of["starts"], of["slot"], of["count"], of["weight"])
+    return GroupedVotes(pairs, sizes, *(of[name] for name in _COLUMNS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,8 +250,6 @@ def unchanged(dataset: Dataset, fingerprint: str) -> None:
 
 
 def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
-    from rankbench.data.tables.checks import judgments_of
-
     kind, table = judgments_of(table_kind(dataset.table), dataset.scan())
     if kind.row == "orders":
         votes = votes_of_ballots(table)

@@ -161,11 +161,11 @@ class PeriodProtocol(LogProtocol):
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Return what every contender says."""
 
-        def said(cell: str, contender: Contender) -> CellResult:
+        def judged(cell: str, contender: Contender) -> CellResult:
             of_rows = self.series(prepared, contender.component(Aggregator), task.key.seed)
             return CellResult(cell, "done", losses={(name, _DESIGN): values for name, values in of_rows.items()})
 
-        return each_cell(task, said)
+        return each_cell(task, judged)
 
 
 _DESIGN: Split = "design"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.tables.checks import table_kind
+from rankbench.data.tables.checks import judgments_of, table_kind
 from rankbench.data.tables.times import TimeUnit, in_units
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
@@ -97,8 +97,6 @@ class OneStepAhead(LogProtocol):
 
     def _times(self, dataset: Dataset) -> Any:
         """Return the time of each vote, sorted as `Votes` are."""
-        from rankbench.data.tables.checks import judgments_of
-
         _, table = judgments_of(table_kind(dataset.table), dataset.scan())
         return in_units(table.select("time").collect(engine="streaming")["time"].sort(), self.unit)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.component import Component
-from rankbench.core.runtime import block_entropy, draw_entropy
+from rankbench.core.runtime import available_cores, block_entropy, draw_entropy
 from rankbench.core.text import returned_numbers
 from rankbench.data.movielens.features import (
     Centering,
@@ -96,8 +96,6 @@ class Table1(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Read the ratings and compute the features of all rotations, in threads."""
-        from rankbench.core.runtime import available_cores
-
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a data set of rated movies")
         ratings = Ratings.from_items(dataset.scan())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from rankbench.core.component import Property
 from rankbench.interfaces.exact import ExactScores, ExactSurrogate
 from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.kernels import Kernel
 from rankbench.surrogates.regression import GainShares
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
 
 
 class _Softmax(ScoreSurrogate):
@@ -44,7 +42,6 @@ class _Softmax(ScoreSurrogate):
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import cross_entropy as value_and_gradient
 
         return Kernel(value_and_gradient)
@@ -73,7 +70,6 @@ class ListNet(_Softmax):
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import softmax
 
         return Kernel(softmax)

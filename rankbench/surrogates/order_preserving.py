@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,9 @@ from rankbench.core.component import Property
 from rankbench.core.gains import SatisfactionName, exact_satisfaction, satisfaction
 from rankbench.interfaces.exact import ExactScores, ExactSurrogate, pairwise_terms
 from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.kernels import Kernel
 from rankbench.surrogates.pairwise import PairwiseExponential, PairwiseFormula, PairwiseLogistic, PairwiseSquaredHinge
 from rankbench.surrogates.regression import GainShares
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
-
 
 PhiName: TypeAlias = Literal["logistic", "exponential", "squared-hinge"]
 """phi(t): ``log(1 + e^-t)``, ``e^-t`` or ``max(0, 1 - t)^2``: convex, differentiable, not increasing, phi'(0) < 0."""
@@ -83,7 +80,6 @@ class OrderPreservingFamily(ScoreSurrogate):
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`, O(m^2)."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import order_preserving as value_and_gradient
 
         return Kernel(value_and_gradient(PHIS[self.phi].formula))
@@ -134,7 +130,6 @@ class OrderPreservingERR(OrderPreservingFamily):
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
         from rankbench.kernels.gains import SATISFACTION_CODES
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import satisfaction_target
 
         return Kernel(satisfaction_target, np.array([float(SATISFACTION_CODES[self.gain]), self.top]))

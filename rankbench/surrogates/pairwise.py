@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,9 @@ from pydantic import Field, model_validator
 from rankbench.core.component import Property
 from rankbench.interfaces.exact import ConvexPhi, ExactScores, ExactSurrogate, PhiTerm
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.kernels import Kernel
 from rankbench.surrogates.phi import EXPONENTIAL, HINGE, LOGISTIC, SQUARED, SQUARED_HINGE, PhiFormula
 from rankbench.surrogates.regression import LeastSquares, exact_squares
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
 
 
 class Pairwise(PairwiseSurrogate):
@@ -81,7 +79,6 @@ class Pairwise(PairwiseSurrogate):
 
     def edges_kernel(self) -> Kernel:
         """Return the compiled `edges`."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import weigh
 
         return Kernel(weigh, np.array([float(self.form == "margin"), self.power, self.scale]))
@@ -129,7 +126,6 @@ class PairwiseFormula(Pairwise):
     def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel | None]:
         """Return compiled phi, dphi and ddphi."""
         from rankbench.kernels.declared import elementwise
-        from rankbench.kernels.signatures import Kernel
 
         phi, dphi, ddphi = self.formula.phi, self.formula.dphi, self.formula.ddphi
         return (
@@ -252,7 +248,6 @@ class ValueRegularized(ScoreSurrogate):
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import linear_target as target
 
         return Kernel(target, np.array([self.nu]))
@@ -351,7 +346,6 @@ class LinearPower(ValueRegularized):
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import linear as value_and_gradient
 
         return Kernel(value_and_gradient, np.array([self.power]))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,7 @@ from rankbench.core.gains import (
 )
 from rankbench.interfaces.exact import ConvexPhi, ExactScores, ExactSurrogate, PhiTerm
 from rankbench.interfaces.surrogate import ScoreSurrogate
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
+from rankbench.kernels import Kernel
 
 
 class LeastSquares(ScoreSurrogate):
@@ -47,7 +45,6 @@ class LeastSquares(ScoreSurrogate):
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import least_squares as value_and_gradient
 
         return Kernel(value_and_gradient)
@@ -114,7 +111,6 @@ class NormalizedGains(ScoreSurrogate):
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
         from rankbench.kernels.gains import gain_params
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import normalized_target as target
         from rankbench.surrogates.kernels import work
 
@@ -146,7 +142,6 @@ class GainShares(NormalizedGains):
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
         from rankbench.kernels.gains import gain_params
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import raised_target, work
 
         return Kernel(raised_target, gain_params(self.gain, self.discount, self.cutoff), work)
@@ -184,7 +179,6 @@ class Regression(LeastSquares, NormalizedGains):
         if self.normalize:
             return super().target_kernel()
         from rankbench.kernels.gains import gain_params
-        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels import plain_target
 
         return Kernel(plain_target, gain_params(self.gain, self.discount, 1))

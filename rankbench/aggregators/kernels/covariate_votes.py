@@ -20,13 +20,13 @@ from rankbench.kernels.declared import Matrix, ReadIndex, ReadMatrix, ReadVector
 _TYPES = [types.Array(dtype, 2, "C") for dtype in (types.float32, types.float64)]
 _READ_TYPES = [each.copy(readonly=True) for each in _TYPES]
 Products = Annotated[NDArray[np.floating], *_TYPES]
-Values = Annotated[NDArray[np.floating], *_READ_TYPES]
-Place = Annotated[int, types.uint64]
+CovariateValues = Annotated[NDArray[np.floating], *_READ_TYPES]
+RowNumber = Annotated[int, types.uint64]
 
 
 # A sum of products in any order is one of many numbers at a time.
 @declared(fastmath={"reassoc", "contract"})
-def product_of_row(x: Values, r: Place, effects: ReadVector) -> float:
+def product_of_row(x: CovariateValues, r: RowNumber, effects: ReadVector) -> float:
     """Return the product of a row with effects."""
     product = 0.0
     for a in range(np.uint64(len(effects))):
@@ -35,7 +35,7 @@ def product_of_row(x: Values, r: Place, effects: ReadVector) -> float:
 
 
 @declared()
-def add_products(x: Values, begin: int, end: int, factor: ReadVector, out: Vector) -> None:
+def add_products(x: CovariateValues, begin: int, end: int, factor: ReadVector, out: Vector) -> None:
     """Add the sum of rows ``begin:end`` times their factors, (end - begin,), to the first p numbers of `out`."""
     p, fours = np.uint64(x.shape[1]), begin + (end - begin) // 4 * 4
     for row in range(begin, fours, 4):
@@ -55,7 +55,7 @@ def add_across(
     first: ReadIndex,
     second: ReadIndex,
     pair: ReadIndex,
-    x: Values,
+    x: CovariateValues,
     begin: int,
     end: int,
     weight: ReadVector,
@@ -122,7 +122,7 @@ def outcome_chances(d: float, eta: float, tied: bool) -> tuple[float, float, flo
 
 @declared()
 def spread_of_row(
-    i: int, j: int, r: int, x: Values, sigma: ReadMatrix, across: ReadMatrix, inner: ReadMatrix, work: Vector
+    i: int, j: int, r: int, x: CovariateValues, sigma: ReadMatrix, across: ReadMatrix, inner: ReadMatrix, work: Vector
 ) -> tuple[float, float]:
     """Return the variance of a row's margin under a covariance, and its covariance with what comes behind."""
     p = x.shape[1]
@@ -168,7 +168,7 @@ def learn_rows(
     first: ReadIndex,
     second: ReadIndex,
     outcomes: ReadMatrix,
-    x: Values,
+    x: CovariateValues,
     scores: ReadVector,
     effects: ReadVector,
     eta: float,
@@ -259,7 +259,7 @@ def middle_rows(
     first: ReadIndex,
     second: ReadIndex,
     outcomes: ReadMatrix,
-    x: Values,
+    x: CovariateValues,
     scores: ReadVector,
     effects: ReadVector,
     eta: float,

@@ -15,45 +15,11 @@ from rankbench.kernels.signatures import AGGREGATE, WALK
 
 Outcomes = Annotated[NDArray[np.int8], types.int8[::1]]
 
-SLOW, FEW, EVEN = rating_formulas.SLOW, rating_formulas.FEW, rating_formulas.EVEN
 
-after_wins = declared()(rating_formulas.after_wins)
-after_ties = declared()(rating_formulas.after_ties)
-
-
-@declared()
-def gain_by_win(gap: float, weight: float, eta: float) -> float:
-    """Return what the winner gains, `gap` above the loser, as `Elo.aggregate` says it."""
-    gained, left = 0.0, float(np.floor(weight))
-    part = weight - left
-    while left >= 1:
-        # tanh, unlike exp, overflows nowhere.
-        move = eta * (0.5 - 0.5 * math.tanh(0.5 * gap))
-        if left > FEW and not 2 * move > SLOW:
-            move = 0.5 * after_wins(gap, left, 2 * eta)
-            left = 0.0
-        gained += move
-        gap += 2 * move
-        left -= 1
-    return gained + eta * part * (0.5 - 0.5 * math.tanh(0.5 * gap))
-
-
-@declared()
-def gain_by_tie(gap: float, weight: float, eta: float) -> float:
-    """Return what the first one gains by a tie, `gap` above the second one, as `Elo.from_comparisons` says it."""
-    gained, left = 0.0, float(np.floor(weight))
-    part = weight - left
-    while left >= 1:
-        move = -0.5 * eta * math.tanh(0.5 * gap)
-        if left > FEW and not 2 * eta > SLOW:
-            move = 0.5 * (math.copysign(after_ties(abs(gap), left, 2 * eta), gap) - gap)
-            left = 0.0
-        elif left > FEW and not EVEN <= abs(gap) < math.inf:
-            left = 0.0
-        gained += move
-        gap += 2 * move
-        left -= 1
-    return gained - 0.5 * eta * part * math.tanh(0.5 * gap)
+jitable(rating_formulas.after_wins)
+jitable(rating_formulas.after_ties)
+gain_by_win = declared()(rating_formulas.gain_by_win)
+gain_by_tie = declared()(rating_formulas.gain_by_tie)
 
 
 @declared(AGGREGATE)

@@ -20,11 +20,6 @@ from rankbench.kernels.declared import Index, Rows, Vector, declared
 from rankbench.kernels.signatures import AGGREGATE
 
 
-def table_size(m: int) -> int:
-    """Return the length of the scratch memory for m items."""
-    return m * m
-
-
 @njit(cache=True, nogil=True, inline="always")
 def add_up(winners: Index, losers: Index, weights: Vector, m: int, work: Vector) -> float:
     """Add the weight of each judgment to entry [winner, loser] of the table; return the total."""

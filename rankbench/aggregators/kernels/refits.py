@@ -1,4 +1,4 @@
-"""Kernels fit Bradley-Terry scores again to resampled counts, and sum scores by cluster.
+"""Kernels fit Bradley-Terry scores again to resampled counts, and sum what votes say by cluster.
 
 References
 ----------
@@ -14,10 +14,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from rankbench.aggregators.kernels.covariate_votes import CovariateValues, outcome_chances, product_of_row
 from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEWTON_WORK, item_sums, newton
 from rankbench.kernels.declared import Matrix, ReadIndex, ReadMatrix, ReadRows, ReadVector, declared
 
-Sums = Annotated[NDArray[np.float64], types.Array(types.float64, 3, "C", readonly=True)]
+ReadSums = Annotated[NDArray[np.float64], types.Array(types.float64, 3, "C", readonly=True)]
 
 
 @declared()
@@ -55,7 +56,7 @@ def _one_scale_each(
 
 @declared()
 def refit(
-    sums: Sums,
+    sums: ReadSums,
     places: ReadRows,
     starts: ReadRows,
     high: ReadIndex,
@@ -239,3 +240,79 @@ def add_clusters(
         for a in range(k):
             place[items[a]] = -1
     return len(starts) - 1, filled
+
+
+@declared()
+def add_slopes(
+    first: ReadIndex,
+    second: ReadIndex,
+    outcomes: ReadMatrix,
+    x: CovariateValues,
+    scores: ReadVector,
+    effects: ReadVector,
+    eta: float,
+    tied: bool,
+    rows: ReadRows,
+    starts: ReadRows,
+    begin: int,
+    end: int,
+    out: Matrix,
+) -> None:
+    """Add to row g of `out` what cluster ``begin + g`` says, of rows ``rows[starts[g]:starts[g + 1]]``."""
+    p, m = x.shape[1], len(scores)
+    for g in range(begin, end):
+        said = out[g - begin]
+        for at in range(starts[g], starts[g + 1]):
+            r = rows[at]
+            i, j = first[r], second[r]
+            d = scores[i] - scores[j] + product_of_row(x, r, effects)
+            won, lost, even = outcomes[r, 0], outcomes[r, 1], outcomes[r, 2]
+            up, down, level, _, _ = outcome_chances(d, eta, tied)
+            s = won * down - lost * up + even * (down - up) / 2 + level * (won - lost) / 2
+            said[i] += s
+            said[j] -= s
+            for a in range(p):
+                said[m + a] += s * x[r, a]
+            if tied:
+                said[m + p] += even * (up + down) - (won + lost) * level
+
+
+@declared()
+def add_information(
+    first: ReadIndex,
+    second: ReadIndex,
+    outcomes: ReadMatrix,
+    x: CovariateValues,
+    scores: ReadVector,
+    effects: ReadVector,
+    eta: float,
+    tied: bool,
+    rows: ReadRows,
+    starts: ReadRows,
+    begin: int,
+    end: int,
+    along: ReadMatrix,
+    out: Matrix,
+) -> None:
+    """Add to row g of `out` the information of cluster ``begin + g`` times row g of `along`."""
+    p, m = x.shape[1], len(scores)
+    for g in range(begin, end):
+        found, given = out[g - begin], along[g - begin]
+        for at in range(starts[g], starts[g + 1]):
+            r = rows[at]
+            i, j = first[r], second[r]
+            d = scores[i] - scores[j] + product_of_row(x, r, effects)
+            y = given[i] - given[j] + product_of_row(x, r, given[m : m + p])
+            n = outcomes[r, 0] + outcomes[r, 1] + outcomes[r, 2]
+            up, down, level, _, _ = outcome_chances(d, eta, tied)
+            if tied:
+                mean, z = (up - down) / 2, given[m + p]
+                bend, beside = (up + down - (up - down) * (up - down)) / 4, -level * mean
+                s = n * (bend * y + beside * z)
+                found[m + p] += n * (beside * y + level * (up + down) * z)
+            else:
+                s = n * up * down * y
+            found[i] += s
+            found[j] -= s
+            for a in range(p):
+                found[m + a] += s * x[r, a]

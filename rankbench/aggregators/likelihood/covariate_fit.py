@@ -307,7 +307,7 @@ def _clustered(
     bread: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the sum over clusters of corrected u u^T: the series of `rankbench...covariance`, of many at a time."""
-    from rankbench.aggregators.kernels.covariate_clusters import add_information, add_slopes
+    from rankbench.aggregators.kernels.refits import add_information, add_slopes
 
     first, second, outcomes, values = rows.arrays
     effects, eta = rows.parted(beside)
@@ -350,7 +350,7 @@ def refuse_unidentified(votes: CovariateVotes) -> None:
     )
     sums = rows.sums(np.zeros(votes.m), np.zeros(rows.q), None, padded=False)
     least = 1e-6 if votes.covariates.values.dtype == np.float32 else 1e-9
-    solved = rows.graph.solve_each(sums.edge, rows.graph.balanced(sums.cross.T))
+    solved = rows.graph.solver(sums.edge)(rows.graph.balanced(sums.cross.T))
     left = sums.table - sums.cross.T @ solved.T
     names, whole = votes.covariates.names, np.diag(sums.table)
     for k, name in enumerate(names):

@@ -81,13 +81,6 @@ class Laplacian:
         """
         return self._dense(edge, rhs) if self.m <= DENSE_SYSTEM else self._sparse(edge, rhs)
 
-    def solve_each(self, edge: NDArray[np.float64], sides: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the solutions of some right sides, which sum to zero on every scale, by one factorization: (k, m).
-
-        As `solver` has it.
-        """
-        return self.solver(edge)(sides)
-
     def solver(self, edge: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         """Return what solves for right sides, which sum to zero on every scale, (k, m): factorized once for all.
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
 from rankbench.kernels.declared import Bytes, Matrix, ReadIndex, ReadRows, ReadVector, Rows, Vector, declared
-from rankbench.kernels.random import State, below
+from rankbench.kernels.random import SeedState, below
 
 settle_runtime()
 
 Genres = Annotated[NDArray[np.uint8], types.Array(types.uint8, 2, "C", readonly=True)]
-Places = Annotated[NDArray[np.int8], types.int8[::1]]
+FoldOfRow = Annotated[NDArray[np.int8], types.int8[::1]]
 
 
 MOMENTS = 6
@@ -222,7 +222,7 @@ def rating_features(
 
 
 @declared()
-def deal_folds(state: State, folds: int, out: Places) -> None:
+def deal_folds(state: SeedState, folds: int, out: FoldOfRow) -> None:
     """Deal rows to folds whose sizes differ by at most one: a shuffle (Fisher and Yates) of 0, 1, ..., 0, 1, ..."""
     for row in range(out.shape[0]):
         out[row] = row % folds
@@ -232,7 +232,7 @@ def deal_folds(state: State, folds: int, out: Places) -> None:
 
 
 @declared()
-def draw_rating_pairs(state: State, bounds: Rows, by_user: bool, pair: Rows) -> None:
+def draw_rating_pairs(state: SeedState, bounds: Rows, by_user: bool, pair: Rows) -> None:
     """Draw pairs, by number, with replacement.
 
     Parameters

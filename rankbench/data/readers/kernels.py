@@ -51,7 +51,7 @@ _LOW, _HIGH = 1.0 - 2.0**-50, 1.0 + 2.0**-50
 Byte = Annotated[int, types.uint8]
 Features = Annotated[NDArray[np.float32], types.float32[:, ::1]]
 Labels = Annotated[NDArray[np.float32], types.float32[::1]]
-Places = Annotated[NDArray[np.int64], types.int64[:, ::1]]
+TokenPlaces = Annotated[NDArray[np.int64], types.int64[:, ::1]]
 
 
 @declared(inline="always")
@@ -151,8 +151,8 @@ def parse_lines(
     powers: Vector,
     x: Features,
     labels: Labels,
-    places: Places,
-    hard: Places,
+    places: TokenPlaces,
+    hard: TokenPlaces,
     state: Rows,
 ) -> int:
     """Parse whole lines from `start` until the buffer ends or an output is full.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
 from rankbench.kernels.declared import Flags, Index, Matrix, Rows, Vector, declared
-from rankbench.kernels.random import State, below, uniform
+from rankbench.kernels.random import SeedState, below, uniform
 
 settle_runtime()
 
@@ -20,7 +20,7 @@ Clicks = Annotated[NDArray[np.bool_], types.boolean[:, ::1]]
 
 
 @declared()
-def draw_judgments(offsets: Rows, labels: Vector, state: State, query: Index, winner: Index, loser: Index) -> None:
+def draw_judgments(offsets: Rows, labels: Vector, state: SeedState, query: Index, winner: Index, loser: Index) -> None:
     """Fill `query`, `winner` and `loser`, shape (n,), with independent judgments, (26).
 
     Each takes its random numbers in the same order: query, first item, second item, winner.
@@ -61,7 +61,7 @@ def group_judgments(query: Index, winner: Index, loser: Index, offsets: Rows, wi
 
 @declared()
 def draw_sessions(
-    weights: Matrix, satisfaction: Vector, looks: Vector, state: State, query: Index, lists: Lists, click: Index
+    weights: Matrix, satisfaction: Vector, looks: Vector, state: SeedState, query: Index, lists: Lists, click: Index
 ) -> None:
     """Fill `query`, `lists`, shape (n, L), and `click` (L: nothing) with independent sessions.
 
@@ -121,7 +121,7 @@ def group_sessions(query: Index, lists: Lists, click: Index, offsets: Rows, item
 
 @declared()
 def draw_votes_between(
-    upto: Vector, wins: Matrix, scores: Vector, nu: float, state: State, winners: Index, losers: Index, ties: Flags
+    upto: Vector, wins: Matrix, scores: Vector, nu: float, state: SeedState, winners: Index, losers: Index, ties: Flags
 ) -> None:
     """Fill `winners`, `losers` and `ties`, shape (n,); the first n of a longer draw are a draw of n.
 
@@ -157,7 +157,7 @@ def draw_votes_between(
 
 
 @declared()
-def draw_ballots(scores: Vector, length: int, state: State, ballots: Lists) -> None:
+def draw_ballots(scores: Vector, length: int, state: SeedState, ballots: Lists) -> None:
     """Fill `ballots`, shape (n, length), with Plackett-Luce orders of uniform sets of items.
 
     The first rows of a longer draw are a shorter draw. Items in the order of their scores plus

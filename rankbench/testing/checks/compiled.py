@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.method import Penalty, PenaltyName
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
+from rankbench.kernels import Kernel
 from rankbench.plugin.component_description import has_compiled_form
 from rankbench.testing import samples
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, relative_difference
-
-if TYPE_CHECKING:
-    from rankbench.kernels.signatures import Kernel
-
 
 GUARD = 64
 """Elements before and after an array that must keep their value."""

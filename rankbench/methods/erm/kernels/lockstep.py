@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.kernels.declared import Vector, declared
-from rankbench.kernels.random import State
+from rankbench.kernels.random import SeedState
 from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
 from rankbench.methods.erm.kernels.sampling import TILE, WINDOW, ContenderColumns, ContenderPath, Judged, steps_by_query
 from rankbench.methods.erm.kernels.targets import (
@@ -225,7 +225,7 @@ def advance(
     table: TargetTable,
     columns: ContenderColumns,
     path: ContenderPath,
-    seed: State,
+    seed: SeedState,
     first: int,
     last: int,
     longest: int,
@@ -275,7 +275,7 @@ def evaluate_fresh(
     table: TargetTable,
     columns: ContenderColumns,
     path: ContenderPath,
-    seed: State,
+    seed: SeedState,
     first: int,
     last: int,
     longest: int,

@@ -15,7 +15,7 @@ import numpy as np
 
 from rankbench.core.runtime import settle_runtime
 from rankbench.kernels.declared import Flags, Index, Rows, Vector, declared
-from rankbench.kernels.random import State, below
+from rankbench.kernels.random import SeedState, below
 
 settle_runtime()
 
@@ -59,7 +59,7 @@ def _mix(z: np.uint64) -> np.uint64:
 
 
 @declared()
-def step_state(seed: State, t: int, state: State) -> None:
+def step_state(seed: SeedState, t: int, state: SeedState) -> None:
     """Set `state`, shape (4,), to that of step t of the stream seeded by `seed`, shape (4,)."""
     key = seed[0] ^ _mix(seed[1] + np.uint64(t) * _GOLDEN)
     for i in range(4):
@@ -67,7 +67,7 @@ def step_state(seed: State, t: int, state: State) -> None:
 
 
 @declared()
-def draw_query(state: State, offsets: Rows) -> int:
+def draw_query(state: SeedState, offsets: Rows) -> int:
     """Return a query with probability n_q / n, the weights of (19)."""
     chosen = below(state, offsets[-1])
     low, high = 0, offsets.shape[0] - 1
@@ -81,7 +81,7 @@ def draw_query(state: State, offsets: Rows) -> int:
 
 
 @declared()
-def steps_by_query(offsets: Rows, seed: State, first: int, last: int) -> Rows:
+def steps_by_query(offsets: Rows, seed: SeedState, first: int, last: int) -> Rows:
     """Return the steps `first` to `last`, ordered by the query they draw, then by step.
 
     For passes in which no step depends on the one before: the data of a query stay in
@@ -105,7 +105,7 @@ def steps_by_query(offsets: Rows, seed: State, first: int, last: int) -> Rows:
 
 
 @declared()
-def sample_prefix(state: State, n: int, k: int, index: Index, swaps: Index) -> None:
+def sample_prefix(state: SeedState, n: int, k: int, index: Index, swaps: Index) -> None:
     """Put k of 0..n-1, drawn without replacement and in random order, into ``index[:k]``.
 
     `index` must hold 0, 1, 2, ... on entry; `undo_prefix` restores that.

@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rankbench.kernels.declared import Vector, declared
-from rankbench.kernels.random import State
+from rankbench.kernels.random import SeedState
 from rankbench.methods.erm.kernels.sampling import (
     Judged,
     draw_query,
@@ -156,7 +156,7 @@ class Sums(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def draw_sample(judged: Judged, seed: State, t: int, longest: int, scratch: Scratch, query: int) -> int:
+def draw_sample(judged: Judged, seed: SeedState, t: int, longest: int, scratch: Scratch, query: int) -> int:
     """Draw step t: return its query, its sample's first ``min(longest, n_q)`` judgments in scratch.
 
     `query` >= 0 fixes the query instead of drawing it.
@@ -343,7 +343,7 @@ def add_targets(judged: Judged, q: int, scratch: Scratch, sums: Sums) -> None:
 
 @njit(cache=True, nogil=True)
 def accumulate(
-    judged: Judged, table: TargetTable, seed: State, steps: int, longest: int, scratch: Scratch, sums: Sums
+    judged: Judged, table: TargetTable, seed: SeedState, steps: int, longest: int, scratch: Scratch, sums: Sums
 ) -> None:
     """Add up the targets of steps 1..T when no contender moves along: query by query.
 
@@ -359,7 +359,7 @@ def accumulate(
 
 @njit(cache=True, nogil=True)
 def top_up(
-    judged: Judged, table: TargetTable, seed: State, fewest: int, longest: int, scratch: Scratch, sums: Sums
+    judged: Judged, table: TargetTable, seed: SeedState, fewest: int, longest: int, scratch: Scratch, sums: Sums
 ) -> None:
     """Draw every judged query that has fewer than `fewest` draws until it has as many.
 
