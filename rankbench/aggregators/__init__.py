@@ -22,43 +22,9 @@ from rankbench.aggregators.rates import (
     WinRate,
 )
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.click_aggregator import ClickModel, SelectionAggregator
 from rankbench.plugin.registry import hookimpl
 
-__all__ = [
-    "COEC",
-    "Aggregator",
-    "AverageAdjacency",
-    "Borda",
-    "BordaCount",
-    "BradleyTerry",
-    "Budgeted",
-    "Cascade",
-    "ClickModel",
-    "ClickThroughRate",
-    "Davidson",
-    "DifferenceGraph",
-    "DynamicBradleyTerry",
-    "Eigenvector",
-    "Elo",
-    "GeometricMean",
-    "Glicko2",
-    "Identity",
-    "Kemeny",
-    "LimitScores",
-    "MeanLogOdds",
-    "MeanRank",
-    "MeanScore",
-    "NetWeights",
-    "PageRank",
-    "PlackettLuce",
-    "PositionDebiased",
-    "RankCentrality",
-    "SelectionAggregator",
-    "ThurstoneMosteller",
-    "WinRate",
-    "rankbench_register",
-]
+__all__ = ["rankbench_register"]
 
 
 @hookimpl
