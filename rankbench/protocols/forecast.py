@@ -193,7 +193,7 @@ def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> d
     foreseen : Foreseen
     steps : Steps
     losses : sequence of str
-        Of `rankbench.protocols.cross_validation.OwnLog.metrics`.
+        Of `rankbench.protocols.own_log.OwnLog.metrics`.
     """
     sums = {loss: np.zeros(steps.count) for loss in losses}
     weights = {loss: np.zeros(steps.count) for loss in losses}

@@ -230,7 +230,7 @@ def trial_losses(
         One point, or several to choose from.
     trial : Trial
     losses : sequence of str
-        Of `rankbench.protocols.cross_validation.OwnLog.metrics`.
+        Of `rankbench.protocols.own_log.OwnLog.metrics`.
 
     Raises
     ------

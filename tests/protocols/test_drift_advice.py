@@ -14,8 +14,8 @@ from competing import executed
 import rankbench
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import Protocol
-from rankbench.protocols.cross_validation import OwnLog
-from rankbench.protocols.prequential import OneStepAhead
+from rankbench.protocols.one_step_ahead import OneStepAhead
+from rankbench.protocols.own_log import OwnLog
 
 
 @cache

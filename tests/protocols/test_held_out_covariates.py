@@ -18,11 +18,11 @@ from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.covariate_aggregator import ControlledFit, CovariateVotes
 from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.table import with_column
-from rankbench.protocols.cross_validation import OwnLog
 from rankbench.protocols.folds import cut_groups
 from rankbench.protocols.items import Items
 from rankbench.protocols.links import margin_disagreement
 from rankbench.protocols.log_votes import compared_pairs, group_votes, pack_votes, unpack_votes
+from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.trial import Trial
 from rankbench.ranking.open import scan
 from rankbench.ranking.votes import Votes, load_votes

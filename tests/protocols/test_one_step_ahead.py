@@ -17,7 +17,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.protocols import forecast as foresight
 from rankbench.protocols.forecast import foreseen, stretch_losses
 from rankbench.protocols.log_votes import unpack_items
-from rankbench.protocols.prequential import OneStepAhead
+from rankbench.protocols.one_step_ahead import OneStepAhead
 from rankbench.protocols.steps import MOMENTS, Steps, unpack_steps
 
 

@@ -17,10 +17,10 @@ import rankbench
 from rankbench import api
 from rankbench.errors import InputError
 from rankbench.interfaces.protocol import Prepared
-from rankbench.protocols import cross_validation as own_log
-from rankbench.protocols.cross_validation import OwnLog
+from rankbench.protocols import own_log
 from rankbench.protocols.items import Items
 from rankbench.protocols.log_votes import pack_votes, unpack_votes, votes_of
+from rankbench.protocols.own_log import OwnLog
 from rankbench.ranking.votes import Votes
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import rankbench
 from rankbench.interfaces.dataset import Dataset
-from rankbench.protocols.cross_validation import OwnLog
 from rankbench.protocols.items import Items
+from rankbench.protocols.own_log import OwnLog
 from rankbench.ranking import suspicions as findings
 from rankbench.ranking.describe import describe
 

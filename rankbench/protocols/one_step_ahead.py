@@ -19,10 +19,10 @@ from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import STRETCHES, BlockTask, Contender, Prepared, Protocol
-from rankbench.protocols.cross_validation import OwnLog
 from rankbench.protocols.forecast import foreseen, stretch_losses, walked
 from rankbench.protocols.judging import each_cell, each_seconds, processor_seconds
 from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_items, votes_of
+from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.steps import (
     BLOCKS,
     FEWEST_MOMENTS,
