@@ -71,14 +71,6 @@ def test_equals_choix_with_the_same_penalty(ridge):
     assert np.abs(step).max() < 1e-9
 
 
-@pytest.mark.parametrize("algorithm", [choix.ilsr_rankings, choix.mm_rankings])
-def test_without_a_penalty_equals_iterative_maximum_likelihood(algorithm):
-    _, orders = rankings(8, 200, 4)
-    expected = algorithm(8, [row.tolist() for row in orders], alpha=0.0, max_iter=10_000, tol=1e-10)
-    found = PlackettLuce(ridge=1e-8).from_orders(build([[[i] for i in row] for row in orders]), 8)
-    assert found == pytest.approx(expected - expected.mean(), abs=1e-6)
-
-
 def test_tends_to_the_truth_from_whole_and_from_top_ballots():
     truth, orders = rankings(9, 20_000, 5)
     centered = truth - truth.mean()

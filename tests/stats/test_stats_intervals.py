@@ -42,18 +42,13 @@ def test_mean_interval_is_scipys() -> None:
     np.testing.assert_allclose(found.se, stats.sem(values))
 
 
-def test_one_draw_has_no_interval() -> None:
-    found = mean_intervals(np.array([[0.25]]))
-    assert found.mean[0] == 0.25
-    assert np.isnan([found.lower[0], found.upper[0], found.se[0], found.sd[0]]).all()
-
-
 def test_few_draws_have_no_interval_of_a_mean() -> None:
     values = np.random.default_rng(0).random((4, 3))
-    for draws in (2, 3):
+    for draws in (1, 2, 3):
         found = mean_intervals(values[:draws])
         assert np.isnan([found.lower, found.upper]).all()
-        np.testing.assert_allclose(found.se, stats.sem(values[:draws]))
+        np.testing.assert_array_equal(found.mean, values[:draws].mean(axis=0))
+        np.testing.assert_allclose(found.se, stats.sem(values[:draws]) if draws > 1 else np.full(3, np.nan))
     assert np.isfinite(mean_intervals(values).lower).all()
 
 
