@@ -101,14 +101,18 @@ def prefix(draw: Draw, n: int) -> Comparisons:
     InputError
         `n` is negative or larger than the draw.
     """
-    from rankbench.data.simulators.kernels import group_judgments
-
     if not 0 <= n <= len(draw):
         raise InputError(f"cannot take the first {n} of {len(draw)} comparisons; draw more or take fewer")
-    offsets = np.zeros(draw.size + 1, dtype=np.int64)
-    winners, losers = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    group_judgments(draw.query[:n], draw.winner[:n], draw.loser[:n], offsets, winners, losers)
-    return Comparisons(offsets, winners, losers, np.ones(n))
+    order, offsets = grouped(draw.query[:n], draw.size)
+    return Comparisons(offsets, draw.winner[order], draw.loser[order], np.ones(n))
+
+
+def grouped(query: NDArray[np.int32], queries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order that brings rows together by query, as they are within it, and each query's offset there."""
+    # A stable sort of short numbers counts them.
+    short = query.astype(np.uint16) if queries <= 1 << 16 else query
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries))])
+    return np.argsort(short, kind="stable"), offsets.astype(np.int64)
 
 
 def limit_scores(queries: Queries) -> NDArray[np.float64]:

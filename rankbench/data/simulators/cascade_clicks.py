@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.gains import satisfaction
+from rankbench.data.simulators.btl import grouped
 from rankbench.data.tables.schemas import selections_schema
 from rankbench.interfaces.click_aggregator import ClickPopulation
 from rankbench.interfaces.dataset import simulator_fingerprint
@@ -116,7 +117,7 @@ class CascadeClicks(ClickPopulation):
 
     def draw(self, n: int, entropy: Sequence[int]) -> Selections:
         """Draw n sessions; see `ClickPopulation.draw`."""
-        from rankbench.data.simulators.kernels import draw_sessions, group_sessions
+        from rankbench.data.simulators.kernels import draw_sessions
         from rankbench.kernels.random import seed_state
 
         length = self.length
@@ -133,10 +134,9 @@ class CascadeClicks(ClickPopulation):
             lists,
             click,
         )
-        offsets = np.zeros(self.queries + 1, np.int64)
-        items, clicked = np.empty((n, length), np.int32), np.zeros((n, length), np.bool_)
-        group_sessions(query, lists, click, offsets, items, clicked)
-        return Selections(offsets, np.arange(n + 1, dtype=np.int64) * length, items.ravel(), clicked.ravel())
+        order, offsets = grouped(query, self.queries)
+        clicked = click[order, None] == np.arange(length)
+        return Selections(offsets, np.arange(n + 1, dtype=np.int64) * length, lists[order].ravel(), clicked.ravel())
 
     def memory(self) -> int:
         """Return the bytes of the log's lists and clicks."""

@@ -16,7 +16,6 @@ from rankbench.kernels.random import SeedState, below, uniform
 settle_runtime()
 
 Lists = Annotated[NDArray[np.int32], types.int32[:, ::1]]
-Clicks = Annotated[NDArray[np.bool_], types.boolean[:, ::1]]
 
 
 @declared()
@@ -39,24 +38,6 @@ def draw_judgments(offsets: Rows, labels: Vector, state: SeedState, query: Index
         if uniform(state) >= p:
             i, j = j, i
         query[t], winner[t], loser[t] = q, i, j
-
-
-@declared()
-def group_judgments(query: Index, winner: Index, loser: Index, offsets: Rows, winners: Index, losers: Index) -> None:
-    """Sort judgments by query, keeping their order within a query: a counting sort.
-
-    Fills `offsets`, shape (Q + 1,) and zero on entry, and `winners` and `losers`, shape (n,).
-    """
-    for t in range(len(query)):
-        offsets[query[t] + 1] += 1
-    for q in range(1, len(offsets)):
-        offsets[q] += offsets[q - 1]
-    place = offsets[:-1].copy()
-    for t in range(len(query)):
-        q = query[t]
-        row = place[q]
-        winners[row], losers[row] = winner[t], loser[t]
-        place[q] = row + 1
 
 
 @declared()
@@ -96,27 +77,6 @@ def draw_sessions(
             chance = looks[position] * satisfaction[q * m + lists[t, position]]
             if uniform(state) < chance and click[t] == length:
                 click[t] = position
-
-
-@declared()
-def group_sessions(query: Index, lists: Lists, click: Index, offsets: Rows, items: Lists, clicked: Clicks) -> None:
-    """Sort sessions by query, keeping their order within a query: a counting sort.
-
-    Fills `offsets`, shape (Q + 1,) and zero on entry, `items` and `clicked`, shape (n, L), the
-    latter false on entry.
-    """
-    for t in range(len(query)):
-        offsets[query[t] + 1] += 1
-    for q in range(1, len(offsets)):
-        offsets[q] += offsets[q - 1]
-    place = offsets[:-1].copy()
-    for t in range(len(query)):
-        row = place[query[t]]
-        place[query[t]] += 1
-        for position in range(lists.shape[1]):
-            items[row, position] = lists[t, position]
-        if click[t] < lists.shape[1]:
-            clicked[row, click[t]] = True
 
 
 @declared()
