@@ -58,7 +58,7 @@ def test_is_known_by_its_content(tmp_path):
         ("1\t2\t0\t1\n", r"u\.data:5: rating 0 is not in 1 to 5"),
         ("2\t2\t-1\t1\n", r"u\.data:5: rating -1 is not in 1 to 5"),
         ("1\t3\t4\t1\n", r"u\.data:5: movie 3 is not in u\.item"),
-        ("1\t2\t4\t1\n", r"u\.data:5: user 1 has rated movie 2 already, in line 2"),
+        ("1\t2\t4\t1\n", r"u\.data:5: user 1 has rated movie 2 already"),
         ("1\t2\t4.5\t1\n", r"u\.data:5: '1\\t2\\t4\.5\\t1' is not a rating"),
         ("1 2 4 1\n", r"u\.data:5: '1 2 4 1' is not a rating"),
         ("1\t2\t4\n", r"u\.data:5: .* is not a rating: user, movie, rating and time"),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import shlex
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -73,27 +70,22 @@ class LetorReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the items; see `Reader.scan`. Counts the features at once unless d is given."""
-        file = LetorFile(existing(path), self.d, self.zero_based, self.allow_single, self.negative)
+        file = self._file(path)
         return register_io_source(io_source(file.batches), schema=file.schema())
 
     def batches(self, path: Path) -> Iterator[pl.DataFrame]:
         """Yield the items in pieces of bounded size."""
-        yield from LetorFile(existing(path), self.d, self.zero_based, self.allow_single, self.negative).batches()
+        yield from self._file(path).batches()
+
+    def _file(self, path: Path) -> LetorFile:
+        return LetorFile(existing(path), self.d, self.zero_based, self.allow_single, self.negative)
 
 
 _DIGITS = 12
 
 
-@dataclass(frozen=True)
-class Groups:
-    """The sizes of a file's queries, in order, and the file they come from."""
-
-    path: Path
-    sizes: list[int]
-
-
-def find_groups(path: Path, allow_single: bool = False) -> Groups | None:
-    """Read the group file of a data file, or return None if there is none.
+def find_groups(path: Path, allow_single: bool = False) -> tuple[Path, list[int]] | None:
+    """Return the group file of a data file and the sizes of its queries, in order; None if there is none.
 
     Looks for ``FILE.group`` and ``FILE.query``, for ``FILE.gz`` and the like without the ``.gz`` too.
 
@@ -109,12 +101,11 @@ def find_groups(path: Path, allow_single: bool = False) -> Groups | None:
     InputError
         A line that is not a positive whole number, or a query of one item.
     """
-    stems = dict.fromkeys((path.name, unpacked_name(path)))
-    for stem in stems:
+    for stem in dict.fromkeys((path.name, unpacked_name(path))):
         for ending in (".group", ".query"):
             candidate = path.with_name(stem + ending)
             if candidate.is_file():
-                return Groups(candidate, _sizes(candidate, allow_single))
+                return candidate, _sizes(candidate, allow_single)
     return None
 
 
@@ -216,11 +207,12 @@ class LetorFile:
         yield from self._frames(self.features())
 
     def _frames(self, d: int) -> Iterator[pl.DataFrame]:
-        queries: _Queries | None = None
+        queries: _NamedQueries | _GroupedQueries | None = None
         for chunk in chunks(self.path):
             for x, labels, places in self._parse(chunk, d):
                 if queries is None:
-                    queries = _queries(self.path, bool(places[0, 1] >= 0), self.allow_single)
+                    kind = _NamedQueries if places[0, 1] >= 0 else _GroupedQueries
+                    queries = kind(self.path, self.allow_single)
                 if not self.negative and labels.min() < 0:
                     row = int(np.flatnonzero(labels < 0)[0])
                     name = shlex.quote(self.path.name)
@@ -287,32 +279,7 @@ class LetorFile:
         return chunk.error(kernel.ERRORS[status].format(token=short_repr(token), d=d), position)
 
 
-def _queries(path: Path, named: bool, allow_single: bool) -> _Queries:
-    if named:
-        return _NamedQueries(path, allow_single)
-    groups = find_groups(path, allow_single)
-    if groups is None:
-        raise InputError(
-            f"the lines have no qid:N, and there is no file {path.name}.group with the number of lines of each query",
-            path=path,
-            row=1,
-        )
-    return _GroupedQueries(path, groups)
-
-
-class _Queries(ABC):
-    """Gives every row its query and its position there."""
-
-    @abstractmethod
-    def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
-        """Return query ids and positions of the next rows."""
-
-    @abstractmethod
-    def end(self) -> None:
-        """Check what can be known only after the last row."""
-
-
-class _NamedQueries(_Queries):
+class _NamedQueries:
     """Queries named by ``qid:N``."""
 
     def __init__(self, path: Path, allow_single: bool) -> None:
@@ -363,12 +330,19 @@ class _NamedQueries(_Queries):
             raise single_item_error(short_repr(self.single[0]), self.path, self.single[1])
 
 
-class _GroupedQueries(_Queries):
+class _GroupedQueries:
     """Queries named 1, 2, ... by the sizes in a group file."""
 
-    def __init__(self, path: Path, groups: Groups) -> None:
-        self.path, self.groups = path, groups
-        self.stops = np.array(list(itertools.accumulate(groups.sizes)), np.int64)
+    def __init__(self, path: Path, allow_single: bool) -> None:
+        groups = find_groups(path, allow_single)
+        if groups is None:
+            raise InputError(
+                f"the lines have no qid:N, and there is no file {path.name}.group with the number of lines of each "
+                "query",
+                path=path,
+                row=1,
+            )
+        self.path, self.file, self.stops = path, groups[0], np.cumsum(groups[1])
         self.rows = 0
 
     def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
@@ -378,7 +352,7 @@ class _GroupedQueries(_Queries):
         total = int(self.stops[-1])
         if self.rows + len(places) > total:
             raise chunk.error(
-                f"the group sizes in {self.groups.path.name} add up to {total} lines, but the file goes on",
+                f"the group sizes in {self.file.name} add up to {total} lines, but the file goes on",
                 int(places[total - self.rows, 0]),
             )
         rows = np.arange(self.rows, self.rows + len(places))
@@ -391,6 +365,6 @@ class _GroupedQueries(_Queries):
         if self.rows != self.stops[-1]:
             raise InputError(
                 f"the group sizes add up to {self.stops[-1]} lines, but {self.path.name} has {self.rows}",
-                path=self.groups.path,
-                row=len(self.groups.sizes),
+                path=self.file,
+                row=len(self.stops),
             )

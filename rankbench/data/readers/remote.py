@@ -72,6 +72,11 @@ def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
     raw, header = _raw(text)
     with _named(text):
         rows = register_io_source(pushed_source([raw], [partial(_named, text)]), schema=raw.collect_schema())
+    return _checked(rows, header, text, columns)
+
+
+def _checked(rows: pl.LazyFrame, header: int, text: str, columns: str) -> pl.LazyFrame:
+    with _named(text):
         return checked(rows, columns=columns, locate=lambda row: (shown_address(text), row + header))
 
 
@@ -93,10 +98,7 @@ def fetched(text: str) -> Path:
 
 def scan_fetched(text: str, columns: str = "") -> pl.LazyFrame:
     """Return what `scan_address` returns, of the copy that is `fetched`."""
-    copy, header = fetched(text), _raw(text)[1]
-    with _named(text):
-        rows = pl.scan_parquet(copy, glob=False)
-        return checked(rows, columns=columns, locate=lambda row: (shown_address(text), row + header))
+    return _checked(pl.scan_parquet(fetched(text), glob=False), _raw(text)[1], text, columns)
 
 
 def _raw(text: str) -> tuple[pl.LazyFrame, int]:

@@ -343,6 +343,22 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         yield from enumerate(texts, chunk.line)
 
 
+def refuse_rows(rows: pl.DataFrame, bad: pl.Series, message: str, path: Path) -> None:
+    """Raise for the first of the bad rows, or unknown ones, which have the column ``line``.
+
+    Parameters
+    ----------
+    rows : DataFrame
+    bad : Series of bool
+    message : str
+        ``{name}`` stands for the row's value of the column `name`, as it is shown.
+    path : Path
+    """
+    for row in rows.filter(bad.fill_null(True)).head(1).iter_rows(named=True):
+        shown = {name: short_repr(value) for name, value in row.items()}
+        raise InputError(message.format_map(shown), path=path, row=row["line"])
+
+
 def _check_utf8(chunk: Chunk) -> None:
     """Raise an `InputError` that points at the first byte that is not UTF-8, or is no character."""
     null = chunk.data.find(0)

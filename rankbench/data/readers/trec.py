@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import short_repr
-from rankbench.data.readers.text_lines import Chunk, chunks, head
+from rankbench.data.readers.text_lines import Chunk, chunks, head, refuse_rows
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Reader, existing, remark
@@ -152,9 +152,9 @@ def read_qrels(path: Path) -> pl.DataFrame:
         rows = rows.filter((pl.col("line") > 1) | (pl.col("grade").str.to_lowercase() != _BEIR[2]))
     else:
         rows = _rows(path, ("topic", "iteration", "doc", "grade"), "topic iteration document relevance")
-    _numbers(rows, "grade", path)
-    _once(rows, ("topic", "doc"), path, "judged twice")
-    return rows.select("topic", "doc", pl.col("grade").cast(pl.Float64).clip(0))
+    grades = _finite(rows, "grade", path)
+    _check_once(rows, ("topic", "doc"), path, "judged twice")
+    return rows.select("topic", "doc", grade=grades.clip(0))
 
 
 def read_run(path: Path) -> pl.DataFrame:
@@ -170,14 +170,17 @@ def read_run(path: Path) -> pl.DataFrame:
     """
     if _width(path) == len(_MARCO):
         rows = _rows(path, _MARCO, "query document rank")
-        _ranks(rows, path)
-        rows = rows.with_columns(score=-pl.col("rank").cast(pl.Int64), system=pl.lit(path.name.split(".", 1)[0]))
+        rows = rows.with_columns(number=pl.col("rank").cast(pl.Int64, strict=False))
+        refuse_rows(rows, rows["number"] < 1, _RANKS, path)
+        # Without a first one they may be scores, of which more is better.
+        refuse_rows(rows, rows.select(pl.col("number").min().over("topic") != 1).to_series(), _RANKS, path)
+        rows = rows.with_columns(score=-pl.col("number"), system=pl.lit(path.name.split(".", 1)[0]))
     else:
         names = ("topic", "q0", "doc", "rank", "score", "system")
         rows = _rows(path, names, "topic Q0 document rank score system")
-    _numbers(rows, "score", path)
-    _once(rows, ("system", "topic", "doc"), path, "there twice")
-    return rows.select("system", "topic", "doc", pl.col("score").cast(pl.Float64))
+    scores = _finite(rows, "score", path)
+    _check_once(rows, ("system", "topic", "doc"), path, "there twice")
+    return rows.select("system", "topic", "doc", score=scores)
 
 
 def _width(path: Path) -> int:
@@ -186,18 +189,10 @@ def _width(path: Path) -> int:
     return len(first.split())
 
 
-def _ranks(rows: pl.DataFrame, path: Path) -> None:
-    """Refuse ranks that are no whole numbers from 1 in every topic: they may be scores, of which more is better."""
-    ranks = rows["rank"].cast(pl.Int64, strict=False)
-    bad = (ranks.is_null() | (ranks < 1)).arg_true()
-    if len(bad) or rows.select((pl.col("rank").cast(pl.Int64).min().over("topic") != 1).any()).item():
-        row = int(bad[0]) if len(bad) else 0
-        raise InputError(
-            "three words are 'query document rank', with ranks from 1 in every topic, and "
-            f"{short_repr(rows['rank'][row])} is none; write scores as 'topic Q0 document rank score system'",
-            path=path,
-            row=rows["line"][row],
-        )
+_RANKS = (
+    "three words are 'query document rank', with ranks from 1 in every topic, and {rank} is none; write scores as "
+    "'topic Q0 document rank score system'"
+)
 
 
 def _rows(path: Path, names: Sequence[str], form: str) -> pl.DataFrame:
@@ -222,21 +217,13 @@ def _words(chunk: Chunk, names: Sequence[str], form: str) -> pl.DataFrame:
     return words.select("line", *(pl.col("text").list.get(at).alias(name) for at, name in enumerate(names)))
 
 
-def _numbers(rows: pl.DataFrame, name: str, path: Path) -> None:
-    number = rows[name].cast(pl.Float64, strict=False)
-    bad = (~number.is_finite()).fill_null(True).arg_true()
-    if len(bad):
-        raise InputError(
-            f"the {name} {short_repr(rows[name][bad[0]])} is not a finite number", path=path, row=rows["line"][bad[0]]
-        )
+def _finite(rows: pl.DataFrame, name: str, path: Path) -> pl.Series:
+    """Return a column as numbers."""
+    numbers = rows[name].cast(pl.Float64, strict=False)
+    refuse_rows(rows, ~numbers.is_finite(), f"the {name} {{{name}}} is not a finite number", path)
+    return numbers
 
 
-def _once(rows: pl.DataFrame, keys: Sequence[str], path: Path, what: str) -> None:
-    again = (~rows.select(pl.struct(keys).is_first_distinct()).to_series()).arg_true()
-    if len(again):
-        row = rows.row(again[0], named=True)
-        raise InputError(
-            f"document {short_repr(row['doc'])} of topic {short_repr(row['topic'])} is {what}; remove one line",
-            path=path,
-            row=row["line"],
-        )
+def _check_once(rows: pl.DataFrame, keys: Sequence[str], path: Path, what: str) -> None:
+    again = ~rows.select(pl.struct(keys).is_first_distinct()).to_series()
+    refuse_rows(rows, again, f"document {{doc}} of topic {{topic}} is {what}; remove one line", path)

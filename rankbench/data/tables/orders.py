@@ -268,8 +268,7 @@ class OrdersCheck(TableCheck):
         items = ranked.explode("ranking", empty_as_null=False).rename({"ranking": "item"})
         among = rows.explode(column.name, empty_as_null=False).rename({column.name: "item"})
         unknown = items.join(among, on=["row", "item"], how="anti", maintain_order="left")
-        if unknown.height:
-            row, item = unknown.row(0)
+        for row, item in unknown.head(1).iter_rows():
             what = f"item {short_repr(item)} is not among the candidates of its query{nearest(item, list(lists[row]))}"
             raise self.error(what, row, ranking.name)
         return lists
@@ -279,19 +278,13 @@ class OrdersCheck(TableCheck):
         name = items[column.name]
         self.at(items, name.is_null() | (name == ""), column, "an item has no name")
         self.at(items, name.str.to_lowercase().is_in(NO_CHOICES), column, _NO_CHOICE)
-        long = too_long(name)
-        if long.any():
-            row, item = items.filter(long).row(0)
-            raise self.error(TOO_LONG.format(short_repr(item)), row, column.name)
-        again = items.is_duplicated()
-        if again.any():
-            row, item = items.filter(again).row(0)
-            raise self.error(f"item {short_repr(item)} {twice}", row, column.name)
+        self.at(items, too_long(name), column, TOO_LONG)
+        self.at(items, items.is_duplicated(), column, f"item {{}} {twice}")
 
     def at(self, rows: pl.DataFrame, bad: pl.Series, column: pl.Series, message: str) -> None:
-        """Raise for the row of the batch that the first true entry of `bad` belongs to."""
-        if bad.fill_null(True).any():
-            raise self.error(message, int(rows["row"][int(bad.fill_null(True).arg_true()[0])]), column.name)
+        """Raise for the row of the batch that the first true entry of `bad` belongs to; ``{}`` stands for its item."""
+        for row, item in rows.filter(bad.fill_null(True)).select("row", column.name).head(1).iter_rows():
+            raise self.error(message.replace("{}", short_repr(item), 1), row, column.name)
 
 
 def _whole(text: str) -> int | float:
