@@ -11,12 +11,12 @@ import os
 import tomllib
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
 from rankbench.core.component import Typed
-from rankbench.core.text import check_keys, short_repr
+from rankbench.core.text import check_keys
 from rankbench.data.tables.checks import built_in
 from rankbench.errors import InputError, nearest
 
@@ -26,7 +26,13 @@ VARIABLE = "RANKBENCH_CARDS"
 SETTINGS = "rankbench.toml"
 """The file in the working folder, with ``cards = "FOLDER"``; the folder is meant from there."""
 
-_KEYS = ("cards",)
+
+class _Strict(Typed):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Settings(_Strict):
+    cards: str | None = None
 
 
 def own_cards_folder() -> Path | None:
@@ -41,21 +47,8 @@ def own_cards_folder() -> Path | None:
     if said:
         return _folder(Path(said), f"{VARIABLE} does not name a folder")
     path = Path(SETTINGS)
-    if not path.is_file():
-        return None
-    try:
-        settings = tomllib.loads(check_keys(path.read_text(encoding="utf-8")))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not TOML: {error}", path=path) from error
-    for key in settings:
-        if key not in _KEYS:
-            raise InputError(f"there is no key {short_repr(key)}{nearest(key, _KEYS)}", path=path, column=key)
-    folder = settings.get("cards")
-    if folder is None:
-        return None
-    if not isinstance(folder, str):
-        raise InputError("cards must be the path of a folder, a text", path=path, column="cards")
-    return _folder(Path(folder), f"cards in {SETTINGS} does not name a folder")
+    folder = _read_toml(path, _Settings).cards if path.is_file() else None
+    return None if folder is None else _folder(Path(folder), f"cards in {SETTINGS} does not name a folder")
 
 
 def _folder(path: Path, otherwise: str) -> Path:
@@ -74,10 +67,6 @@ def _inside(path: str) -> str:
 _Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Inside = Annotated[str, AfterValidator(_inside)]
 _Url = Annotated[str, Field(pattern=r"^https?://")]
-
-
-class _Strict(Typed):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class CardFile(_Strict):
@@ -225,12 +214,20 @@ def load_card(path: Path) -> Card:
     InputError
         Not TOML (line and column), an unknown key, a value that does not fit (key path).
     """
+    return _read_toml(path, Card)
+
+
+_Model = TypeVar("_Model", bound=_Strict)
+
+
+def _read_toml(path: Path, model: type[_Model]) -> _Model:
+    """Return what a TOML file says, checked."""
     try:
         read = tomllib.loads(check_keys(path.read_text(encoding="utf-8")))
     except (ValueError, RecursionError) as error:  # also an integer of thousands of digits, and brackets as deep
         raise InputError(f"not TOML: {error}", path=path) from error
     try:
-        return Card.model_validate(read)
+        return model.model_validate(read)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
