@@ -108,6 +108,19 @@ class ComparisonTable(TableKind):
 
 _SHEET_DATE = r"^\s*(\d{1,2}[-. ][A-Za-z]{3}|[A-Za-z]{3}[-. ]\d{1,2})\s*$"
 
+_UNREAD = {
+    "left_score": "are not the scores, two numbers, of {sides}",
+    "left_wins": f"do not say how many games {{sides}} won: whole numbers from 0 to {MOST_GAMES:,}",
+    "left_won": "does not say which of {sides} won: one of these columns must be 1, the others 0",
+    "points": "is none of the left's points, numbers from 0 to 1",
+    "preference": "is no preference from 1 to 2, or 0",
+    "margin": "is no number that says by how much the left won",
+    "left_word": "is none of the words that were said",
+    "side": "is neither of the two sides, nor a tie; the sides are {sides} here",
+    "winner": "is neither of the two items, nor a tie; the sides are {sides} here",
+}
+"""What is wrong with an outcome that cannot be read, by the first of these roles that the log has."""
+
 _WORDS = 6
 """Words that say nothing of who won, of those that an error proposes to leave out."""
 
@@ -207,31 +220,20 @@ class ComparisonsCheck(TableCheck):
         if unknown.drop_nulls().str.contains(_SHEET_DATE).any():
             return "{}, or a row below, is a score that a spreadsheet took for a date: export the scores as text"
         sides = f"{short_repr(names['left'])} and {short_repr(names['right'])}"
-        if "left_score" in names:
+        role, what = next((role, what) for role, what in _UNREAD.items() if role in names)
+        what = what.format(sides=sides)
+        if role in ("left_wins", "left_won"):
+            return f"{{}} {what}"
+        roles, cells = {}, self.words()
+        if role == "left_score":
             roles = {role: names[role] for role in ("left", "right", "left_score", "right_score")}
-            cells = self.words()
             if names["left_score"] != names["right_score"]:
                 cells = cells.str.split(" : ").explode()
                 cells = cells.filter(pl.select(as_number(pl.lit(cells)).is_null()).to_series())
-            roles["drop"] = self.dropping(cells)
-            return f"{{}} are not the scores, two numbers, of {sides}; {self.leaving_out(roles)}"
-        if "left_wins" in names:
-            return f"{{}} do not say how many games {sides} won: whole numbers from 0 to {MOST_GAMES:,}"
-        if "left_won" in names:
-            return f"{{}} does not say which of {sides} won: one of these columns must be 1, the others 0"
-        more = self.leaving_out({"drop": self.dropping(self.words())})
-        if "points" in names:
-            return f"{{}} is none of the left's points, numbers from 0 to 1; {more}"
-        if "preference" in names:
-            return f"{{}} is no preference from 1 to 2, or 0; {more}"
-        if "margin" in names:
-            return f"{{}} is no number that says by how much the left won; {more}"
-        said = "--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean"
-        more = f"{said}, {more}"
-        if "left_word" in names:
-            return f"{{}} is none of the words that were said; {more}"
-        what = "sides" if "side" in names else "items"
-        return f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here; {more}"
+        more = self.leaving_out(roles | {"drop": self.dropping(cells)})
+        if role in ("left_word", "side", "winner"):
+            more = f"--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean, {more}"
+        return f"{{}} {what}; {more}"
 
     def words(self) -> pl.Series:
         """Return the first words of the whole log that say nothing of who won: a proposal leaves out all of them."""

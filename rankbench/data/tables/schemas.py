@@ -53,7 +53,7 @@ Files may call the columns otherwise: `rankbench.data.tables.column_roles`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -133,12 +133,8 @@ ITEM_OPTIONAL: tuple[str, ...] = ("item", "x", "name")
 
 def items_schema(d: int, *, named: bool = False) -> pl.Schema:
     """Return the schema of items with d features, with or without the column ``name``."""
-    schema = pl.Schema(
-        {"query_id": pl.String(), "item": pl.UInt32(), "label": pl.Float32(), "x": pl.Array(pl.Float32, d)}
-    )
-    if named:
-        schema["name"] = pl.String()
-    return schema
+    required: dict[str, pl.DataType] = {"query_id": pl.String(), "item": pl.UInt32(), "label": pl.Float32()}
+    return _with_optional(required | {"x": pl.Array(pl.Float32, d)}, {"name": pl.String()}, ["name"] if named else [])
 
 
 def features(schema: pl.Schema) -> int:
@@ -164,10 +160,16 @@ SAYS_NOTHING = "says_nothing"
 
 def orders_schema(columns: Iterable[str]) -> pl.Schema:
     """Return the schema of orders with those of the optional columns that are among `columns`."""
+    required: dict[str, pl.DataType] = {"query_id": pl.String(), "ranking": pl.List(pl.List(pl.String()))}
+    optional = {"weight": pl.Float64(), "judge": pl.String(), "candidates": pl.List(pl.String())}
+    return _with_optional(required, optional, columns)
+
+
+def _with_optional(
+    required: Mapping[str, pl.DataType], optional: Mapping[str, pl.DataType], columns: Iterable[str]
+) -> pl.Schema:
     found = set(columns)
-    types = {"weight": pl.Float64(), "judge": pl.String(), "candidates": pl.List(pl.String())}
-    optional = {name: types[name] for name in ORDER_OPTIONAL if name in found}
-    return pl.Schema({"query_id": pl.String(), "ranking": pl.List(pl.List(pl.String()))} | optional)
+    return pl.Schema({**required, **{name: dtype for name, dtype in optional.items() if name in found}})
 
 
 SELECTION_COLUMNS: tuple[str, ...] = ("query_id", "session_id", "shown", "clicked")
@@ -179,17 +181,9 @@ SELECTION_OPTIONAL: tuple[str, ...] = ("part",)
 
 def selections_schema(*, part: bool) -> pl.Schema:
     """Return the schema of selections, with or without the column ``part``."""
-    schema = pl.Schema(
-        {
-            "query_id": pl.String(),
-            "session_id": pl.String(),
-            "shown": pl.List(pl.String()),
-            "clicked": pl.List(pl.UInt32()),
-        }
-    )
-    if part:
-        schema["part"] = pl.String()
-    return schema
+    required: dict[str, pl.DataType] = {"query_id": pl.String(), "session_id": pl.String()}
+    required |= {"shown": pl.List(pl.String()), "clicked": pl.List(pl.UInt32())}
+    return _with_optional(required, {"part": pl.String()}, ["part"] if part else [])
 
 
 MEASUREMENT_COLUMNS: tuple[str, ...] = ("query_id", "system", "score")
@@ -201,7 +195,5 @@ MEASUREMENT_OPTIONAL: tuple[str, ...] = ("seed",)
 
 def measurements_schema(columns: Iterable[str]) -> pl.Schema:
     """Return the schema of measurements with those of the optional columns that are among `columns`."""
-    schema = pl.Schema({"query_id": pl.String(), "system": pl.String(), "score": pl.Float64()})
-    if "seed" in set(columns):
-        schema["seed"] = pl.String()
-    return schema
+    required = {"query_id": pl.String(), "system": pl.String(), "score": pl.Float64()}
+    return _with_optional(required, {"seed": pl.String()}, columns)

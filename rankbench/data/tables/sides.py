@@ -93,7 +93,7 @@ def dropped(columns: Mapping[str, str]) -> pl.Expr:
 
 @dataclass(frozen=True)
 class _Words:
-    """Expressions of what a row's winner is by each reading: ``left``, ``right`` or null."""
+    """Expressions of what a row's winner is by each reading: 1 for the left, -1 for the right, or null."""
 
     left: pl.Expr
     right: pl.Expr
@@ -107,10 +107,9 @@ class _Words:
     def from_columns(cls, columns: Mapping[str, str]) -> _Words:
         left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
         word = plain_word(said)
-        on_left, on_right = pl.lit("left"), pl.lit("right")
         of_left, of_right = _sides_meant(columns)
-        side = pl.when(word.is_in(of_left)).then(on_left).when(word.is_in(of_right)).then(on_right)
-        item = pl.when(said == left).then(on_left).when(said == right).then(on_right)
+        side = pl.when(word.is_in(of_left)).then(1.0).when(word.is_in(of_right)).then(-1.0)
+        item = pl.when(said == left).then(1.0).when(said == right).then(-1.0)
         ties = tie_words(columns["left"], columns["right"])
         if "tie_word" in columns:
             ties = [*ties, *plain_words(columns["tie_word"])]
@@ -363,65 +362,50 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
     return found if sides else found.drop("first")
 
 
-def of_two_sides(raw: pl.LazyFrame, columns: Mapping[str, str]) -> list[pl.Expr]:
+def of_two_sides(columns: Mapping[str, str]) -> list[pl.Expr]:
     """Return winner, loser, tie, first, and what is to be refused, left out or divided.
 
     Parameters
     ----------
-    raw : LazyFrame
     columns : mapping of str to str
         As `decided` returns them.
     """
     left, right = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right"))
-    more: list[pl.Expr] = []
-    if "winner" in columns:
-        outcome, said, more = _one_column(raw, columns)
-    else:
-        outcome, said, more = _two_columns(columns)
-    winner = pl.when(outcome.is_in(["left", "tie"])).then(left).when(outcome == "right").then(right)
-    loser = pl.when(outcome.is_in(["left", "tie"])).then(right).when(outcome == "right").then(left)
+    lead, said, more = _one_column(columns) if "winner" in columns else _two_columns(columns)
     return [
-        winner.alias("winner"),
-        loser.alias("loser"),
-        (outcome == "tie").fill_null(False).alias("tie"),
-        (outcome != "right").fill_null(False).alias("first"),
-        pl.when(outcome.is_null()).then(said.fill_null("")).alias(SAID),
+        pl.when(lead >= 0).then(left).when(lead < 0).then(right).alias("winner"),
+        pl.when(lead >= 0).then(right).when(lead < 0).then(left).alias("loser"),
+        (lead == 0).fill_null(False).alias("tie"),
+        (lead >= 0).fill_null(False).alias("first"),
+        pl.when(lead.is_null()).then(said.fill_null("")).alias(SAID),
         *more,
     ]
 
 
 _Outcome = tuple[pl.Expr, pl.Expr, list[pl.Expr]]
+"""By how much the left won, null where nobody knows; what was said; columns of what is to be refused or left out."""
 
 
 def _two_columns(columns: Mapping[str, str]) -> _Outcome:
-    """Return who won of a column for each of the two, what was said, and which rows say nothing."""
-    on_left, on_right, tie = (pl.lit(word) for word in ("left", "right", "tie"))
+    """Return the outcome by a column for each of the two."""
     if "left_score" in columns:
         difference, empty = scored(columns)
-        outcome: pl.Expr = pl.when(difference > 0).then(on_left).when(difference < 0).then(on_right)
         names = list(dict.fromkeys(columns[role] for role in ("left_score", "right_score")))
         texts = [pl.col(name).cast(pl.String).fill_null("") for name in names]
         # What is left out has winner and loser as any vote, until it is.
-        outcome = pl.when((difference == 0) | empty).then(tie).otherwise(outcome)
-        return outcome, pl.concat_str(texts, separator=" : "), [empty.alias(LEFT_OUT)]
+        lead = pl.when(empty).then(0.0).otherwise(difference)
+        return lead, pl.concat_str(texts, separator=" : "), [empty.alias(LEFT_OUT)]
     if "left_wins" in columns:
         games, empty = series(columns)
         read = empty | pl.all_horizontal(count.is_not_null() for count in games)
         names = [columns[role] for role in ("left_wins", "right_wins", "tie") if role in columns]
         more = [count.alias(name) for count, name in zip(games, GAMES, strict=True)]
-        return pl.when(read).then(on_left), _texts(names), [*more, empty.alias(LEFT_OUT)]
+        return pl.when(read).then(1.0), _texts(names), [*more, empty.alias(LEFT_OUT)]
     names = [columns[role] for role in ("left_won", "right_won", "tie") if role in columns]
     won, lost = (flag(pl.col(columns[role])) for role in ("left_won", "right_won"))
     drawn = flag(pl.col(columns["tie"])) if "tie" in columns else ~won & ~lost
-    outcome = (
-        pl.when(won & ~lost & ~drawn)
-        .then(on_left)
-        .when(~won & lost & ~drawn)
-        .then(on_right)
-        .when(~won & ~lost & drawn)
-        .then(tie)
-    )
-    return outcome, _texts(names), []
+    one = pl.sum_horizontal(*(case.cast(pl.Int8) for case in (won, lost, drawn)), ignore_nulls=False) == 1
+    return pl.when(one).then(won.cast(pl.Int8) - lost.cast(pl.Int8)), _texts(names), []
 
 
 def _texts(names: list[str]) -> pl.Expr:
@@ -429,31 +413,24 @@ def _texts(names: list[str]) -> pl.Expr:
     return pl.concat_str(texts, separator=", ")
 
 
-def _one_column(raw: pl.LazyFrame, columns: Mapping[str, str]) -> _Outcome:
-    """Return who won by the winner's column, what it said, and what is to be refused or divided."""
+def _one_column(columns: Mapping[str, str]) -> _Outcome:
+    """Return the outcome by the winner's column."""
     words = _Words.from_columns(columns)
-    on_left, on_right, tie = (pl.lit(word) for word in ("left", "right", "tie"))
     more: list[pl.Expr] = []
     if {"points", "margin", "preference"} & columns.keys():
-        value = named_number(columns)
-        side: pl.Expr = pl.when(value > 0).then(on_left).when(value < 0).then(on_right)
-        tied = (value == 0).fill_null(False)
+        lead = named_number(columns)
         if "graded" in columns:
             share = points_of_left(columns)
             more = [pl.when((share > 0) & (share < 1) & (share != 0.5)).then(share).alias(SHARE)]
-            side = pl.when(more[0].is_not_null()).then(on_left).otherwise(side)
+            lead = pl.when(more[0].is_not_null()).then(1.0).otherwise(lead)
+    elif "side" in columns:
+        lead = pl.when(words.tied).then(0.0).otherwise(words.side)
     else:
-        side = words.side if "side" in columns else words.item
-        tied = words.tied if "side" in columns else words.tied & words.item.is_null()
+        lead = pl.coalesce(words.item, pl.when(words.tied).then(0.0))
     if "tie" in columns:
         marked = flag(pl.col(columns["tie"]))
         blank = words.said.fill_null("").str.strip_chars() == ""
-        against = (marked & side.is_not_null() & ~tied) | (~marked & tied)
-        tied |= marked.fill_null(False) & blank
-        side = pl.when(~against.fill_null(False)).then(side)
-        tied &= ~against.fill_null(False)
-        more += [
-            pl.when(against).then(words.said).alias(CONTRADICTED),
-            pl.col(columns["tie"]).alias(MARKED),
-        ]
-    return pl.when(tied).then(tie).otherwise(side), words.said, more
+        against = ((marked & (lead != 0)) | (~marked & (lead == 0))).fill_null(False)
+        lead = pl.when(marked & blank).then(0.0).when(~against).then(lead)
+        more += [pl.when(against).then(words.said).alias(CONTRADICTED), pl.col(columns["tie"]).alias(MARKED)]
+    return lead, words.said, more

@@ -171,18 +171,14 @@ def _taken(texts: pl.LazyFrame, reading: TimeReading, name: str) -> bool:
     return texts.select(reading.expression(name).is_not_null().all()).collect(engine="streaming").item() is True
 
 
+_NATIVE = {pl.Null: "times", pl.Date: "dates", pl.Datetime: "date-times", pl.Duration: "durations"}
+
+
 def _native(dtype: pl.DataType, name: str) -> TimeReading:
-    if dtype.is_numeric():
-        return TimeReading("numbers", dtype)
-    if dtype == pl.Null:
-        return TimeReading("times", dtype)
-    if dtype == pl.Date:
-        return TimeReading("dates", dtype)
-    if isinstance(dtype, pl.Datetime):
-        return TimeReading("date-times", dtype)
-    if dtype == pl.Duration:
-        return TimeReading("durations", dtype)
-    raise InputError(f"the column holds {str(dtype)[:_QUOTED]}, which does not order votes; {_HOW}", column=name)
+    words = "numbers" if dtype.is_numeric() else _NATIVE.get(dtype.base_type())
+    if words is None:
+        raise InputError(f"the column holds {str(dtype)[:_QUOTED]}, which does not order votes; {_HOW}", column=name)
+    return TimeReading(words, dtype)
 
 
 TimeUnit: TypeAlias = Literal["time", "minute", "hour", "day", "week", "month", "quarter", "year"]
