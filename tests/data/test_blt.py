@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_files import written
 
 import rankbench
 from rankbench.errors import InputError
@@ -19,8 +20,7 @@ ADA, BO, DI = "Ada (Ind)", "Bo", 'Di "Dee" Ives'
 
 @pytest.mark.parametrize("name", ["ward.blt", "ward.txt", "ward.csv", "ward.dat", "ward"])
 def test_a_file_is_read_as_it_is_meant(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_text(WARD)
+    path = written(tmp_path / name, WARD)
     source = open_source(path)
     found = source.frame.collect()
     assert found["query_id"].unique().to_list() == ["ward"]
@@ -38,8 +38,10 @@ def test_a_file_is_read_as_it_is_meant(tmp_path: Path, name: str) -> None:
 
 
 def test_scottish_councils_write_no_quotes_and_spaces_at_ends(tmp_path: Path) -> None:
-    path = tmp_path / "ward.csv"
-    path.write_text("2 1 \r\n155 1 0\r\n52 2 1 0\r\n0\r\nCandidate One (Ind)\r\nCandidate Two, or not\r\nA Ward\r\n")
+    path = written(
+        tmp_path / "ward.csv",
+        "2 1 \r\n155 1 0\r\n52 2 1 0\r\n0\r\nCandidate One (Ind)\r\nCandidate Two, or not\r\nA Ward\r\n",
+    )
     found = rankbench.scan(path).collect()
     assert found["ranking"].to_list() == [
         [["Candidate One (Ind)"]],
@@ -64,8 +66,7 @@ def test_scottish_councils_write_no_quotes_and_spaces_at_ends(tmp_path: Path) ->
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "ward.blt"
-    path.write_text(text)
+    path = written(tmp_path / "ward.blt", text)
     with pytest.raises(InputError) as error:
         rankbench.scan(path).collect()
     assert said in str(error.value)

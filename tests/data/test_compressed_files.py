@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from data_files import written
 
 import rankbench
 from rankbench.errors import InputError
@@ -51,15 +52,12 @@ TEXTS = {
 @pytest.mark.parametrize("ending", TEXTS)
 @pytest.mark.parametrize("packing", [*PACKED, "zip"])
 def test_a_compressed_file_is_the_plain_one(tmp_path: Path, ending: str, packing: str) -> None:
-    plain = tmp_path / f"votes.{ending}"
-    plain.write_text(TEXTS[ending])
+    plain = written(tmp_path / f"votes.{ending}", TEXTS[ending])
     data = plain.read_bytes()
     if packing == "zip":
-        packed = tmp_path / "archive.zip"
-        packed.write_bytes(zipped(data, f"folder/votes.{ending}"))
+        packed = written(tmp_path / "archive.zip", zipped(data, f"folder/votes.{ending}"))
     else:
-        packed = tmp_path / f"votes.{ending}.{packing}"
-        packed.write_bytes(PACKED[packing](data))
+        packed = written(tmp_path / f"votes.{ending}.{packing}", PACKED[packing](data))
     # Queries of PrefLib are called as the file.
     found, expected = (rankbench.scan(path).collect().drop("query_id") for path in (packed, plain))
     assert found.equals(expected)
@@ -71,8 +69,7 @@ def test_folders_of_compressed_files_and_group_files_are_read(tmp_path: Path, pa
     for part in range(2):
         (tmp_path / f"part-{part}.csv.{packing}").write_bytes(PACKED[packing](TEXTS["csv"].encode()))
     assert rankbench.scan(tmp_path).collect().height == 2 * len(ROWS)
-    letor = tmp_path / f"train.txt.{packing}"
-    letor.write_bytes(PACKED[packing](b"2 1:.5\n0 1:1\n1 1:2\n0 1:3\n"))
+    letor = written(tmp_path / f"train.txt.{packing}", PACKED[packing](b"2 1:.5\n0 1:1\n1 1:2\n0 1:3\n"))
     (tmp_path / "train.txt.group").write_text("2\n2\n")
     assert rankbench.scan(letor).collect()["query_id"].to_list() == ["1", "1", "2", "2"]
 
@@ -80,16 +77,14 @@ def test_folders_of_compressed_files_and_group_files_are_read(tmp_path: Path, pa
 @pytest.mark.parametrize("packing", PACKED)
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "json"])
 def test_what_is_cut_off_is_an_error_with_the_file(tmp_path: Path, packing: str, ending: str) -> None:
-    path = tmp_path / f"votes.{ending}.{packing}"
-    path.write_bytes(PACKED[packing](TEXTS[ending].encode())[:-9])
+    path = written(tmp_path / f"votes.{ending}.{packing}", PACKED[packing](TEXTS[ending].encode())[:-9])
     with pytest.raises(InputError) as error:
         rankbench.aggregate(path)
     assert str(error.value).startswith(str(path))
 
 
 def test_an_archive_of_several_files_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "votes.zip"
-    path.write_bytes(zipped(b"winner,loser\na,b\n", "1.csv", "2.csv"))
+    path = written(tmp_path / "votes.zip", zipped(b"winner,loser\na,b\n", "1.csv", "2.csv"))
     with pytest.raises(InputError, match=r"the archive holds 2 files, and one is read: unzip votes\.zip"):
         rankbench.aggregate(path)
     path.write_bytes(zipped(b"winner,loser\na,b\n", "1.csv")[:-20])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from data_files import written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -58,16 +59,14 @@ def read(path: Path) -> pl.DataFrame:
 
 @pytest.mark.parametrize("text", ["winner,loser\ra,b\rb,c\r", "winner\r,loser\na,b\n", "winner,loser\ra,b\nb,c\n"])
 def test_carriage_returns_in_a_header(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "mac.csv"
-    path.write_bytes(text.encode())
+    path = written(tmp_path / "mac.csv", text.encode())
     with pytest.raises(InputError, match=r"mac\.csv:1: the header has a carriage return in it"):
         read(path)
 
 
 @pytest.mark.parametrize("text", ['winner,"loser\na,b\nb,c\n', '"winner,loser\na,b\n'])
 def test_a_quote_that_is_opened_in_the_header_and_never_closed(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "open.csv"
-    path.write_text(text)
+    path = written(tmp_path / "open.csv", text)
     with pytest.raises(InputError, match=r"open\.csv:1: a quote is opened here and never closed"):
         read(path)
 
@@ -90,8 +89,7 @@ def test_a_blank_line_is_said_to_be_one_and_does_no_harm_at_the_end(tmp_path: Pa
 
 
 def test_a_line_of_spaces_is_blank(tmp_path: Path) -> None:
-    path = tmp_path / "spaces.csv"
-    path.write_text("winner,loser,judge\na,b,x\n")
+    path = written(tmp_path / "spaces.csv", "winner,loser,judge\na,b,x\n")
     expected = read(path)
     for end in ("   \n", "  ", "\n  \n \r\n"):
         path.write_bytes(b"winner,loser,judge\na,b,x\n" + end.encode())
@@ -107,22 +105,19 @@ def test_a_line_of_spaces_is_blank(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("data", "line"), [(b"\0" * 5000, 1), (b"\0" * 200_000, 1), (b"winner,loser\na,b\n\0,c\n", 3)])
 def test_bytes_that_are_0_are_no_text(tmp_path: Path, data: bytes, line: int) -> None:
-    path = tmp_path / "null.csv"
-    path.write_bytes(data)
+    path = written(tmp_path / "null.csv", data)
     with pytest.raises(InputError, match=rf"null\.csv:{line}:1: a byte that is 0: this is no text"):
         read(path)
 
 
 def test_a_header_that_is_too_long_is_not_said_to_be_of_an_old_mac(tmp_path: Path) -> None:
-    path = tmp_path / "long.csv"
-    path.write_bytes(b"a" * 200_000 + b"\n")
+    path = written(tmp_path / "long.csv", b"a" * 200_000 + b"\n")
     with pytest.raises(InputError, match=r"long\.csv:1: the header has a name of more than 131,072 characters"):
         read(path)
 
 
 def test_blank_lines_where_chunks_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "blank.csv"
-    path.write_text("winner,loser\na,b\n\nb,c\n")
+    path = written(tmp_path / "blank.csv", "winner,loser\na,b\n\nb,c\n")
     for size in range(1, 24):
         monkeypatch.setattr("rankbench.data.readers.csv.chunks", lambda path, size=size: chunks(path, size))
         with pytest.raises(InputError, match=r"blank\.csv:3: the line is blank"):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from data_files import written
 
 from rankbench.data.readers.csv import CsvReader
 from rankbench.data.tables.column_roles import as_comparisons, guess, parse_columns
@@ -107,8 +108,7 @@ LOST_TWICE = "says who lost, and .* who were compared"
 def test_headers_that_may_be_read_in_two_ways_are_refused(
     tmp_path: Path, header: str, row: str, said: str, readings: dict[str, tuple[str, str]]
 ) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text(f"{header}\n{row}\n")
+    path = written(tmp_path / "votes.csv", f"{header}\n{row}\n")
     with pytest.raises(InputError, match=said) as caught:
         CsvReader().scan(path)
     assert str(caught.value).startswith(f"{path}: ")
@@ -151,8 +151,7 @@ def test_what_a_winner_may_be_called(said: str, winner: str, loser: str, tie: bo
 
 
 def test_a_winner_that_is_neither_of_the_two_is_an_error_with_its_row(tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text("model_a,model_b,choice\nx,y,model_a\nx,z,somebody\n")
+    path = written(tmp_path / "votes.csv", "model_a,model_b,choice\nx,y,model_a\nx,z,somebody\n")
     with pytest.raises(InputError, match="'somebody' is neither of the two") as caught:
         CsvReader(columns="winner=choice").scan(path).collect()
     assert "votes.csv:3" in str(caught.value)
@@ -160,8 +159,7 @@ def test_a_winner_that_is_neither_of_the_two_is_an_error_with_its_row(tmp_path: 
 
 
 def test_an_item_against_itself_names_the_log_s_own_column(tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text("won,lost\nx,x\n")
+    path = written(tmp_path / "votes.csv", "won,lost\nx,x\n")
     with pytest.raises(InputError, match=r"compared with itself") as caught:
         CsvReader().scan(path).collect()
     assert "won" in str(caught.value)

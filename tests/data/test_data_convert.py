@@ -108,16 +108,12 @@ def test_nothing_half_written(tmp_path, monkeypatch, bad):
 
 
 class TestDestination:
-    def test_is_kept_without_force(self, tmp_path):
+    def test_is_replaced_with_force_alone(self, tmp_path):
         source = letor_file(tmp_path / "a.txt")
         convert(source, tmp_path / "out", shards=2)
         with pytest.raises(InputError, match="--force"):
             convert(source, tmp_path / "out", shards=3)
         assert len(Manifest.load(tmp_path / "out").shards) == 2
-
-    def test_is_replaced_with_force(self, tmp_path):
-        source = letor_file(tmp_path / "a.txt")
-        convert(source, tmp_path / "out", shards=2)
         convert(source, tmp_path / "out", shards=3, force=True)
         assert len(Manifest.load(tmp_path / "out").shards) == 3
         assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "out"]
@@ -291,50 +287,36 @@ class TestForce:
         assert sorted(p.name for p in made.parent.iterdir()) == ["a.txt", "out"]
 
 
-@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), pl.exceptions.ComputeError("No space")])
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda shard: shard.write_bytes(shard.read_bytes()[:-30]), "damaged or cut off"),
+        (lambda shard: pl.DataFrame({"a": [1]}).write_parquet(shard), "other columns"),
+        (lambda shard: pl.read_parquet(shard).head(3).write_parquet(shard), "3 rows, not the "),
+    ],
+)
+def test_damaged_shards(tmp_path, damage, said):
+    convert(letor_file(tmp_path / "a.txt"), tmp_path / "out", shards=2)
+    damage(tmp_path / "out" / "shard-00001.parquet")
+    with pytest.raises(InputError, match=said) as caught:
+        ParquetReader().scan(tmp_path / "out")
+    assert caught.value.path == tmp_path / "out" / "shard-00001.parquet"
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        OSError("No space left on device (os error 28): FOLDER/.out.abcd1234/spool/0.arrow"),
+        OSError(28, "No space left on device"),
+        pl.exceptions.ComputeError("No space left on device"),
+    ],
+)
 def test_a_full_disk_names_the_destination(tmp_path, monkeypatch, failure):
-    def full(*_, **__):
-        raise failure
-
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
-    with pytest.raises(InputError, match=r"cannot be written.*No space") as caught:
-        convert(letor_file(tmp_path / "a.txt"), tmp_path / "out")
-    assert caught.value.path == tmp_path / "out"
-    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
-
-
-class TestDamagedShards:
-    @pytest.fixture
-    def made(self, tmp_path):
-        convert(letor_file(tmp_path / "a.txt"), tmp_path / "out", shards=2)
-        return tmp_path / "out"
-
-    def refused(self, made, message):
-        with pytest.raises(InputError, match=message) as caught:
-            ParquetReader().scan(made)
-        assert caught.value.path == made / "shard-00001.parquet"
-
-    def test_cut_off(self, made):
-        shard = made / "shard-00001.parquet"
-        shard.write_bytes(shard.read_bytes()[:-30])
-        self.refused(made, "damaged or cut off")
-
-    def test_foreign(self, made):
-        pl.DataFrame({"a": [1]}).write_parquet(made / "shard-00001.parquet")
-        self.refused(made, "other columns")
-
-    def test_of_other_length(self, made):
-        rows = pl.read_parquet(made / "shard-00001.parquet")
-        rows.head(3).write_parquet(made / "shard-00001.parquet")
-        self.refused(made, f"3 rows, not the {rows.height}")
-
-
-def test_what_cannot_be_written_is_named_by_the_name_that_was_asked_for(tmp_path, monkeypatch):
     source = tmp_path / "votes.csv"
     source.write_text("winner,loser\na,b\n")
 
     def full(*_, **__):
-        raise OSError(f"No space left on device (os error 28): {tmp_path}/.out.abcd1234/spool/0.arrow")
+        raise failure
 
     monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
     with pytest.raises(InputError, match=r"out: it cannot be written \(No space left on device\); is there space"):

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import examples
+from data_files import written
 from data_paths import needs, real
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +24,7 @@ GOOD = "2 qid:1 1:0.5 3:-2e-1 # doc a\n0 qid:1 2:7\n1 qid:2 1:1\n0 qid:2 3:4\n"
 
 
 def read(tmp_path, content, name="log.txt", **params):
-    path = tmp_path / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path = written(tmp_path / name, content if isinstance(content, bytes) else content.encode())
     return LetorReader.model_validate(params).scan(path).collect()
 
 
@@ -133,8 +133,7 @@ def test_gzip_whatever_the_name(tmp_path):
 
 @pytest.mark.parametrize("size", [16, 40, 64, 1000])
 def test_chunks_do_not_show(tmp_path, monkeypatch, size):
-    path = tmp_path / "log.txt"
-    path.write_text("".join(f"{i % 3} qid:q{i // 7} 1:{i} 2:{-i}\n" for i in range(70)))
+    path = written(tmp_path / "log.txt", "".join(f"{i % 3} qid:q{i // 7} 1:{i} 2:{-i}\n" for i in range(70)))
     whole = LetorReader().scan(path).collect()
     monkeypatch.setattr(letor_lines, "chunks", lambda p: text_lines.chunks(p, size))
     assert LetorReader().scan(path).collect().equals(whole)
@@ -160,8 +159,7 @@ def test_agrees_with_scikit_learn(tmp_path_factory, data):
     labels = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
     out = io.BytesIO()
     dump_svmlight_file(x, labels, out, zero_based=zero_based, query_id=np.repeat(np.arange(len(sizes)), sizes))
-    path = tmp_path_factory.mktemp("svm") / "a.svm"
-    path.write_bytes(out.getvalue())
+    path = written(tmp_path_factory.mktemp("svm") / "a.svm", out.getvalue())
     frame = LetorReader(zero_based=zero_based).scan(path).collect()
     theirs, y, qid = load_svmlight_file(io.BytesIO(out.getvalue()), zero_based=zero_based, query_id=True)
     assert np.array_equal(frame["x"].to_numpy(), theirs.toarray().astype(np.float32))
@@ -236,29 +234,11 @@ def test_lines_without_any_feature(tmp_path):
     assert "no line has a feature" in refused(tmp_path, "1 qid:1\n2 qid:1\n")[2]
 
 
-def test_truncated_gzip(tmp_path):
-    zipped = gzip.compress(GOOD.encode() * 100)
-    assert "damaged or cut off" in refused(tmp_path, zipped[: len(zipped) // 2])[2]
-
-
-def test_bytes_that_are_not_utf8(tmp_path):
-    row, column, message = refused(tmp_path, GOOD.encode() + b"1 qid:\xe9 1:1\n")
-    assert (row, column) == (5, 7)
-    assert "0xe9 is not UTF-8" in message
-
-
 def test_one_endless_line(tmp_path, monkeypatch):
     monkeypatch.setattr(text_lines, "_LONGEST_LINE", 1 << 10)
-    path = tmp_path / "log.txt"
-    path.write_bytes(b"1 qid:1 1:1\n" + b"1" * 5000)
+    path = written(tmp_path / "log.txt", b"1 qid:1 1:1\n" + b"1" * 5000)
     with pytest.raises(InputError, match="longer than"):
         list(text_lines.chunks(path, 256))
-
-
-def test_a_missing_file_names_the_nearest(tmp_path):
-    (tmp_path / "train.txt").write_text(GOOD)
-    with pytest.raises(InputError, match=r"did you mean 'train.txt'"):
-        LetorReader().scan(tmp_path / "trian.txt")
 
 
 class TestGroups:
@@ -368,8 +348,7 @@ def test_a_folder_is_not_read_as_text(tmp_path):
 
 def test_queries_that_do_not_stand_together_are_brought_together_by_the_command_that_is_said(tmp_path: Path) -> None:
     lines = ["2 qid:10 1:0.5", "0 qid:11 1:0.2", "0 qid:10 1:0.1", "1 qid:11 1:0.7"]
-    path = tmp_path / "scattered.txt"
-    path.write_text("\n".join(lines) + "\n")
+    path = written(tmp_path / "scattered.txt", "\n".join(lines) + "\n")
     with pytest.raises(InputError) as error:
         LetorReader().scan(path).collect()
     said, _, command = str(error.value).rpartition(": ")
@@ -380,8 +359,7 @@ def test_queries_that_do_not_stand_together_are_brought_together_by_the_command_
 
 
 def test_a_label_below_0_is_a_grade_only_where_it_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "semi.txt"
-    path.write_text("0 qid:1 1:.5\n-1 qid:1 1:.25\n2 qid:1 1:1\n")
+    path = written(tmp_path / "semi.txt", "0 qid:1 1:.5\n-1 qid:1 1:.25\n2 qid:1 1:1\n")
     with pytest.raises(InputError) as error:
         LetorReader().scan(path).collect()
     assert str(error.value).startswith(
@@ -395,7 +373,6 @@ def test_a_label_below_0_is_a_grade_only_where_it_is_said(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("text", ['"winner" "loser"\n"1" "a" "b"\n', "who won\na b\n", "4 2\n7 1 2\n"])
 def test_what_is_no_letor_file_gets_none_of_its_errors(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "votes.txt"
-    path.write_text(text)
+    path = written(tmp_path / "votes.txt", text)
     with pytest.raises(InputError, match=r"no reader knows this format; .*; --reader csv reads a table with commas"):
         choose_reader(path)

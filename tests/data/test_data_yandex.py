@@ -2,6 +2,7 @@ import gzip
 
 import polars as pl
 import pytest
+from data_files import written
 from data_paths import needs, real
 
 from rankbench.data.readers.choose import choose_reader
@@ -23,9 +24,7 @@ def rows(path, **parameters):
 
 @pytest.fixture
 def path(tmp_path):
-    path = tmp_path / "sample"
-    path.write_text(TEXT)
-    return path
+    return written(tmp_path / "sample", TEXT)
 
 
 def test_records_become_rows(path):
@@ -33,8 +32,7 @@ def test_records_become_rows(path):
 
 
 def test_compressed_files_and_windows_line_ends(tmp_path):
-    path = tmp_path / "sample.gz"
-    path.write_bytes(gzip.compress(TEXT.replace("\n", "\r\n").encode()))
+    path = written(tmp_path / "sample.gz", gzip.compress(TEXT.replace("\n", "\r\n").encode()))
     assert rows(path) == ROWS
 
 
@@ -63,8 +61,7 @@ def test_policies_of_the_reader(path):
     ],
 )
 def test_malformed_records_are_named(tmp_path, record, column, words):
-    path = tmp_path / "sample"
-    path.write_text(f"1\t2,3 :\n1\t2 : 2;{record};1\t2 :\n")
+    path = written(tmp_path / "sample", f"1\t2,3 :\n1\t2 : 2;{record};1\t2 :\n")
     with pytest.raises(InputError, match=words) as caught:
         rows(path)
     assert (caught.value.path, caught.value.row, caught.value.column) == (path, 2, column)
@@ -72,8 +69,7 @@ def test_malformed_records_are_named(tmp_path, record, column, words):
 
 @pytest.mark.parametrize(("text", "words"), [("", "empty"), (" ;\n;", "no sessions")])
 def test_files_without_sessions(tmp_path, text, words):
-    path = tmp_path / "sample"
-    path.write_text(text)
+    path = written(tmp_path / "sample", text)
     with pytest.raises(InputError, match=words):
         rows(path)
 

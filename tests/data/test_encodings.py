@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from data_files import written
 
 import rankbench
 from rankbench.cli import main
@@ -30,15 +31,15 @@ VOTES = {
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
 @pytest.mark.parametrize("name", VOTES)
-def test_utf_16_with_a_mark_is_read(tmp_path: Path, name: str, encoding: str, packed: bool) -> None:
-    """Excel writes it as "Unicode text", PowerShell by ``>``."""
+def test_text_with_a_mark_is_read(tmp_path: Path, name: str, encoding: str, packed: bool) -> None:
+    """Excel writes UTF-16 as "Unicode text", PowerShell by ``>``."""
     for folder in ("plain", "marked"):
         (tmp_path / folder).mkdir()
     plain, marked = tmp_path / "plain" / name, tmp_path / "marked" / name
     plain.write_bytes(VOTES[name].encode())
-    text = VOTES[name] if encoding == "utf-16" else f"\ufeff{VOTES[name]}"
+    text = f"\ufeff{VOTES[name]}" if encoding == "utf-16-be" else VOTES[name]
     marked.write_bytes(gzip.compress(text.encode(encoding)) if packed else text.encode(encoding))
     frame = choose_reader(marked).scan(marked).collect()
     assert frame.equals(choose_reader(plain).scan(plain).collect())
@@ -73,8 +74,7 @@ def test_another_encoding_is_named_with_the_command_that_converts_it(
     if ending != "csv":
         objects = [f'{{"winner": "{w}", "loser": "{o}"}}' for w, o in rows]
         text = "\n".join(objects) if ending == "ndjson" else f"[{', '.join(objects)}]"
-    path = tmp_path / f"my votes.{ending}"
-    path.write_bytes(text.encode(encoding))
+    path = written(tmp_path / f"my votes.{ending}", text.encode(encoding))
     found = CliRunner().invoke(main, ["aggregate", str(path)])
     assert found.exit_code == 2
     assert said in found.stderr
@@ -90,7 +90,6 @@ def test_another_encoding_is_named_with_the_command_that_converts_it(
 
 
 def test_what_no_encoding_reads_is_said_plainly(tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_bytes(b"winner,loser\na,b\n\x81\x8d,b\n")
+    path = written(tmp_path / "votes.csv", b"winner,loser\na,b\n\x81\x8d,b\n")
     with pytest.raises(InputError, match=r"votes.csv:3:1: byte 0x81 is not UTF-8; convert the file to UTF-8"):
         rankbench.aggregate(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -108,9 +107,3 @@ def test_ballots_that_are_fit_alone_may_be_too_many_together(monkeypatch: pytest
     table = pl.DataFrame({"query_id": ["q"] * 2, "ranking": [[["a"], ["b"], ["c"]]] * 2}).lazy()
     with pytest.raises(InputError, match="imply 6 comparisons"):
         votes_of_ballots(table)
-
-
-def test_the_row_of_a_long_name_in_a_file(tmp_path: Path) -> None:
-    (tmp_path / "v.csv").write_text(f"query_id,winner,loser\nq,a,b\nq,{LONG},b\n")
-    with pytest.raises(InputError, match=r"v\.csv:3 \[winner\]: the name 'é{40}\.\.\.' is longer"):
-        rankbench.aggregate(tmp_path / "v.csv", "elo")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from data_files import stored, written
 
 import rankbench
 from rankbench.cli import main
@@ -33,12 +34,8 @@ FRAME = pl.DataFrame(
 def write(frame, path):
     if path.suffix == ".csv":
         texts = [pl.Series(name, [str(v).replace("'", '"') for v in frame[name].to_list()]) for name in LISTS]
-        frame.with_columns(texts).write_csv(path)
-    elif path.suffix == ".ndjson":
-        frame.write_ndjson(path)
-    else:
-        frame.write_parquet(path)
-    return path
+        frame = frame.with_columns(texts)
+    return stored(frame, path)
 
 
 LISTS = ("ranking", "candidates")
@@ -184,8 +181,7 @@ P3,skipped,skipped,undervote
 
 
 def test_a_column_for_each_rank_is_a_ballot(tmp_path):
-    path = tmp_path / "cvr.csv"
-    path.write_text(CVR)
+    path = written(tmp_path / "cvr.csv", CVR)
     ballots = [["Ada", "Bo", "Cy"], ["Ada"], ["Bo", "Cy"], ["Bo", "Ada"], ["Cy", "Bo"], ["Ada", "Bo"]]
     source = open_source(path)
     found = source.frame.collect()
@@ -215,8 +211,7 @@ def test_ranked_choices_rank_by_all_of_them(tmp_path):
 
 
 def test_two_choices_may_be_what_was_offered_and_numbers_are_no_names(tmp_path):
-    path = tmp_path / "choices.csv"
-    path.write_text("Choice 1,Choice 2\nAda,Bo\nBo,Cy\nAda,Cy\n")
+    path = written(tmp_path / "choices.csv", "Choice 1,Choice 2\nAda,Bo\nBo,Cy\nAda,Cy\n")
     with pytest.raises(InputError, match="what the columns mean is not clear") as caught:
         open_source(path)
     assert "--columns 'rank1=Choice 1,rank2=Choice 2' reads 'Ada' > 'Bo'" in str(caught.value)
@@ -250,8 +245,9 @@ RACES += [
 
 
 def test_places_in_races_are_ballots(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    path.write_text("raceId,driverId,position\n" + "".join(",".join(row) + "\n" for row in RACES))
+    path = written(
+        tmp_path / "results.csv", "raceId,driverId,position\n" + "".join(",".join(row) + "\n" for row in RACES)
+    )
     with pytest.raises(InputError, match="or rank by a voter, query=NAME,item=NAME,place=NAME"):
         open_source(path)
     source = open_source(path, columns="query=raceId,item=driverId,place=position")
@@ -274,8 +270,7 @@ def test_places_in_races_are_ballots(tmp_path: Path) -> None:
     assert dict(ours.select("item", "score").iter_rows()) == pytest.approx(
         dict(theirs.select("item", "score").iter_rows()), abs=1e-6
     )
-    twice = tmp_path / "twice.csv"
-    twice.write_text("race,driver,rank\n1,a,1\n1,a,2\n")
+    twice = written(tmp_path / "twice.csv", "race,driver,rank\n1,a,1\n1,a,2\n")
     with pytest.raises(InputError, match="item 'a' is ranked twice"):
         open_source(twice, columns="query=race,item=driver,place=rank").frame.collect()
 

@@ -3,6 +3,7 @@
 import gzip
 
 import pytest
+from data_files import written
 from data_paths import needs, real
 
 from rankbench.data.readers.choose import choose_reader
@@ -29,9 +30,7 @@ def write(tmp_path, ballots, kind="toi", voters=None, unique=None, header=HEADER
     lines = ballots.strip("\n").split("\n")
     voters = sum(int(line.split(":")[0]) for line in lines) if voters is None else voters
     text = header.format(type=kind, voters=voters, unique=len(lines) if unique is None else unique) + ballots
-    path = tmp_path / (name or f"votes.{kind}")
-    path.write_text(text, encoding="utf-8")
-    return path
+    return written(tmp_path / (name or f"votes.{kind}"), text)
 
 
 def test_ballots_with_ties(tmp_path):
@@ -44,16 +43,6 @@ def test_ballots_with_ties(tmp_path):
     ]
     assert frame["weight"].to_list() == [3, 2, 1]
     assert frame["candidates"].to_list() == [["Ann", "Bob: the second", "Cy", "Dée"]] * 3
-
-
-def test_container(tmp_path):
-    log = load_orders(PreflibReader().scan(write(tmp_path, "3: 4,{1,2}\n2: 2\n")), unranked="last")
-    assert (log.ids, log.items) == (["votes"], ["Ann", "Bob: the second", "Cy", "Dée"])
-    assert (log.sizes.tolist(), log.orders.unranked) == ([4], "last")
-    assert log.orders.starts.tolist() == [0, 3, 4]
-    assert log.orders.items.tolist() == [3, 0, 1, 1]
-    assert log.orders.places.tolist() == [0, 1, 1, 0]
-    assert log.orders.weights.tolist() == [3, 2]
 
 
 def test_items_by_number(tmp_path):
@@ -69,8 +58,7 @@ def test_items_by_number(tmp_path):
 
 def test_gzip_windows_and_comments(tmp_path):
     text = HEADER.format(type="soi", voters=2, unique=1) + "# made by hand\n\n2: 1,2\n"
-    path = tmp_path / "some.soi.gz"
-    path.write_bytes(gzip.compress(("\ufeff" + text.replace("\n", "\r\n")).encode()))
+    path = written(tmp_path / "some.soi.gz", gzip.compress(("\ufeff" + text.replace("\n", "\r\n")).encode()))
     reader = choose_reader(path)
     assert reader.name == "preflib"
     frame = reader.scan(path).collect()
@@ -142,8 +130,7 @@ def test_counts_that_do_not_add_up(tmp_path, change, row, said):
 def test_bad_headers(tmp_path, old, new, row, said):
     filled = HEADER.format(type="toi", voters=1, unique=1)
     assert old in filled
-    path = tmp_path / "votes.toi"
-    path.write_text(filled.replace(old, new) + "1: 1,2\n")
+    path = written(tmp_path / "votes.toi", filled.replace(old, new) + "1: 1,2\n")
     with pytest.raises(InputError) as caught:
         PreflibReader().scan(path).collect()
     assert said in str(caught.value)
@@ -158,17 +145,8 @@ def test_a_header_after_the_ballots(tmp_path):
     assert caught.value.row == 11
 
 
-def test_bad_encoding(tmp_path):
-    path = write(tmp_path, "1: 1,2\n")
-    path.write_bytes(path.read_bytes().replace("Dée".encode(), b"D\xe9e"))
-    with pytest.raises(InputError, match="byte 0xe9 is not UTF-8") as caught:
-        PreflibReader().scan(path).collect()
-    assert caught.value.row == 9
-
-
 def test_no_ballots(tmp_path):
-    path = tmp_path / "votes.toi"
-    path.write_text(HEADER.format(type="toi", voters=0, unique=0))
+    path = written(tmp_path / "votes.toi", HEADER.format(type="toi", voters=0, unique=0))
     with pytest.raises(InputError, match="no ballots"):
         PreflibReader().scan(path).collect()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from amounts import examples
+from data_files import written
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,8 +40,7 @@ def test_weights_are_numbers(tmp_path: Path, value: object) -> None:
 
 
 def test_weights_of_ndjson_are_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "votes.ndjson"
-    path.write_text('{"winner": "a", "loser": "b", "weight": true}\n')
+    path = written(tmp_path / "votes.ndjson", '{"winner": "a", "loser": "b", "weight": true}\n')
     with pytest.raises(InputError, match=r"\[weight\]: the column holds Boolean"):
         choose_reader(path).scan(path).collect()
 
@@ -67,14 +67,13 @@ def test_positions_are_no_truth_values() -> None:
 def test_a_name_is_not_empty(tmp_path: Path, column: str) -> None:
     row = {"query_id": "q", "winner": "a", "loser": "b"}
     bad = row | {column: ""}
-    path = tmp_path / "votes.csv"
-    path.write_text(
-        "query_id,winner,loser\n" + "".join(",".join(f'"{v}"' for v in r.values()) + "\n" for r in (row, bad))
+    path = written(
+        tmp_path / "votes.csv",
+        "query_id,winner,loser\n" + "".join(",".join(f'"{v}"' for v in r.values()) + "\n" for r in (row, bad)),
     )
     stored = tmp_path / "votes.parquet"
     pl.DataFrame([row, bad]).write_parquet(stored)
-    lines = tmp_path / "votes.ndjson"
-    lines.write_text("".join(json.dumps(r) + "\n" for r in (row, bad)))
+    lines = written(tmp_path / "votes.ndjson", "".join(json.dumps(r) + "\n" for r in (row, bad)))
     for log, at in ((path, 3), (stored, 2), (lines, 2)):
         with pytest.raises(InputError, match="the name is empty") as caught:
             aggregate(log, "borda")
@@ -92,8 +91,7 @@ def test_a_query_is_not_missing_where_nobody_looks_at_it(tmp_path: Path) -> None
 
 
 def test_an_empty_judge_is_a_missing_one(tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text('winner,loser,judge\na,b,"x"\na,b,""\n')
+    path = written(tmp_path / "votes.csv", 'winner,loser,judge\na,b,"x"\na,b,""\n')
     assert CsvReader().scan(path).collect()["judge"].to_list() == ["x", None]
     frame = pl.DataFrame(VOTE | {"judge": ["x", ""]})
     with pytest.raises(InputError, match=r"row 2 \[judge\]: the name is empty"):
@@ -127,8 +125,7 @@ def test_clicks_and_items_have_names(column: str) -> None:
     ],
 )
 def test_a_key_that_is_there_twice_is_refused(tmp_path: Path, line: str, key: str) -> None:
-    path = tmp_path / "votes.ndjson"
-    path.write_text('{"winner": "a", "loser": "b"}\n\n' + line + "\n")
+    path = written(tmp_path / "votes.ndjson", '{"winner": "a", "loser": "b"}\n\n' + line + "\n")
     with pytest.raises(InputError, match=f"the key '{key}' is there twice") as caught:
         choose_reader(path).scan(path).collect()
     assert str(caught.value).startswith(f"{path}:3: ")

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from amounts import examples
+from data_files import written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,16 +20,14 @@ from rankbench.ranking.open import open_source
 
 
 def scanned(tmp_path: Path, text: str, columns: str = AS_SCORES) -> pl.DataFrame:
-    path = tmp_path / "scores.csv"
-    path.write_text(text, encoding="utf-8")
+    path = written(tmp_path / "scores.csv", text)
     table = rankbench.scan(path, columns=columns)
     assert table_of(table.collect_schema()).name == "measurements"
     return table.collect()
 
 
 def refused(tmp_path: Path, text: str, columns: str = "") -> str:
-    path = tmp_path / "scores.csv"
-    path.write_text(text, encoding="utf-8")
+    path = written(tmp_path / "scores.csv", text)
     with pytest.raises(InputError) as error:
         rankbench.rank(path, replicates=10, columns=columns)
     assert str(error.value).startswith(str(path))
@@ -177,21 +176,18 @@ def test_other_kinds_are_recognized_as_before(columns: list[str], kind: str) -> 
 
 
 def test_votes_with_a_system_prompt_are_votes(tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text("question,model_a,model_b,winner,system\nq,x,y,model_a,be kind\n", encoding="utf-8")
+    path = written(tmp_path / "votes.csv", "question,model_a,model_b,winner,system\nq,x,y,model_a,be kind\n")
     assert rankbench.scan(path).collect().select("winner", "loser").rows() == [("x", "y")]
 
 
 def test_scores_are_not_aggregated_but_ranked(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("model,task,score\na,t,1\nb,t,2\n", encoding="utf-8")
+    path = written(tmp_path / "scores.csv", "model,task,score\na,t,1\nb,t,2\n")
     with pytest.raises(rankbench.errors.SpecError, match="rankbench rank"):
         rankbench.aggregate(path)
 
 
 def test_percent_signs_are_read_or_refused(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("model,MMLU,speed\na,60.25%,1\nb,7%,2\nc,,3\n")
+    path = written(tmp_path / "scores.csv", "model,MMLU,speed\na,60.25%,1\nb,7%,2\nc,,3\n")
     found = open_source(path, columns="system=model").frame.collect()
     assert sorted(found.rows()) == [
         *[("MMLU", "a", 60.25), ("MMLU", "b", 7.0), ("MMLU", "c", None)],
@@ -203,8 +199,7 @@ def test_percent_signs_are_read_or_refused(tmp_path: Path) -> None:
 
 
 def test_votes_asked_of_a_score_table_are_told_of_rank(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("name,MMLU,GSM8K\na,60.25,1\nb,7,2\n")
+    path = written(tmp_path / "scores.csv", "name,MMLU,GSM8K\na,60.25,1\nb,7,2\n")
     with pytest.raises(InputError, match="rankbench rank"):
         open_source(path)
     path.write_text("model,task,f1,em\na,t,1,2\nb,t,2,3\n")

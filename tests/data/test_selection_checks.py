@@ -1,5 +1,6 @@
 import polars as pl
 import pytest
+from data_files import stored, written
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.checks import validate
@@ -18,9 +19,7 @@ def frame(**changes):
 
 
 def csv(tmp_path, text, name="log.csv"):
-    path = tmp_path / name
-    path.write_text(text)
-    return path
+    return written(tmp_path / name, text)
 
 
 def read(path):
@@ -50,10 +49,8 @@ def test_whole_numbers_are_names():
 def test_every_format_gives_the_same_table(tmp_path, suffix):
     path = tmp_path / f"log.{suffix}"
     whole = pl.DataFrame(GOOD)
-    if suffix == "parquet":
-        whole.write_parquet(path)
-    elif suffix == "ndjson":
-        whole.write_ndjson(path)
+    if suffix in ("parquet", "ndjson"):
+        stored(whole, path)
     else:
         text = whole.with_columns(
             pl.col("shown").list.join(" "), pl.col("clicked").cast(pl.List(pl.String)).list.join(" ")
@@ -69,8 +66,7 @@ def test_a_csv_without_an_ending_is_recognized(tmp_path):
 
 def test_a_table_without_any_click(tmp_path):
     assert read(csv(tmp_path, "query_id,session_id,shown,clicked\nq,1,a b,\n"))["clicked"].to_list() == [[]]
-    path = tmp_path / "log.ndjson"
-    path.write_text('{"query_id": "q", "session_id": "1", "shown": ["a"], "clicked": []}\n')
+    path = written(tmp_path / "log.ndjson", '{"query_id": "q", "session_id": "1", "shown": ["a"], "clicked": []}\n')
     assert read(path)["clicked"].to_list() == [[]]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from amounts import examples
+from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,9 +22,7 @@ Rows = list[tuple[str, ...]]
 
 
 def csv(folder: Path, rows: Rows, header: str = "model_a,model_b,winner") -> Path:
-    path = folder / "votes.csv"
-    path.write_text("".join(line + "\n" for line in (header, *(",".join(row) for row in rows))))
-    return path
+    return written(folder / "votes.csv", "".join(line + "\n" for line in (header, *(",".join(row) for row in rows))))
 
 
 def read(path: Path, columns: str = "") -> Rows:
@@ -232,16 +231,11 @@ def test_rows_that_say_nothing_are_left_out_where_it_is_said(
     said = [tuple(word if cell.strip().upper() == "NA" else cell for cell in row) for row in rows]
     kept = [row for row in rows if not any(cell.strip().upper() == "NA" for cell in row)]
 
-    def written(name: str, rows: Rows) -> Path:
+    def log(name: str, rows: Rows) -> Path:
         frame = pl.DataFrame(rows, schema=header.split(","), orient="row")
-        path = tmp_path / f"{name}.{ending}"
-        if ending == "csv":
-            frame.write_csv(path)
-        else:
-            frame.write_parquet(path)
-        return path
+        return stored(frame, tmp_path / f"{name}.{ending}")
 
-    path, whole = written("votes", said), written("kept", kept)
+    path, whole = log("votes", said), log("kept", kept)
     found, expected = aggregate(path, columns=f"drop=other|{word}"), aggregate(whole)
     assert found.table.equals(expected.table)
     lines = open_source(path, columns=f"drop=other|{word}").frame.collect()
@@ -339,17 +333,15 @@ def test_rows_without_a_category_are_of_no_ranking_by_it(tmp_path: Path, ending:
         ("b", "c", ""),
     ]
     frame = pl.DataFrame(rows, schema=["winner", "loser", "surface"], orient="row")
-    paths = [tmp_path / f"{name}.{ending}" for name in ("votes", "kept")]
-    for path, part in zip(paths, (frame, frame.filter(pl.col("surface").fill_null("") != "")), strict=True):
-        part.write_csv(path) if ending == "csv" else part.write_parquet(path)
+    kept = frame.filter(pl.col("surface").fill_null("") != "")
+    paths = stored(frame, tmp_path / f"votes.{ending}"), stored(kept, tmp_path / f"kept.{ending}")
     found, expected = (aggregate(path, by="surface") for path in paths)
     assert found.table.equals(expected.table)
     assert found.notes[0] == "2 rows with nothing in 'surface' are left out"
 
 
 def test_judges_that_are_lists_are_refused_with_the_columns_that_read_the_log(tmp_path: Path) -> None:
-    path = tmp_path / "votes.jsonl"
-    path.write_text('{"winner": "a", "loser": "b", "judge": ["gpt-4", "pair-v2"]}\n')
+    path = written(tmp_path / "votes.jsonl", '{"winner": "a", "loser": "b", "judge": ["gpt-4", "pair-v2"]}\n')
     with pytest.raises(InputError, match=r":1 \[judge\]: .*--columns judge= reads the log without it"):
         open_source(path).frame.collect()
     assert open_source(path, columns="judge=").frame.collect().height == 1

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import examples
+from data_files import written
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -28,8 +29,9 @@ EAST = timezone(timedelta(hours=5, minutes=30))
 
 
 def csv(folder: Path, times: list[str]) -> Path:
-    path = folder / "votes.csv"
-    path.write_text("winner,loser,time\n" + "".join(f"a,{row},{time}\n" for row, time in enumerate(times)))
+    path = written(
+        folder / "votes.csv", "winner,loser,time\n" + "".join(f"a,{row},{time}\n" for row, time in enumerate(times))
+    )
     return path
 
 
@@ -168,8 +170,7 @@ def test_the_order_is_that_of_what_was_written_in_every_format(
     path = csv(folder, texts)
     assert order(path) == expected
     table = [{"winner": "a", "loser": str(row), "time": text} for row, text in enumerate(texts)]
-    lines = folder / "votes.ndjson"
-    lines.write_text("".join(json.dumps(row) + "\n" for row in table))
+    lines = written(folder / "votes.ndjson", "".join(json.dumps(row) + "\n" for row in table))
     assert order(lines) == expected
     stored = folder / "votes.parquet"
     pl.DataFrame(table).write_parquet(stored)

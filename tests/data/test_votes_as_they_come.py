@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from amounts import examples, part_of
+from data_files import written
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -32,8 +33,7 @@ def read(path: Path, columns: str = "") -> list[Vote]:
 @pytest.mark.parametrize("case", part_of(GUESSED))
 def test_they_are_read_without_a_word(tmp_path: Path, case: str) -> None:
     name, content, votes = GUESSED[case]
-    path = tmp_path / name
-    path.write_bytes(content)
+    path = written(tmp_path / name, content)
     assert read(path) == votes
     ranked = rankbench.aggregate(path).table["item"].to_list()
     assert sorted(ranked) == sorted({item for vote in votes for item in vote[:2]})
@@ -42,8 +42,7 @@ def test_they_are_read_without_a_word(tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize("case", PROPOSED)
 def test_of_several_readings_each_is_said_and_works(tmp_path: Path, case: str) -> None:
     header, rows, readings = PROPOSED[case]
-    path = tmp_path / "votes.csv"
-    path.write_bytes(header.encode() + b"\n" + rows)
+    path = written(tmp_path / "votes.csv", header.encode() + b"\n" + rows)
     with pytest.raises(InputError) as caught:
         read(path)
     said = str(caught.value)
@@ -60,16 +59,14 @@ def test_of_several_readings_each_is_said_and_works(tmp_path: Path, case: str) -
 
 @pytest.mark.parametrize("columns", ["mirrored=halve", "time=", "judge=", "weight="])
 def test_what_is_said_beside_who_won_leaves_the_reading_of_the_rest(tmp_path: Path, columns: str) -> None:
-    path = tmp_path / "games.csv"
-    path.write_text("date,team,opponent,result\n1,a,b,W\n1,b,a,L\n2,c,a,L\n2,a,c,W\n")
+    path = written(tmp_path / "games.csv", "date,team,opponent,result\n1,a,b,W\n1,b,a,L\n2,c,a,L\n2,a,c,W\n")
     won = [("a", "b"), ("a", "c")] if columns == "mirrored=halve" else [("a", "b"), ("a", "b"), ("a", "c"), ("a", "c")]
     assert [vote[:2] for vote in read(path, columns)] == won
     assert set(rankbench.aggregate(path, by="date").table["query"]) == {"1", "2"}
 
 
 def test_a_column_that_says_in_most_rows_who_won_is_not_passed_over(tmp_path: Path) -> None:
-    path = tmp_path / "judged.csv"
-    path.write_text("m1,m2,first game,second game\na,b,b,a\nb,c,b,b\na,c,error,c\nc,a,c,a\n")
+    path = written(tmp_path / "judged.csv", "m1,m2,first game,second game\na,b,b,a\nb,c,b,b\na,c,error,c\nc,a,c,a\n")
     with pytest.raises(InputError) as caught:
         read(path, "time=")
     assert "'winner=first game,time=' reads" in str(caught.value).replace("left=m1,right=m2,", "")
@@ -79,8 +76,7 @@ def test_a_column_that_says_in_most_rows_who_won_is_not_passed_over(tmp_path: Pa
 
 
 def test_words_of_the_winners_column_are_said(tmp_path: Path) -> None:
-    path = tmp_path / "fights.csv"
-    path.write_text("left,right,who\na,b,Red\nc,a,Blue\nb,c,NC\nb,a,red\n")
+    path = written(tmp_path / "fights.csv", "left,right,who\na,b,Red\nc,a,Blue\nb,c,NC\nb,a,red\n")
     votes = [("a", "b", WON, 1), ("a", "c", WON, 1), ("b", "c", TIED, 1), ("b", "a", WON, 1)]
     assert read(path, "winner=who,left_word=Red,right_word=Blue,tie_word=NC") == votes
     assert read(path, "winner=who,left_word=Red,tie_word=NC") == votes  # one word is left
@@ -96,19 +92,16 @@ def test_words_of_the_winners_column_are_said(tmp_path: Path) -> None:
 
 
 def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:
-    path = tmp_path / "votes.json"
-    path.write_bytes(GUESSED["an arena's JSON"][1])
+    path = written(tmp_path / "votes.json", GUESSED["an arena's JSON"][1])
     assert "1 ties are votes that both items were bad: they count as ties" in rankbench.aggregate(path).notes
-    path = tmp_path / "results.csv"
-    path.write_bytes(GUESSED["scores"][1])
+    path = written(tmp_path / "results.csv", GUESSED["scores"][1])
     assert "1 rows without both scores are left out" in rankbench.aggregate(path).notes
     path.write_bytes(GUESSED["names that nobody knows"][1])
     assert "columns are read as left=m1,right=m2,winner=verdict" in rankbench.aggregate(path).notes
 
 
 def test_a_second_column_that_says_who_won_is_not_passed_over_in_silence(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    path.write_text("team1,team2,score1,score2,winner\nAnn,Bob,30,0,Bob\nBob,Eve,11,21,Bob\n")
+    path = written(tmp_path / "results.csv", "team1,team2,score1,score2,winner\nAnn,Bob,30,0,Bob\nBob,Eve,11,21,Bob\n")
     said = "'winner' says who won: 'score1', 'score2' are not read, whatever they say (--columns winner= reads them)"
     assert said in rankbench.aggregate(path, "win-rate").notes
     for columns, score in (("winner=winner", -0.5), ("winner=", 0.5)):
@@ -154,8 +147,7 @@ def test_each_game_of_a_series_is_a_vote(tmp_path: Path) -> None:
 
 
 def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    path.write_text("home_team,away_team,home_score,away_score\nx,y,1,0\nx,z,4,3\ny,z,2,5\n")
+    path = written(tmp_path / "results.csv", "home_team,away_team,home_score,away_score\nx,y,1,0\nx,z,4,3\ny,z,2,5\n")
     with pytest.raises(InputError, match="the games that each side won") as caught:
         read(path)
     names = "left=home_team,right=away_team"
@@ -208,8 +200,7 @@ def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp
     ],
 )
 def test_what_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, name: str, text: str, said: str) -> None:
-    path = tmp_path / name
-    path.write_text(text)
+    path = written(tmp_path / name, text)
     with pytest.raises(InputError) as caught:
         read(path)
     assert said in str(caught.value)
@@ -237,8 +228,7 @@ def test_an_array_read_row_by_row_is_what_it_is_as_a_whole(rows: list[dict[str, 
 
 
 def test_json_becomes_frames_of_few_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "votes.json"
-    path.write_text(json.dumps([{"winner": "a", "loser": f"b{i % 7}"} for i in range(20_000)]))
+    path = written(tmp_path / "votes.json", json.dumps([{"winner": "a", "loser": f"b{i % 7}"} for i in range(20_000)]))
     frames = list(JsonReader().batches(path))
     assert sum(frame.height for frame in frames) == 20_000
     assert max(frame.height for frame in frames) <= 8192
@@ -290,8 +280,7 @@ REFUSED: dict[str, tuple[str, list[Vote]]] = {
 def test_what_an_error_proposes_leads_to_an_answer(tmp_path: Path, case: str) -> None:
     """Typed as it stands, the first of several proposals, until the log is read."""
     content, votes = REFUSED[case]
-    path = tmp_path / "votes.csv"
-    path.write_text(content)
+    path = written(tmp_path / "votes.csv", content)
     columns = ""
     for _ in range(3):
         try:
@@ -305,8 +294,7 @@ def test_what_an_error_proposes_leads_to_an_answer(tmp_path: Path, case: str) ->
 
 
 def test_a_word_that_is_said_stands_beside_the_usual_ones(tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-    path.write_text(CHESS)
+    path = written(tmp_path / "games.csv", CHESS)
     assert read(path, "left_word=+:-,drop=*|0-0") == [*PLAYED, ("Ivo", "Kai", WON, 1)]
     assert read(path, "right_word=+:-,drop=*|0-0") == [*PLAYED, ("Kai", "Ivo", WON, 1)]
     # A usual word that is said to mean the other side, or that is the only one left, is not the usual one.
@@ -320,8 +308,7 @@ def test_a_word_that_is_said_stands_beside_the_usual_ones(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("head", ["# made by x; 2024\n", "# one\n# two\n"])
 def test_comments_before_the_header_are_named_and_not_read(tmp_path: Path, head: str) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text(f"{head}winner,loser\na,b\n#1,#2\n")
+    path = written(tmp_path / "votes.csv", f"{head}winner,loser\na,b\n#1,#2\n")
     assert read(path) == [("a", "b", WON, 1), ("#1", "#2", WON, 1)]
     assert open_source(path).remarks[0] == f"row 1 is a comment, {head.splitlines()[0]!r}, and is not read"
     path.write_text(f"{head}winner,loser\na,b\nb,b\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from data_files import stored
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,23 +40,19 @@ def in_memory(frame: pl.DataFrame, folder: Path) -> pl.DataFrame:
 
 
 def csv(frame: pl.DataFrame, folder: Path) -> Path:
-    frame.write_csv(folder / "votes.csv")
-    return folder / "votes.csv"
+    return stored(frame, folder / "votes.csv")
 
 
 def array(frame: pl.DataFrame, folder: Path) -> Path:
-    (folder / "votes.json").write_text(json.dumps(frame.to_dicts()))
-    return folder / "votes.json"
+    return stored(frame, folder / "votes.json")
 
 
 def lines(frame: pl.DataFrame, folder: Path) -> Path:
-    frame.write_ndjson(folder / "votes.jsonl")
-    return folder / "votes.jsonl"
+    return stored(frame, folder / "votes.jsonl")
 
 
 def parquet(frame: pl.DataFrame, folder: Path) -> Path:
-    frame.write_parquet(folder / "votes.parquet")
-    return folder / "votes.parquet"
+    return stored(frame, folder / "votes.parquet")
 
 
 def texts(frame: pl.DataFrame, folder: Path) -> Path:
