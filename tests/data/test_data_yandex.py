@@ -40,14 +40,6 @@ def test_the_file_is_recognized_by_its_content(path):
     assert choose_reader(path) == YandexReader()
 
 
-def test_policies_of_the_reader(path):
-    assert [row[3] for row in rows(path, several="first")] == [[2], [], [], [1]]
-    assert [row[3] for row in rows(path, several="first", off_list="no-click")] == [[2], [], [], []]
-    assert [row[1] for row in rows(path, several="each")] == ["1.1#1", "1.1#2", "1.2", "3.1", "3.2"]
-    with pytest.raises(InputError, match=r"session '3\.1' of query '8_1' has a click outside of the list"):
-        rows(path, **{"off-list": "error"})
-
-
 @pytest.mark.parametrize(
     ("record", "column", "words"),
     [

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
 from polars.io.plugins import register_io_source
-from pydantic import Field
 
 from rankbench.core.text import short_repr
 from rankbench.data.readers.frame_source import io_source
 from rankbench.data.readers.text_lines import Chunk, chunks
-from rankbench.data.tables.impressions import OffList, Several, reduce_clicks
 from rankbench.data.tables.schemas import selections_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
@@ -34,18 +33,6 @@ class YandexReader(Reader):
     name: ClassVar[str] = "yandex"
     source: ClassVar[str] = "Yandex Relevance Prediction Challenge 2011, as sampled for PyClick"
 
-    several: Several = Field(
-        default="all",
-        description="Sessions with clicks on several positions: all (keep them), first, last, each (a selection "
-        "of its own of each click) or drop.",
-    )
-    off_list: OffList = Field(
-        default="drop",
-        alias="off-list",
-        description="Clicks outside of the shown list: drop, no-click (the choice of nothing) or error. With "
-        "several=all, drop leaves them in the table as the position after the last.",
-    )
-
     @classmethod
     def example(cls) -> bytes:
         """Return three sessions of two queries."""
@@ -63,62 +50,50 @@ class YandexReader(Reader):
 
     def batches(self, path: Path) -> Iterator[pl.DataFrame]:
         """Yield the selections in pieces of bounded size."""
-        schema = selections_schema(part=False)
-        found = False
-        records: list[tuple[str, str, list[str], list[int]]] = []
-
-        def frame() -> pl.DataFrame:
-            whole = pl.DataFrame(records, schema=schema, orient="row")
-            records.clear()
-            if self.several == "all" and self.off_list == "drop":
-                return whole
-            return reduce_clicks(whole, self.several, self.off_list)
-
-        for chunk in chunks(existing(path)):
-            for record in self._records(chunk):
-                records.append(record)
-                found = True
-                if len(records) == _BATCH:
-                    yield frame()
-        if not found:
+        records = (record for chunk in chunks(existing(path)) for record in _records(chunk))
+        empty = True
+        while together := list(islice(records, _BATCH)):
+            empty = False
+            yield pl.DataFrame(together, schema=selections_schema(part=False), orient="row")
+        if empty:
             raise InputError("the file has no sessions", path=path)
-        if records:
-            yield frame()
 
-    def _records(self, chunk: Chunk) -> Iterator[tuple[str, str, list[str], list[int]]]:
-        """Yield query, session, items and clicked positions of each record of whole lines."""
-        begin = 0
-        for line, text in enumerate(chunk.data.split(b"\n"), chunk.line):
-            at, number = begin, 0
-            for record in text.split(b";"):
-                if record.strip():
-                    number += 1
-                    query, items, clicked = self._record(record, at, chunk)
-                    yield query, f"{line}.{number}", items, clicked
-                at += len(record) + 1
-            begin += len(text) + 1
 
-    def _record(self, record: bytes, at: int, chunk: Chunk) -> tuple[str, list[str], list[int]]:
-        """Return query, items and clicked positions of the record that begins at byte `at`."""
+def _records(chunk: Chunk) -> Iterator[tuple[str, str, list[str], list[int]]]:
+    """Yield query, session, items and clicked positions of each record of whole lines."""
+    begin = 0
+    for line, text in enumerate(chunk.data.split(b"\n"), chunk.line):
+        at, number = begin, 0
+        for record in text.split(b";"):
+            if record.strip():
+                number += 1
+                query, items, clicked = _record(record, at, chunk)
+                yield query, f"{line}.{number}", items, clicked
+            at += len(record) + 1
+        begin += len(text) + 1
 
-        def wrong(message: str, place: int) -> Exception:
-            return chunk.error(f"{message}; a session is 'query TAB item,item,... : clicked , clicked'", at + place)
 
-        start = len(record) - len(record.lstrip())
-        query, _, rest = record[start:].partition(b"\t")
-        shown, colon, clicks = rest.partition(b":")
-        if not colon:
-            raise wrong("the record has no tab after the query, or no colon after the items", start)
-        first = start + len(query) + 1
-        items = [item.strip().decode() for item in shown.split(b",")]
-        place: dict[str, int] = {}
-        for position, item in enumerate(items, 1):
-            if not item:
-                raise wrong(f"the name of the item in position {position} is missing", first)
-            if place.setdefault(item, position) != position:
-                raise wrong(f"item {short_repr(item)} is shown twice in one list", first)
-        names = [name.strip() for name in clicks.decode().split(",")] if clicks.strip() else []
-        for number, name in enumerate(names, 1):
-            if not name or ":" in name or "\t" in name:
-                raise wrong(f"click {number} is {short_repr(name)}, not the name of an item", first + len(shown) + 1)
-        return query.strip().decode(), items, [place.get(name, len(items) + 1) for name in names]
+def _record(record: bytes, at: int, chunk: Chunk) -> tuple[str, list[str], list[int]]:
+    """Return query, items and clicked positions of the record that begins at byte `at`."""
+
+    def wrong(message: str, place: int) -> Exception:
+        return chunk.error(f"{message}; a session is 'query TAB item,item,... : clicked , clicked'", at + place)
+
+    start = len(record) - len(record.lstrip())
+    query, _, rest = record[start:].partition(b"\t")
+    shown, colon, clicks = rest.partition(b":")
+    if not colon:
+        raise wrong("the record has no tab after the query, or no colon after the items", start)
+    first = start + len(query) + 1
+    items = [item.strip().decode() for item in shown.split(b",")]
+    place: dict[str, int] = {}
+    for position, item in enumerate(items, 1):
+        if not item:
+            raise wrong(f"the name of the item in position {position} is missing", first)
+        if place.setdefault(item, position) != position:
+            raise wrong(f"item {short_repr(item)} is shown twice in one list", first)
+    names = [name.strip() for name in clicks.decode().split(",")] if clicks.strip() else []
+    for number, name in enumerate(names, 1):
+        if not name or ":" in name or "\t" in name:
+            raise wrong(f"click {number} is {short_repr(name)}, not the name of an item", first + len(shown) + 1)
+    return query.strip().decode(), items, [place.get(name, len(items) + 1) for name in names]
