@@ -24,8 +24,6 @@ from rankbench.data.tables.column_roles import (
 from rankbench.data.tables.covariates import TRANSFORMS, ControlTerm, control_roles, parse_control
 from rankbench.data.tables.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.schemas import (
-    COMPARISON_COLUMNS,
-    COMPARISON_OPTIONAL,
     GAMES,
     REST,
     SHARE,
@@ -44,8 +42,8 @@ class ComparisonTable(TableKind):
 
     name: ClassVar[str] = "comparisons"
     source: ClassVar[str] = "[DMJ13]_ section 2"
-    columns: ClassVar[tuple[str, ...]] = COMPARISON_COLUMNS
-    optional: ClassVar[tuple[str, ...]] = COMPARISON_OPTIONAL
+    columns: ClassVar[tuple[str, ...]] = ("query_id", "winner", "loser")
+    optional: ClassVar[tuple[str, ...]] = ("weight", "judge", "time", "tie", "first", REST)
     marks: ClassVar[tuple[str, ...]] = ("winner", "loser")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("comparisons",)
     words: ClassVar[str] = "votes"
@@ -159,7 +157,7 @@ class ComparisonsCheck(TableCheck):
             self.refuse(frame[CONTRADICTED].is_not_null(), frame[CONTRADICTED], against)
         if SAID in frame.columns and frame[SAID].is_not_null().any():
             self.refuse(frame[SAID].is_not_null(), frame[SAID], self.unread(frame[SAID]))
-        columns = [self.cast(frame[name], pl.String()) for name in COMPARISON_COLUMNS]
+        columns = [self.cast(frame[name], pl.String()) for name in ComparisonTable.columns]
         winner, loser = columns[1], columns[2]
         self.refuse(winner == loser, winner, f"item {{}} is compared with itself; {self.leaving_out({'self': 'drop'})}")
         if "weight" in self.schema:

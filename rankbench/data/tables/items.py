@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
-from rankbench.data.tables.schemas import ITEM_COLUMNS, ITEM_OPTIONAL, features, items_schema
+from rankbench.data.tables.schemas import features, items_schema
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.queries import Queries
@@ -34,8 +34,8 @@ class ItemTable(TableKind):
 
     name: ClassVar[str] = "items"
     source: ClassVar[str] = "[DMJ13]_ section 1"
-    columns: ClassVar[tuple[str, ...]] = ITEM_COLUMNS
-    optional: ClassVar[tuple[str, ...]] = ITEM_OPTIONAL
+    columns: ClassVar[tuple[str, ...]] = ("query_id", "label")
+    optional: ClassVar[tuple[str, ...]] = ("item", "x", "name")
     marks: ClassVar[tuple[str, ...]] = ("label",)
     words: ClassVar[str] = "items"
     together: ClassVar[bool] = True

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
-from rankbench.data.tables.schemas import MEASUREMENT_COLUMNS, MEASUREMENT_OPTIONAL, measurements_schema
+from rankbench.data.tables.schemas import measurements_schema
 from rankbench.data.tables.score_layout import MISSING, laid_out, roles_said, unwanted, usual_roles, without_errors
 from rankbench.errors import InputError
 from rankbench.interfaces.sequential_aggregator import TaskScores
@@ -29,8 +29,8 @@ class MeasurementTable(TableKind):
 
     name: ClassVar[str] = "measurements"
     source: ClassVar[str] = "mteb, SWE-bench, EuroEval; docs/scores.md"
-    columns: ClassVar[tuple[str, ...]] = MEASUREMENT_COLUMNS
-    optional: ClassVar[tuple[str, ...]] = MEASUREMENT_OPTIONAL
+    columns: ClassVar[tuple[str, ...]] = ("query_id", "system", "score")
+    optional: ClassVar[tuple[str, ...]] = ("seed",)
     marks: ClassVar[tuple[str, ...]] = ("system", "score")
     roles: ClassVar[tuple[str, ...]] = ("system", "task", "score", "seed")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("measurements",)

@@ -17,7 +17,7 @@ from rankbench.core.component import JudgmentKind
 from rankbench.core.text import short_repr
 from rankbench.data.tables.column_roles import ROLES
 from rankbench.data.tables.rank_columns import of_places, of_ranks, rank_columns
-from rankbench.data.tables.schemas import ORDER_COLUMNS, ORDER_OPTIONAL, RANKS, SAYS_NOTHING, orders_schema
+from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING, orders_schema
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
@@ -54,8 +54,8 @@ class OrderTable(TableKind):
 
     name: ClassVar[str] = "orders"
     source: ClassVar[str] = "[DMJ13]_ section 2; preflib.org"
-    columns: ClassVar[tuple[str, ...]] = ORDER_COLUMNS
-    optional: ClassVar[tuple[str, ...]] = ORDER_OPTIONAL
+    columns: ClassVar[tuple[str, ...]] = ("query_id", "ranking")
+    optional: ClassVar[tuple[str, ...]] = ("weight", "judge", "candidates")
     marks: ClassVar[tuple[str, ...]] = ("ranking",)
     roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates", "place", *RANKS)
     # A ballot implies the comparisons of the items that it ranks.

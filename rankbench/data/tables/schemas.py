@@ -61,20 +61,10 @@ from rankbench.data.tables.covariates import CONTROL, parse_control
 from rankbench.errors import InputError
 
 __all__ = [
-    "COMPARISON_COLUMNS",
-    "COMPARISON_OPTIONAL",
     "GAMES",
-    "ITEM_COLUMNS",
-    "ITEM_OPTIONAL",
-    "MEASUREMENT_COLUMNS",
-    "MEASUREMENT_OPTIONAL",
-    "ORDER_COLUMNS",
-    "ORDER_OPTIONAL",
     "RANKS",
     "REST",
     "SAYS_NOTHING",
-    "SELECTION_COLUMNS",
-    "SELECTION_OPTIONAL",
     "SHARE",
     "comparisons_schema",
     "features",
@@ -84,12 +74,6 @@ __all__ = [
     "selections_schema",
 ]
 
-
-COMPARISON_COLUMNS: tuple[str, ...] = ("query_id", "winner", "loser")
-"""Columns that comparisons must have, in order."""
-
-COMPARISON_OPTIONAL: tuple[str, ...] = ("weight", "judge", "time", "tie", "first", "rest_of_vote")
-"""Columns that comparisons may have besides."""
 
 SHARE = "share"
 """Column of a raw table: the share of a vote that the first of two items has, where it is divided."""
@@ -108,27 +92,26 @@ def comparisons_schema(columns: pl.Schema, control: str = "") -> pl.Schema:
     (`rankbench.data.tables.times.TimeReading`). Behind them stand the covariates that `control` names, of
     the left one less the right one: see `rankbench.data.tables.covariates`.
     """
-    types = {
+    required: dict[str, pl.DataType] = {"query_id": pl.String(), "winner": pl.String(), "loser": pl.String()}
+    optional = {
         "weight": pl.Float64(),
         "judge": pl.String(),
+        "time": columns.get("time", pl.Null()),
         "tie": pl.Boolean(),
         "first": pl.Boolean(),
         REST: pl.Boolean(),
     }
-    result: dict[str, pl.DataType] = {name: pl.String() for name in COMPARISON_COLUMNS}
-    for name in COMPARISON_OPTIONAL:
-        if name in columns or (name in ("weight", REST) and SHARE in columns):
-            result[name] = types[name] if name in types else columns[name]
+    result = _with_optional(required, optional, [*columns, *(("weight", REST) if SHARE in columns else ())])
     for term in parse_control(control) if control else ():
         result[f"{CONTROL}{term}"] = pl.Float64()
-    return pl.Schema(result)
+    return result
 
 
-ITEM_COLUMNS: tuple[str, ...] = ("query_id", "label")
-"""Columns that items must have, in order."""
-
-ITEM_OPTIONAL: tuple[str, ...] = ("item", "x", "name")
-"""Columns that items may have besides."""
+def _with_optional(
+    required: Mapping[str, pl.DataType], optional: Mapping[str, pl.DataType], columns: Iterable[str]
+) -> pl.Schema:
+    found = set(columns)
+    return pl.Schema({**required, **{name: dtype for name, dtype in optional.items() if name in found}})
 
 
 def items_schema(d: int, *, named: bool = False) -> pl.Schema:
@@ -145,12 +128,6 @@ def features(schema: pl.Schema) -> int:
     return dtype.size
 
 
-ORDER_COLUMNS: tuple[str, ...] = ("query_id", "ranking")
-"""Columns that orders must have, in order."""
-
-ORDER_OPTIONAL: tuple[str, ...] = ("weight", "judge", "candidates")
-"""Columns that orders may have besides."""
-
 RANKS: tuple[str, ...] = tuple(f"rank{k}" for k in range(1, 31))
 """Roles of the columns of ballots that have one for each rank, the best first."""
 
@@ -165,32 +142,11 @@ def orders_schema(columns: Iterable[str]) -> pl.Schema:
     return _with_optional(required, optional, columns)
 
 
-def _with_optional(
-    required: Mapping[str, pl.DataType], optional: Mapping[str, pl.DataType], columns: Iterable[str]
-) -> pl.Schema:
-    found = set(columns)
-    return pl.Schema({**required, **{name: dtype for name, dtype in optional.items() if name in found}})
-
-
-SELECTION_COLUMNS: tuple[str, ...] = ("query_id", "session_id", "shown", "clicked")
-"""Columns that selections must have, in order."""
-
-SELECTION_OPTIONAL: tuple[str, ...] = ("part",)
-"""Columns that selections may have besides."""
-
-
 def selections_schema(*, part: bool) -> pl.Schema:
     """Return the schema of selections, with or without the column ``part``."""
     required: dict[str, pl.DataType] = {"query_id": pl.String(), "session_id": pl.String()}
     required |= {"shown": pl.List(pl.String()), "clicked": pl.List(pl.UInt32())}
     return _with_optional(required, {"part": pl.String()}, ["part"] if part else [])
-
-
-MEASUREMENT_COLUMNS: tuple[str, ...] = ("query_id", "system", "score")
-"""Columns that measurements must have, in order."""
-
-MEASUREMENT_OPTIONAL: tuple[str, ...] = ("seed",)
-"""Columns that measurements may have besides."""
 
 
 def measurements_schema(columns: Iterable[str]) -> pl.Schema:

@@ -9,7 +9,6 @@ from dataclasses import replace
 import polars as pl
 
 from rankbench.core.text import cut, first_of, listed, short_repr
-from rankbench.data.tables.schemas import MEASUREMENT_COLUMNS
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
@@ -147,7 +146,7 @@ def _say_left_out(raw: RawTable, texts: list[str], no_task: list[str], side: str
         remark(f"columns are left out by their names: {listed(no_task)} (rename a column that is a {what})")
 
 
-_COLUMN_OF = dict(zip(("task", "system", "score"), MEASUREMENT_COLUMNS, strict=True)) | {"seed": "seed"}
+_COLUMN_OF = {"task": "query_id", "system": "system", "score": "score", "seed": "seed"}
 
 
 def _decided(raw: RawTable, found: dict[str, str], given: Mapping[str, str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from rankbench.data.tables.impressions import (
     reduce_clicks,
     roles_of_impressions,
 )
-from rankbench.data.tables.schemas import SELECTION_COLUMNS, SELECTION_OPTIONAL, selections_schema
+from rankbench.data.tables.schemas import selections_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.queries import Selections
 from rankbench.interfaces.table import TableKind
@@ -36,8 +36,8 @@ class SelectionTable(TableKind):
 
     name: ClassVar[str] = "selections"
     source: ClassVar[str] = "[DMJ13]_ section 5.2"
-    columns: ClassVar[tuple[str, ...]] = SELECTION_COLUMNS
-    optional: ClassVar[tuple[str, ...]] = SELECTION_OPTIONAL
+    columns: ClassVar[tuple[str, ...]] = ("query_id", "session_id", "shown", "clicked")
+    optional: ClassVar[tuple[str, ...]] = ("part",)
     marks: ClassVar[tuple[str, ...]] = ("shown", "clicked")
     roles: ClassVar[tuple[str, ...]] = ("session", "position", "doc", "clicked")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("selections",)
