@@ -126,46 +126,34 @@ class TestDestination:
             convert(source, tmp_path / "out", shards=3, force=True)
         assert len(Manifest.load(tmp_path / "out").shards) == 2
 
-    def test_that_is_something_else_is_never_replaced(self, tmp_path):
-        source = letor_file(tmp_path / "a.txt")
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [("home", r"no manifest\.json"), ("home/thesis.tex", "not a folder of shards"), ("no/out", "no such folder")],
+    )
+    def test_that_is_something_else_is_never_replaced(self, tmp_path, name, said):
         (tmp_path / "home").mkdir()
         (tmp_path / "home" / "thesis.tex").write_text("precious")
-        with pytest.raises(InputError, match=r"no manifest\.json"):
-            convert(source, tmp_path / "home", force=True)
-        with pytest.raises(InputError):
-            convert(source, tmp_path / "home" / "thesis.tex", force=True)
+        with pytest.raises(InputError, match=said):
+            convert(letor_file(tmp_path / "a.txt"), tmp_path / name, force=True)
         assert (tmp_path / "home" / "thesis.tex").read_text() == "precious"
 
-    def test_below_a_folder_that_is_not_there(self, tmp_path):
-        with pytest.raises(InputError, match="no such folder"):
-            convert(letor_file(tmp_path / "a.txt"), tmp_path / "no" / "out")
 
-
-class TestManifest:
-    def folder(self, tmp_path):
-        convert(letor_file(tmp_path / "a.txt"), tmp_path / "out", shards=2)
-        return tmp_path / "out"
-
-    def test_a_missing_shard(self, tmp_path):
-        folder = self.folder(tmp_path)
-        (folder / "shard-00001.parquet").unlink()
-        with pytest.raises(InputError, match=r"shard-00001\.parquet is missing"):
-            ParquetReader().scan(folder)
-
-    @pytest.mark.parametrize("change", [{"format": "other/1"}, {"surprise": 1}, {"rows": -1}])
-    def test_unknown_content(self, tmp_path, change):
-        folder = self.folder(tmp_path)
-        text = json.loads((folder / "manifest.json").read_bytes()) | change
-        (folder / "manifest.json").write_text(json.dumps(text))
-        with pytest.raises(InputError, match=next(iter(change))):
-            ParquetReader().scan(folder)
-
-    def test_a_shard_outside_the_folder(self, tmp_path):
-        folder = self.folder(tmp_path)
-        text = (folder / "manifest.json").read_text().replace("shard-00001", "../shard-00001")
-        (folder / "manifest.json").write_text(text)
-        with pytest.raises(InputError, match="not a manifest"):
-            ParquetReader().scan(folder)
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "other/1"}, "format"),
+        ({"surprise": 1}, "surprise"),
+        ({"rows": -1}, "rows"),
+        ({"shards": [{"file": "../shard-00001.parquet", "rows": 1, "queries": 1}]}, "not a manifest"),
+        ({"shards": [{"file": "shard-00007.parquet", "rows": 1, "queries": 1}]}, r"shard-00007\.parquet is missing"),
+    ],
+)
+def test_a_manifest_that_says_something_else(tmp_path, change, said):
+    convert(letor_file(tmp_path / "a.txt"), tmp_path / "out", shards=2)
+    path = tmp_path / "out" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | change))
+    with pytest.raises(InputError, match=said):
+        ParquetReader().scan(tmp_path / "out")
 
 
 PEAK = """

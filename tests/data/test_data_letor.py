@@ -204,18 +204,30 @@ def test_blanks_of_other_programs_are_quoted(tmp_path, blank, before, row, colum
     assert repr(blank)[1:-1] in refused(tmp_path, before + blank + "\n")[2]
 
 
-def test_an_index_beyond_the_declared_features(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "place", "said"),
+    [
+        ("1 qid:1 1:1\n1 qid:1 99999999:1\n", (None, None), "d=200000"),
+        (f"1 qid:1 1:1\n0 qid:1 {'9' * 23}:1\n", (None, None), "1000000000000 or more"),
+        ("1 qid:1\n2 qid:1\n", (None, None), "no line has a feature"),
+        ("1 qid:1 2:2 1:1\n0 qid:1 1:1\n", (1, 13), "out of order"),
+        ("1 qid:1 99999:2 1:1\n0 qid:1 1:1\n", (1, 17), "out of order"),
+        (GOOD + "1 qid:1 1:1\n", (5, 7), "query '1' comes back"),
+        (f"1 qid:{'q' * 100_000} 1:1\n", (1, None), "has one item"),
+    ],
+    ids=range(7),
+)
+def test_files_that_are_refused(tmp_path, content, place, said):
+    row, column, message = refused(tmp_path, content)
+    assert (row, column) == place
+    assert said in message
+    assert len(message) < 500
+
+
+def test_features_that_are_declared(tmp_path):
     assert refused(tmp_path, GOOD, d=2)[:2] == (1, 15)
-
-
-def test_an_absurd_index_is_not_allocated(tmp_path):
-    assert "d=200000" in refused(tmp_path, "1 qid:1 1:1\n1 qid:1 99999999:1\n")[2]
-
-
-def test_a_query_that_comes_back(tmp_path):
-    row, column, message = refused(tmp_path, GOOD + "1 qid:1 1:1\n")
-    assert (row, column) == (5, 7)
-    assert "query '1' comes back" in message
+    with pytest.raises(ValueError, match="16777216"):
+        LetorReader(d=10**12)
 
 
 @pytest.mark.parametrize(("content", "row"), [("1 qid:a 1:1\n" + GOOD, 1), (GOOD + "# end\n1 qid:z 1:1\n", 6)])
@@ -228,10 +240,6 @@ def test_a_query_with_one_item(tmp_path, content, row):
 def test_empty_files(tmp_path, content):
     with pytest.raises(InputError, match=r"empty|no rows"):
         read(tmp_path, content)
-
-
-def test_lines_without_any_feature(tmp_path):
-    assert "no line has a feature" in refused(tmp_path, "1 qid:1\n2 qid:1\n")[2]
 
 
 def test_one_endless_line(tmp_path, monkeypatch):
@@ -257,20 +265,25 @@ class TestGroups:
         frame = self.read(tmp_path, "2\n3\n", gzip.compress(self.LINES.encode()), "a.train.gz")
         assert frame.height == 5
 
-    def test_sizes_that_are_too_few(self, tmp_path):
-        with pytest.raises(InputError, match="add up to 4 lines") as caught:
-            self.read(tmp_path, "2\n2\n")
-        assert (caught.value.path, caught.value.row) == (tmp_path / "a.train", 5)
-
-    def test_sizes_that_are_too_many(self, tmp_path):
-        with pytest.raises(InputError, match=r"add up to 6 lines, but a\.train has 5"):
-            self.read(tmp_path, "2\n4\n")
-
-    @pytest.mark.parametrize("bad", ["x", "-2", "0", "2.5", "1", "²"])
-    def test_sizes_that_are_none(self, tmp_path, bad):
+    @pytest.mark.parametrize(
+        ("sizes", "file", "row", "said"),
+        [
+            ("2\n2\n", "a.train", 5, "add up to 4 lines"),
+            ("2\n4\n", "a.train.group", 2, "add up to 6 lines, but a.train has 5"),
+            ("2\n1\n3\n", "a.train.group", 2, "query 2 has one item"),
+            *(
+                (f"2\n{bad}\n3\n", "a.train.group", 2, "is not the size of a query")
+                for bad in ("x", "-2", "0", "2.5", "²", "9" * 13, "9" * 5000)
+            ),
+        ],
+        ids=range(10),
+    )
+    def test_sizes_that_do_not_fit(self, tmp_path, sizes, file, row, said):
         with pytest.raises(InputError) as caught:
-            self.read(tmp_path, f"2\n{bad}\n3\n")
-        assert (caught.value.path, caught.value.row) == (tmp_path / "a.train.group", 2)
+            self.read(tmp_path, sizes)
+        assert (caught.value.path, caught.value.row) == (tmp_path / file, row)
+        assert said in caught.value.message
+        assert len(caught.value.message) < 200
 
     def test_no_group_file(self, tmp_path):
         with pytest.raises(InputError, match=r"no file a\.train\.group"):
@@ -303,42 +316,12 @@ def test_real_files(file, queries, rows, d):
     assert np.array_equal(frame["label"].to_numpy(), y)
 
 
-@pytest.mark.parametrize("index", ["2", "9" * 5])
-def test_an_index_out_of_order_is_called_that(tmp_path, index):
-    row, _, message = refused(tmp_path, f"1 qid:1 {index}:2 1:1\n0 qid:1 1:1\n")
-    assert row == 1
-    assert "out of order" in message
-
-
-def test_an_endless_index(tmp_path):
-    with pytest.raises(InputError, match="1000000000000 or more"):
-        read(tmp_path, f"1 qid:1 1:1\n0 qid:1 {'9' * 23}:1\n")
-
-
 @pytest.mark.parametrize(
     ("content", "largest"),
     [("1 qid:9 2:3 1:1", 2), ("1 3:1 # 7:1\n1 4:1", 4), ("1 qid:5", -1), ("# 8:1\n", -1), ("1 a5:1 2:3:4\t6:1", 6)],
 )
 def test_the_largest_index_is_that_of_the_whole_line(content, largest):
     assert kernel.largest_index(np.frombuffer(content.encode(), np.uint8)) == largest
-
-
-def test_long_query_names_are_cut(tmp_path):
-    _, _, message = refused(tmp_path, f"1 qid:{'q' * 100_000} 1:1\n")
-    assert len(message) < 400
-
-
-def test_more_features_than_could_be_kept():
-    with pytest.raises(ValueError, match="16777216"):
-        LetorReader(d=10**12)
-
-
-@pytest.mark.parametrize("size", ["9" * 13, "9" * 5000])
-def test_group_sizes_are_bounded(tmp_path, size):
-    (tmp_path / "log.txt.group").write_text(f"{size}\n")
-    with pytest.raises(InputError, match="not the size of a query") as caught:
-        read(tmp_path, "1 1:1\n0 1:2\n")
-    assert len(str(caught.value)) < 300
 
 
 def test_a_folder_is_not_read_as_text(tmp_path):
