@@ -14,8 +14,15 @@ from rankbench.interfaces.table_check import UNREADABLE
 
 
 @contextmanager
-def readable(path: Path | None) -> Iterator[None]:
+def readable(path: Path | str | None, shown: Callable[[str], str] = str) -> Iterator[None]:
     """Name the file in what is raised while it is read: by Polars, of one that is damaged, or by checks of a table.
+
+    Parameters
+    ----------
+    path : Path or str, optional
+        Of a file, or an address.
+    shown : callable
+        Returns a message as it may be printed.
 
     Raises
     ------
@@ -26,12 +33,12 @@ def readable(path: Path | None) -> Iterator[None]:
     except InputError as error:
         if error.path is not None or path is None:
             raise
-        raise type(error)(error.message, path=path, row=error.row, column=error.column) from error
+        raise type(error)(shown(error.message), path=path, row=error.row, column=error.column) from None
     except UNREADABLE as error:
         if isinstance(error, OSError) and error.filename is not None:  # the system's, which names the file
             raise
-        said = str(error).strip().split("\n", 1)[0][:200]
-        raise InputError(f"it cannot be read: {said}", path=path) from error
+        said = shown(str(error).strip().split("\n", 1)[0])[:200]
+        raise InputError(f"it cannot be read: {said}", path=path) from None
 
 
 _Source = Callable[[list[str] | None, pl.Expr | None, int | None, int | None], Iterator[pl.DataFrame]]

@@ -6,8 +6,7 @@ import atexit
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -19,11 +18,10 @@ from polars.io.plugins import register_io_source
 
 from rankbench.core.system import GB, free_disk
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.frame_source import pushed_source
+from rankbench.data.readers.frame_source import pushed_source, readable
 from rankbench.data.readers.text_lines import NULLS, head
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.table_check import UNREADABLE
 
 SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https", "hf")
 """What an address may begin with, before ``://``."""
@@ -126,27 +124,18 @@ def _raw(text: str) -> tuple[pl.LazyFrame, int]:
     )
 
 
-@contextmanager
-def _named(text: str) -> Iterator[None]:
+def _named(text: str) -> AbstractContextManager[None]:
     """Name the address in what is raised, and say no secrets."""
-    try:
-        yield
-    except UNREADABLE as error:
-        raise InputError(_harmless(str(error)), path=shown_address(text)) from None
-    except InputError as error:
-        if error.path is not None:
-            raise
-        said = _harmless(error.message)
-        raise type(error)(said, path=shown_address(text), row=error.row, column=error.column) from None
+    return readable(shown_address(text), _harmless)
 
 
 def _harmless(message: str) -> str:
-    """Return the first line of what storage says, without keys and signatures."""
-    line = _SECRET.sub(r"\1...", message.strip().split("\n", 1)[0])
+    """Return what storage says without keys and signatures."""
+    line = _SECRET.sub(r"\1...", message)
     for name, value in os.environ.items():
         if _CREDENTIAL.search(name) and len(value) >= _SHORTEST_SECRET:
             line = line.replace(value, "...")
-    return line[:300]
+    return line
 
 
 _BLOCK = 1 << 20
