@@ -14,7 +14,7 @@ from data_files import written
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from votes_as_they_come import GUESSED, PROPOSED, TIED, WON, Vote
+from votes_as_they_come import GUESSED, PROPOSED, WON, Vote, votes
 
 import rankbench
 from rankbench.data.readers.json import JsonReader
@@ -77,9 +77,9 @@ def test_a_column_that_says_in_most_rows_who_won_is_not_passed_over(tmp_path: Pa
 
 def test_words_of_the_winners_column_are_said(tmp_path: Path) -> None:
     path = written(tmp_path / "fights.csv", "left,right,who\na,b,Red\nc,a,Blue\nb,c,NC\nb,a,red\n")
-    votes = [("a", "b", WON, 1), ("a", "c", WON, 1), ("b", "c", TIED, 1), ("b", "a", WON, 1)]
-    assert read(path, "winner=who,left_word=Red,right_word=Blue,tie_word=NC") == votes
-    assert read(path, "winner=who,left_word=Red,tie_word=NC") == votes  # one word is left
+    found = votes("a>b", "a>c", "b=c", "b>a")
+    assert read(path, "winner=who,left_word=Red,right_word=Blue,tie_word=NC") == found
+    assert read(path, "winner=who,left_word=Red,tie_word=NC") == found  # one word is left
     for columns, said in (
         ("winner=who,left_word=Red", "'Blue', 'NC' are other words of the column: say which one is the right_word"),
         ("winner=who,left_word=Rad,right_word=Blue", "no row says 'Rad', the left_word; did you mean 'Red'?"),
@@ -151,10 +151,10 @@ def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp
     with pytest.raises(InputError, match="the games that each side won") as caught:
         read(path)
     names = "left=home_team,right=away_team"
-    for columns, votes in (("left_score=home_score,right_score=away_score", 3), ("left_wins=home_score", 15)):
+    for columns, count in (("left_score=home_score,right_score=away_score", 3), ("left_wins=home_score", 15)):
         columns = f"{names},{columns}" + (",right_wins=away_score" if "wins" in columns else "")
         assert columns in str(caught.value)
-        assert len(read(path, columns)) == votes
+        assert len(read(path, columns)) == count
     # Goals are no games, a level row is no series of best of three, and long scores vary.
     for text in ("home,away,FTHG,FTAG\nx,y,1,0\ny,z,1,2\n", "home,away,home_score,away_score\nx,y,1,0\ny,z,2,2\n"):
         path.write_text(text)
@@ -253,25 +253,22 @@ def lines_of(error: InputError) -> list[str]:
 
 MATCHES = "home_team,away_team,home_score,away_score\nAnts,Bees,2,1\nCats,Dogs,1 (4),1 (2)\nDogs,Ants,0,2\n"
 CHESS = "White,Black,Result\nIvo,Jun,1-0\nJun,Kai,1/2-1/2\nKai,Ivo,0-1\nJun,Ivo,*\nKai,Jun,0-0\nIvo,Kai,+:-\n"
-PLAYED = [("Ivo", "Jun", WON, 1), ("Jun", "Kai", TIED, 1), ("Ivo", "Kai", WON, 1)]
+PLAYED = votes("Ivo>Jun", "Jun=Kai", "Ivo>Kai")
 REFUSED: dict[str, tuple[str, list[Vote]]] = {
     "an item with itself": (
         "model_a,model_b,winner\noak,elm,model_a\noak,oak,tie\nelm,oak,tie\n",
-        [("oak", "elm", WON, 1), ("elm", "oak", TIED, 1)],
+        votes("oak>elm", "elm=oak"),
     ),
-    "a winner and loser": ("winner,loser\noak,elm\noak,oak\n", [("oak", "elm", WON, 1)]),
+    "a winner and loser": ("winner,loser\noak,elm\noak,oak\n", votes("oak>elm")),
     "an item with itself and no result": (
         "model_a,model_b,winner\noak,elm,model_a\noak,oak,tie\nelm,oak,error\nelm,oak,b\n",
-        [("oak", "elm", WON, 1), ("oak", "elm", WON, 1)],
+        votes("oak>elm", "oak>elm"),
     ),
     "unplayed games": (CHESS, PLAYED),
-    "penalties": (
-        f"{MATCHES}Bees,Cats,W,L\nDogs,Bees,1,1\n",
-        [("Ants", "Bees", WON, 1), ("Ants", "Dogs", WON, 1), ("Dogs", "Bees", TIED, 1)],
-    ),
+    "penalties": (f"{MATCHES}Bees,Cats,W,L\nDogs,Bees,1,1\n", votes("Ants>Bees", "Ants>Dogs", "Dogs=Bees")),
     "penalties in games that are never level": (
         f"{MATCHES}Bees,Ants,0,2\n",
-        [("Ants", "Bees", WON, 1), ("Ants", "Dogs", WON, 1), ("Ants", "Bees", WON, 1)],
+        votes("Ants>Bees", "Ants>Dogs", "Ants>Bees"),
     ),
 }
 
@@ -309,7 +306,7 @@ def test_a_word_that_is_said_stands_beside_the_usual_ones(tmp_path: Path) -> Non
 @pytest.mark.parametrize("head", ["# made by x; 2024\n", "# one\n# two\n"])
 def test_comments_before_the_header_are_named_and_not_read(tmp_path: Path, head: str) -> None:
     path = written(tmp_path / "votes.csv", f"{head}winner,loser\na,b\n#1,#2\n")
-    assert read(path) == [("a", "b", WON, 1), ("#1", "#2", WON, 1)]
+    assert read(path) == votes("a>b", "#1>#2")
     assert open_source(path).remarks[0] == f"row 1 is a comment, {head.splitlines()[0]!r}, and is not read"
     path.write_text(f"{head}winner,loser\na,b\nb,b\n")
     with pytest.raises(InputError) as caught:
@@ -326,7 +323,7 @@ def test_rows_of_a_dataset_server_are_those_inside(tmp_path: Path) -> None:
     served = {"features": [{"name": "winner"}, {"name": "loser"}], "rows": rows, "num_rows_total": 1}
     for indent in (None, 1):
         path.write_text(json.dumps(served, indent=indent))
-        assert read(path) == [("a", "b", WON, 1)]
+        assert read(path) == votes("a>b")
         assert not open_source(path).remarks
     path.write_text(json.dumps(served | {"num_rows_total": 3000}))
     assert open_source(path).remarks[0] == "the file holds 1 rows of a data set of 3,000"

@@ -11,6 +11,17 @@ Vote = tuple[str, str, bool, float]
 
 WON, TIED = False, True
 
+
+def votes(*said: str) -> list[Vote]:
+    """Return votes: ``x>y`` won, ``x=y`` tied, and ``x>y*2`` has the weight 2."""
+    found = []
+    for text in said:
+        pair, _, weight = text.partition("*")
+        winner, sign, loser = pair.partition("=" if "=" in pair else ">")
+        found.append((winner, loser, sign == "=", float(weight or 1)))
+    return found
+
+
 _ARENA = [
     {
         "question_id": "fb74f1f1",
@@ -32,12 +43,7 @@ _ARENA = [
     {"question_id": "0c5b", "model_a": "llama", "model_b": "claude, 2", "winner": "tie (bothbad)", "judge": 7},
     {"question_id": None, "model_a": "llama", "model_b": "gpt-4", "winner": "tie", "judge": None},
 ]
-ARENA: list[Vote] = [
-    ("gpt-4", "claude, 2", WON, 1),
-    ("llama", "gpt-4", WON, 1),
-    ("llama", "claude, 2", TIED, 1),
-    ("llama", "gpt-4", TIED, 1),
-]
+ARENA: list[Vote] = votes("gpt-4>claude, 2", "llama>gpt-4", "llama=claude, 2", "llama=gpt-4")
 for _row in _ARENA:
     _row["question_id"] = _row["question_id"] or "none"
 
@@ -78,140 +84,121 @@ def xlsx(rows: list[list[str | float]]) -> bytes:
 
 
 GUESSED: dict[str, tuple[str, bytes, list[Vote]]] = {
-    "pairs of preference data": (
-        "train.csv",
-        b"prompt,chosen,rejected\nhow?,a,b\nwhy?,b,c\n",
-        [("a", "b", WON, 1), ("b", "c", WON, 1)],
-    ),
+    "pairs of preference data": ("train.csv", b"prompt,chosen,rejected\nhow?,a,b\nwhy?,b,c\n", votes("a>b", "b>c")),
     "pairs of preference data with models": (
         "train.jsonl",
         b'{"prompt": "how?", "chosen": [{"role": "user"}], "rejected": [], "chosen_model": "a", '
         b'"rejected_model": "b"}\n',
-        [("a", "b", WON, 1)],
+        votes("a>b"),
     ),
     "one column for each outcome": (
         "train.csv",
         b"id,model_a,model_b,prompt,response_a,response_b,winner_model_a,winner_model_b,winner_tie\n"
         b'1,x,y,"[""hi""]","[""a""]","[""b""]",1,0,0\n2,x,z,p,r,s,0,1,0\n3,y,z,p,r,s,0,0,1\n',
-        [("x", "y", WON, 1), ("z", "x", WON, 1), ("y", "z", TIED, 1)],
+        votes("x>y", "z>x", "y=z"),
     ),
     "players and points": (
         "games.csv",
         b"player1,player2,result\nann,bob,1\nbob,cid,0\ncid,ann,0.5\n",
-        [("ann", "bob", WON, 1), ("cid", "bob", WON, 1), ("cid", "ann", TIED, 1)],
+        votes("ann>bob", "cid>bob", "cid=ann"),
     ),
     "players and their names": (
         "games.csv",
         b"player1,player2,result\nann,bob,player1\nbob,cid,player2\ncid,ann,draw\n",
-        [("ann", "bob", WON, 1), ("cid", "bob", WON, 1), ("cid", "ann", TIED, 1)],
+        votes("ann>bob", "cid>bob", "cid=ann"),
     ),
     "chess": (
         "games.csv",
         b"White,Black,Result\nann,bob,1-0\nbob,cid,0-1\ncid,ann,1/2-1/2\n",
-        [("ann", "bob", WON, 1), ("cid", "bob", WON, 1), ("cid", "ann", TIED, 1)],
+        votes("ann>bob", "cid>bob", "cid=ann"),
     ),
-    "labels": (
-        "pairs.csv",
-        b"left,right,label\na,b,1\nb,c,0\na,c,.5\n",
-        [("a", "b", WON, 1), ("c", "b", WON, 1), ("a", "c", TIED, 1)],
-    ),
-    "signs": (
-        "pairs.csv",
-        b"left,right,preference\na,b,1\nb,c,-1\na,c,0\n",
-        [("a", "b", WON, 1), ("c", "b", WON, 1), ("a", "c", TIED, 1)],
-    ),
+    "labels": ("pairs.csv", b"left,right,label\na,b,1\nb,c,0\na,c,.5\n", votes("a>b", "c>b", "a=c")),
+    "signs": ("pairs.csv", b"left,right,preference\na,b,1\nb,c,-1\na,c,0\n", votes("a>b", "c>b", "a=c")),
     "grades": (
         "pairs.csv",
         b"left,right,preference\na,b,0.75\nb,c,0\nc,a,0.5\nc,b,0.125\n",
-        [
-            *[("a", "b", WON, 0.75), ("b", "a", WON, 0.25), ("c", "b", WON, 1), ("c", "a", TIED, 1)],
-            *[("c", "b", WON, 0.125), ("b", "c", WON, 0.875)],
-        ],
+        votes("a>b*0.75", "b>a*0.25", "c>b", "c=a", "c>b*0.125", "b>c*0.875"),
     ),
     "scores": (
         "results.csv",
         b"date,home_team,away_team,home_score,away_score,neutral\n2020-01-01,X,Y,2,1,TRUE\n2020-01-02,Y,Z,0,0,FALSE\n"
         b"2020-01-03,Z,X,0,10,FALSE\n2030-01-01,X,Y,NA,NA,FALSE\n",
-        [("X", "Y", WON, 1), ("Y", "Z", TIED, 1), ("X", "Z", WON, 1)],
+        votes("X>Y", "Y=Z", "X>Z"),
     ),
     "series": (
         "series.csv",
         b"home.team,away.team,home.wins,away.wins\nx,y,2,1\ny,z,0,1\nz,x,,\nx,z,0,0\n",
-        [("x", "y", WON, 1), ("x", "y", WON, 1), ("y", "x", WON, 1), ("z", "y", WON, 1)],
+        votes("x>y", "x>y", "y>x", "z>y"),
     ),
     "series with ties": (
         "series.csv",
         b"model_a,model_b,wins_a,wins_b,ties\nx,y,1,0,2\ny,z,0,2,0\n",
-        [("x", "y", WON, 1), ("x", "y", TIED, 1), ("x", "y", TIED, 1), ("z", "y", WON, 1), ("z", "y", WON, 1)],
+        votes("x>y", "x=y", "x=y", "z>y", "z>y"),
     ),
     "truth values called wins": (
         "games.csv",
         b"player1,player2,a_wins,b_wins\nx,y,true,false\ny,z,false,true\nx,z,false,false\n",
-        [("x", "y", WON, 1), ("z", "y", WON, 1), ("x", "z", TIED, 1)],
+        votes("x>y", "z>y", "x=z"),
     ),
     "letters of football": (
         "E0.csv",
         b"Div,Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR\nE0,2020-01-02,X,Y,1,0,H\nE0,2020-01-03,Y,X,1,2,A\n"
         b"E0,2020-01-04,Y,Z,1,1,D\n",
-        [("X", "Y", WON, 1), ("X", "Y", WON, 1), ("Y", "Z", TIED, 1)],
+        votes("X>Y", "X>Y", "Y=Z"),
     ),
     "semicolons and decimal commas": (
         "votes.csv",
         b"winner;loser;weight\r\na;b;1,5\r\nb;c;2\r\n",
-        [("a", "b", WON, 1.5), ("b", "c", WON, 2)],
+        votes("a>b*1.5", "b>c*2"),
     ),
     "Excel's CSV": (
         "votes.csv",
         b'\xef\xbb\xbfsep=;\r\nwinner;loser;weight\r\n"a; the first";b;1,25\r\nb;c;2\r\n',
-        [("a; the first", "b", WON, 1.25), ("b", "c", WON, 2)],
+        votes("a; the first>b*1.25", "b>c*2"),
     ),
-    "tabs": ("votes.txt", b"winner\tloser\na, b\tc\n", [("a, b", "c", WON, 1)]),
+    "tabs": ("votes.txt", b"winner\tloser\na, b\tc\n", votes("a, b>c")),
     "no header": (
         "votes.csv",
         b"gpt,claude,left\nclaude,llama,right\ngpt,llama,tie\nllama,gpt,left\n",
-        [("gpt", "claude", WON, 1), ("llama", "claude", WON, 1), ("gpt", "llama", TIED, 1), ("llama", "gpt", WON, 1)],
+        votes("gpt>claude", "llama>claude", "gpt=llama", "llama>gpt"),
     ),
     "names that nobody knows": (
         "votes.csv",
         b"m1,m2,verdict\ngpt,claude,gpt\nclaude,llama,llama\ngpt,llama,tie\n",
-        [("gpt", "claude", WON, 1), ("llama", "claude", WON, 1), ("gpt", "llama", TIED, 1)],
+        votes("gpt>claude", "llama>claude", "gpt=llama"),
     ),
     "words for won and lost": (
         "games.csv",
         b"date,team,opponent,result\n2020-01-01,x,y,W\n2020-01-02,y,z,L\n2020-01-03,z,x,Draw\n",
-        [("x", "y", WON, 1), ("z", "y", WON, 1), ("z", "x", TIED, 1)],
+        votes("x>y", "z>y", "z=x"),
     ),
     "a form's question": (
         "form.csv",
         b'Timestamp,"Which is better, A or B?",A,B\n2020-01-01,A,x,y\n2020-01-02,B,x,z\n',
-        [("x", "y", WON, 1), ("z", "x", WON, 1)],
+        votes("x>y", "z>x"),
     ),
     "an arena's JSON": ("clean_battle.json", json.dumps(_ARENA).encode(), ARENA),
     "an arena's JSON, indented": ("clean_battle.json", json.dumps(_ARENA, indent=2).encode(), ARENA),
     "JSON by column, as pandas writes it": (
         "votes.json",
         b'{"winner":{"0":"a","1":"b"},"loser":{"0":"b","1":"c"}}',
-        [("a", "b", WON, 1), ("b", "c", WON, 1)],
+        votes("a>b", "b>c"),
     ),
     "JSON split, as pandas writes it": (
         "votes.json",
         b'{"columns":["winner","loser"],"index":[0,1],"data":[["a","b"],["b","c"]]}',
-        [("a", "b", WON, 1), ("b", "c", WON, 1)],
+        votes("a>b", "b>c"),
     ),
-    "JSON with rows inside": (
-        "votes.json",
-        b'{"version": 2, "votes": [{"winner": "a", "loser": "b"}]}',
-        [("a", "b", WON, 1)],
-    ),
+    "JSON with rows inside": ("votes.json", b'{"version": 2, "votes": [{"winner": "a", "loser": "b"}]}', votes("a>b")),
     "an object a line": (
         "votes.json",
         b'{"winner": "a", "loser": "b"}\n{"winner": "b", "loser": "c"}\n',
-        [("a", "b", WON, 1), ("b", "c", WON, 1)],
+        votes("a>b", "b>c"),
     ),
     "a workbook": (
         "votes.xlsx",
         xlsx([["Winner", "Loser", "weight"], ["a", "b", 1.5], ["b", 3, 2]]),
-        [("a", "b", WON, 1.5), ("b", "3", WON, 2)],
+        votes("a>b*1.5", "b>3*2"),
     ),
 }
 """By who writes it: the file's name, its bytes, its votes."""
