@@ -394,7 +394,7 @@ def offered_controls(log: Log, source: LogSource, summary: TableSummary, *, colu
     columns, reader : str
         As it was opened.
     """
-    if summary.facts["table"] != "comparisons":
+    if "position" not in summary.facts:
         return []
     position = summary.facts["position"]
     terms: dict[str, tuple[str, ...]] = {}
