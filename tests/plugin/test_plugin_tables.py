@@ -1,4 +1,4 @@
-"""A fifth kind of table, as docs/plugins.md writes it, installed: files, errors, shards, a protocol of its own."""
+"""A fifth kind of table, as docs/data.md writes it, installed: files, errors, shards, a protocol of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rankbench.errors import PluginError
 from rankbench.interfaces.table import TableKind
 from rankbench.plugin.loading import load
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## A kind of table")[2].partition("\n## ")[0]
 KIND, CHECK = re.findall(r"```python\n(.*?)```", SECTION, flags=re.DOTALL)
 

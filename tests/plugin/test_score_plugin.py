@@ -1,4 +1,4 @@
-"""A method on score tables, as docs/plugins.md writes it, installed: checked, listed, and competing."""
+"""A method on score tables, as docs/scores.md writes it, installed: checked, listed, and competing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from installed import Program
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
-(METHOD,) = re.findall(
-    r"```python\n(.*?)```", PAGE.partition("### Aggregators of score tables")[2].partition("\n### ")[0], flags=re.DOTALL
-)
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scores.md").read_text(encoding="utf-8")
+(METHOD,) = re.findall(r"```python\n(.*?)```", PAGE.partition("## A method of your own")[2], flags=re.DOTALL)
 MODULE = f"""
 from typing import ClassVar
 
