@@ -27,9 +27,6 @@ from rankbench.core.spec import Spec, Value, expand, parse
 from rankbench.core.text import Promise, checked_method
 from rankbench.errors import PluginError, SpecError, nearest
 
-__all__ = ["Component", "JudgmentKind", "Order", "Property", "StructureKind", "Typed", "build"]
-
-
 _WORDS = {bool: "true or false", int: "a number", float: "a number", str: "a text"}
 
 

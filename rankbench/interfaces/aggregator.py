@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from rankbench.interfaces.queries import Orders
     from rankbench.interfaces.resamples import Resamples
 
-__all__ = [
-    "LARGEST_SCORE",
-    "MOST_DENSE",
-    "Aggregator",
-    "ComparisonAggregator",
-    "CountAggregator",
-    "LabelAggregator",
-    "NearStart",
-    "OrderAggregator",
-    "Resampling",
-    "WithCovariance",
-    "finite_scores",
-]
-
-
 LARGEST_SCORE = 1e100
 """Larger scores have differences, or squares of them, that are not finite."""
 

@@ -23,17 +23,6 @@ from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, 
 from rankbench.interfaces.queries import Comparisons, Orders, Selections
 from rankbench.interfaces.resamples import Resamples
 
-__all__ = [
-    "call_aggregator",
-    "covariance_of",
-    "label_structure",
-    "replicates_of",
-    "sample_structure",
-    "scales_of",
-    "scores_of_each",
-    "structure_of",
-]
-
 
 def call_aggregator(
     aggregator: Aggregator,

@@ -17,9 +17,6 @@ from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales, numbered_pairs
 
-__all__ = ["ControlledAggregator", "ControlledFit", "CovariateVotes", "Covariates"]
-
-
 _FEW = 64
 """Most different rows of covariates of which votes are summed up."""
 

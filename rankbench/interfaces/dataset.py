@@ -24,19 +24,6 @@ from rankbench.errors import InputError, SpecError, closest
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "Dataset",
-    "Reader",
-    "Remarks",
-    "existing",
-    "forget",
-    "remark",
-    "remark_columns",
-    "remarks_kept",
-    "remembered",
-    "simulator_fingerprint",
-]
-
 
 class Dataset(Component):
     """Something that yields items or judgments in the columnar schema.

@@ -18,20 +18,6 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 
-__all__ = [
-    "MOST_ENUMERATED",
-    "BayesRisk",
-    "ConvexPhi",
-    "ExactGraph",
-    "ExactScores",
-    "ExactSurrogate",
-    "PhiTerm",
-    "enumerated",
-    "pairwise_terms",
-    "weights_of",
-]
-
-
 ExactScores: TypeAlias = tuple[Fraction, ...]
 """A score structure."""
 

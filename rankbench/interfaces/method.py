@@ -18,20 +18,6 @@ from rankbench.interfaces.cell import Curve
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.kernels import Kernel
 
-__all__ = [
-    "Block",
-    "Fit",
-    "Fitted",
-    "Method",
-    "Model",
-    "Optimizer",
-    "Penalty",
-    "PenaltyName",
-    "Problem",
-    "Solver",
-    "StepOptimizer",
-]
-
 
 class Model(Component):
     """A feature map psi; scores are ``alpha_i = <theta, psi(x_i)>``, linear in theta."""

@@ -11,18 +11,6 @@ from typing import Literal
 
 from rankbench.interfaces.cell import Direction
 
-__all__ = [
-    "BUDGET",
-    "COLUMN_FACTS",
-    "MONTE_CARLO_ERROR",
-    "RIDGE",
-    "SHARE_COMPLETE",
-    "UNPENALIZED",
-    "Budget",
-    "Fact",
-    "Metric",
-]
-
 
 @dataclass(frozen=True)
 class Metric:

@@ -22,9 +22,6 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, Budget, Fact, Metric
 from rankbench.interfaces.surrogate import Loss
 
-__all__ = ["JUDGMENT", "STRETCHES", "BlockTask", "Contender", "Prepared", "Protocol", "pack", "sees_truth"]
-
-
 C = TypeVar("C", bound=Component)
 """Of ``Callable[..., C]``, not of ``type[C]``, in which mypy accepts no abstract class."""
 

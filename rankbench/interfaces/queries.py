@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError, PluginError
 
-__all__ = [
-    "MOST_IMPLIED",
-    "Comparisons",
-    "Orders",
-    "Queries",
-    "Selections",
-    "Unranked",
-    "check_implied",
-    "implied_comparisons",
-    "with_unranked",
-]
-
-
 Unranked: TypeAlias = Literal["absent", "last"]
 """What it means that a ballot does not mention an item; see `Orders`."""
 

@@ -17,8 +17,6 @@ from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, fi
 from rankbench.interfaces.queries import Comparisons
 from rankbench.kernels import Kernel
 
-__all__ = ["ScoreAggregator", "ScoreHistory", "ScoreSpread", "SequentialAggregator", "TaskScores", "TimedCounts"]
-
 
 @dataclass(frozen=True, eq=False)
 class TimedCounts:

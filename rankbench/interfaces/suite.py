@@ -19,9 +19,6 @@ from rankbench.core.component import Typed
 from rankbench.core.spec import Spec, parse
 from rankbench.errors import SpecError
 
-__all__ = ["Claim", "ContenderEntry", "Contrast", "Experiment", "Figure", "Panel", "Suite"]
-
-
 # Names become names of folders and files: nothing in them may lead out of the output folder.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]

@@ -24,8 +24,6 @@ from rankbench.interfaces.exact import (
 )
 from rankbench.kernels import Kernel
 
-__all__ = ["Loss", "PairwiseSurrogate", "ScoreSurrogate", "Surrogate"]
-
 
 class Surrogate(Component):
     """A convex stand-in for a loss; smaller is better."""

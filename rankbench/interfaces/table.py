@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 
     from rankbench.interfaces.table_check import RawTable, TableCheck
 
-__all__ = [
-    "QUERY",
-    "ROWS_SHOWN",
-    "ColumnReading",
-    "TableKind",
-    "columns_text",
-    "proposed",
-    "said_columns",
-    "with_column",
-]
-
-
 ROWS_SHOWN = 3
 """Rows that a reading is shown with."""
 

@@ -15,29 +15,6 @@ from rankbench.core.text import listed, plain_name, short_repr
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
 
-__all__ = [
-    "BOOLEANS",
-    "EXACT_BELOW",
-    "FIRST_NAMES",
-    "FLOAT_NAME",
-    "LONGEST_NAME",
-    "MISSING",
-    "NAMELESS",
-    "NOT_WHOLE",
-    "QUOTED",
-    "TOO_LONG",
-    "UNREADABLE",
-    "WEIGHTLESS",
-    "RawTable",
-    "TableCheck",
-    "check_weights",
-    "not_whole",
-    "too_long",
-    "weightless",
-    "with_counts",
-]
-
-
 UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What Polars raises where a file cannot be read; damaged Parquet can make it panic, which is no `Exception`."""
 

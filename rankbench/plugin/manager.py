@@ -25,28 +25,6 @@ from rankbench.plugin import registry
 from rankbench.plugin.loading import Loader, Plugins, PluginStatus
 from rankbench.plugin.registry import SUITE, Origin, base_of
 
-__all__ = [
-    "LABEL_LENGTH",
-    "check_contested",
-    "check_tables",
-    "claim_kind",
-    "component_class",
-    "contender",
-    "contenders",
-    "figure_kind",
-    "get",
-    "maybe_theirs",
-    "names",
-    "origin",
-    "plugins",
-    "reference",
-    "statuses",
-    "suites",
-    "whose",
-    "written_class",
-]
-
-
 C = TypeVar("C", bound=Component)
 """Of ``Callable[..., C]``, not of ``type[C]``, in which mypy accepts no abstract class."""
 
