@@ -12,12 +12,10 @@ that are not to be imported.
 
 from __future__ import annotations
 
-import ast
 import importlib.metadata
-import inspect
 import time
-import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,12 +26,12 @@ from rankbench.core.text import normalized
 from rankbench.errors import PluginError
 from rankbench.plugin import registry
 from rankbench.plugin.blocked import is_blocked
-from rankbench.plugin.registry import Origin, Registry, plural_of
+from rankbench.plugin.registry import HOOK, Origin, Registry, plural_of
 
 BROUGHT_BY = {"claim": "suites", "figure": "suites", "model": "methods"}
 """Built-in entry points that are not named after the kind of component that they bring."""
 
-TWO_LINES = f"`@rankbench.hookimpl` / `def {registry.HOOK}(): return [...]`"
+TWO_LINES = f"`@rankbench.hookimpl` / `def {HOOK}(): return [...]`"
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,14 @@ class Loader:
         while left := [each for each in self.waiting if wanted in ("", each[1].name)]:
             self.waiting.remove(left[0])
             origin, entry = left[0]
-            self.statuses.append((origin, _Loading(origin, entry, self.manager, self.registry, self.strict).status()))
+            loading = _Loading(origin, entry)
+            start = time.perf_counter()
+            if not is_blocked(origin.distribution):
+                loading.register(self.manager, self.registry)
+            if self.strict and loading.causes:
+                cause = f"plugin {entry.name!r} of {origin} is broken: {loading.causes[0]}"
+                raise PluginError(cause) from loading.first_error
+            self.statuses.append((origin, loading.status(time.perf_counter() - start)))
         return Plugins(self.registry, tuple(status for _, status in sorted(self.statuses, key=lambda s: _place(s[0]))))
 
 
@@ -132,133 +137,87 @@ def _place(origin: Origin) -> tuple[bool, str, str, str]:
 class _Loading:
     """One entry point on its way into the registry."""
 
-    def __init__(
-        self,
-        origin: Origin,
-        entry: importlib.metadata.EntryPoint,
-        manager: pluggy.PluginManager,
-        registry: Registry,
-        strict: bool,
-    ) -> None:
-        self.origin, self.entry, self.manager, self.registry, self.strict = origin, entry, manager, registry, strict
+    def __init__(self, origin: Origin, entry: importlib.metadata.EntryPoint) -> None:
+        self.origin, self.entry = origin, entry
         self.components: list[str] = []
         self.causes: list[str] = []
+        self.first_error: BaseException | None = None
 
-    def status(self) -> PluginStatus:
-        if is_blocked(self.origin.distribution):
-            origin = self.origin
-            return PluginStatus(self.entry.name, origin.distribution, origin.version, (), 0.0, "blocked", ())
-        start = time.perf_counter()
-        try:
-            self.register()
-        # Even to compare or to iterate over what a plugin brought runs foreign code.
-        except BaseException as error:
-            if self.strict and isinstance(error, PluginError):
-                raise  # this is what `broken` raised
-            self.broken(f"looking at {self.entry.value!r} raised {self.text_of(error)}", error)
-        seconds = time.perf_counter() - start
+    def status(self, seconds: float) -> PluginStatus:
+        blocked = is_blocked(self.origin.distribution)
         return PluginStatus(
             self.entry.name,
             self.origin.distribution,
             self.origin.version,
             tuple(self.components),
-            seconds,
-            "broken" if self.causes else "ok",
+            0.0 if blocked else seconds,
+            "blocked" if blocked else "broken" if self.causes else "ok",
             tuple(self.causes),
         )
 
-    def broken(self, cause: str, error: BaseException | None = None) -> None:
-        # Our own plugins interrupt nothing: then it was the user.
-        if isinstance(error, KeyboardInterrupt) and self.origin.distribution == OURSELVES:
-            raise error
-        if self.strict:
-            raise PluginError(f"plugin {self.entry.name!r} of {self.origin} is broken: {cause}") from error
-        self.causes.append(cause)
-
-    def text_of(self, error: BaseException) -> str:
-        """Say what foreign code raised, and where in the plugin."""
+    @contextmanager
+    def recorded(self, what: str) -> Iterator[None]:
+        """Record whatever foreign code raises inside: also to compare or to iterate over what it brought runs code."""
         from rankbench.interfaces.cell import reason
 
-        return reason(error, [self.entry.value.partition(":")[0].partition(".")[0]])
+        try:
+            yield
+        except BaseException as error:
+            # Our own plugins interrupt nothing: then it was the user.
+            if isinstance(error, KeyboardInterrupt) and self.origin.distribution == OURSELVES:
+                raise
+            self.first_error = self.first_error or error
+            self.causes.append(f"{what} {reason(error, [self.entry.value.partition(':')[0].partition('.')[0]])}")
 
-    def register(self) -> None:
-        if why := self.excluded():
-            self.broken(why)
+    def register(self, manager: pluggy.PluginManager, registry: Registry) -> None:
+        """Import the plugin and register what its hook returns."""
+        entry, origin = self.entry, self.origin
+        plugin: object = None
+        if origin.distribution != OURSELVES:
+            if entry.dist is not None and (why := unmet(entry.dist, importlib.metadata.version(OURSELVES))):
+                self.causes.append(why)
+                return
+            first_seen(origin.distribution)  # before it is imported: what is edited later is not what runs here
+        with self.recorded(f"cannot import {entry.value!r}:"):
+            plugin = entry.load()
+        if self.causes:
             return
-        if self.origin.distribution != OURSELVES:
-            first_seen(self.origin.distribution)  # before it is imported: what is edited later is not what runs here
-        try:
-            plugin = self.entry.load()
-        # A plugin that exits, interrupts or raises what is no Exception while it is
-        # imported must not end the program.
-        except BaseException as error:
-            self.broken(f"cannot import {self.entry.value!r}: {self.text_of(error)}", error)
+        with self.recorded(f"pluggy refuses {entry.value!r}:"):
+            manager.register(plugin, f"{origin.distribution}/{entry.name}")
+        if self.causes:
             return
-        try:
-            name = self.manager.register(plugin, f"{self.origin.distribution}/{self.entry.name}")
-        except BaseException as error:
-            self.broken(f"pluggy refuses {self.entry.value!r}: {self.text_of(error)}", error)
-            return
-        if self.origin.distribution != OURSELVES and (times := _definitions(plugin)) > 1:
-            self.broken(
-                f"{self.entry.value!r} defines {registry.HOOK} {times} times, and Python keeps the last; "
-                "return everything in one list"
-            )
-        callers = self.manager.get_hookcallers(plugin) or []
+        with self.recorded(f"looking at {entry.value!r} raised"):
+            self.call_hooks(manager, plugin, registry)
+
+    def call_hooks(self, manager: pluggy.PluginManager, plugin: object, registry: Registry) -> None:
+        """Call the plugin's hook by itself, so that one plugin that fails takes no other with it."""
+        callers = manager.get_hookcallers(plugin) or []
+        if not callers:
+            self.causes.append(f"{self.entry.value!r} implements no hook; write {TWO_LINES}")
         for caller in callers:
-            if caller.name != registry.HOOK:
-                self.broken(
+            if caller.name != HOOK:
+                self.causes.append(
                     f"there is no hook {caller.name!r}: one hook returns classes and suite files of every kind; "
                     f"write {TWO_LINES} instead"
                 )
                 continue
             for implementation in caller.get_hookimpls():
-                if implementation.plugin_name == name:
-                    self.call(implementation)
-        if not callers:
-            self.broken(f"{self.entry.value!r} implements no hook; write {TWO_LINES}")
+                if implementation.plugin is plugin:
+                    with self.recorded(f"hook {HOOK} raised"):
+                        self.add_all(implementation.function(), registry)
 
-    def excluded(self) -> str:
-        """Return why the distribution is not for this rankbench; ours is always."""
-        if self.entry.dist is None or self.origin.distribution == OURSELVES:
-            return ""
-
-        return unmet(self.entry.dist, importlib.metadata.version(OURSELVES))
-
-    def call(self, implementation: pluggy.HookImpl) -> None:
-        """Call the plugin's hook by itself, so that one plugin that fails takes no other with it."""
-        try:
-            found: object = implementation.function()
-        except BaseException as error:
-            self.broken(f"hook {registry.HOOK} raised {self.text_of(error)}", error)
-            return
+    def add_all(self, found: object, registry: Registry) -> None:
+        """Register each item by itself, so that one that fails takes no other with it."""
         if not isinstance(found, list):
-            self.broken(f"hook {registry.HOOK} returned {type(found).__name__}, not a list; write `return [...]`")
+            self.causes.append(f"hook {HOOK} returned {type(found).__name__}, not a list; write `return [...]`")
             return
         for number, thing in enumerate(found, start=1):
-            self.add(number, thing)
-
-    def add(self, number: int, thing: object) -> None:
-        """Register one item by itself, so that one that fails takes no other with it."""
-        item = f"hook {registry.HOOK}, item {number}"
-        try:
-            self.components.append(self.registry.add(thing, self.origin))
-        except PluginError as error:
-            self.broken(f"{item}: {error}", error)
-        # Looking at a foreign object (its repr, its attributes) runs foreign code.
-        except BaseException as error:
-            self.broken(f"{item}: looking at it raised {self.text_of(error)}", error)
-
-
-def _definitions(plugin: object) -> int:
-    """Return how often a module's source defines the hook at its top: all but the last are lost without a word."""
-    if not isinstance(plugin, types.ModuleType):
-        return 0
-    try:
-        tree = ast.parse(inspect.getsource(plugin))
-    except (OSError, TypeError, SyntaxError):  # no source at hand
-        return 0
-    return sum(isinstance(node, ast.FunctionDef) and node.name == registry.HOOK for node in tree.body)
+            item = f"hook {HOOK}, item {number}:"
+            with self.recorded(f"{item} looking at it raised"):
+                try:
+                    self.components.append(registry.add(thing, self.origin))
+                except PluginError as error:
+                    self.causes.append(f"{item} {error}")
 
 
 def unmet(distribution: importlib.metadata.Distribution, installed: str) -> str:

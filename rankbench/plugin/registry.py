@@ -245,12 +245,12 @@ class Registry:
         return name
 
     def _add_suite(self, found: Path, origin: Origin) -> str:
-        if found.suffix != ".toml" or not found.is_file():
-            raise PluginError(f"suite file {found} is not there, or its name does not end in .toml")
         try:
             found.open("rb").close()
-        except OSError as error:
-            raise PluginError(f"suite file {found} cannot be read: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            raise PluginError(f"suite file {found} cannot be read: {error}") from error
+        if found.suffix != ".toml":
+            raise PluginError(f"suite file {found} has a name that does not end in .toml")
         name = _name(found.stem, f"the name of suite file {found}")
         taken = self._suites.get(name)
         if taken is not None:
@@ -303,10 +303,8 @@ class Registry:
         Raises
         ------
         SpecError
-            Unknown kind or name; the message has the nearest one.
+            Unknown name; the message has the nearest one.
         """
-        if kind not in KINDS:
-            raise SpecError(f"there is no kind {kind!r} of component{nearest(kind, KINDS)}")
         if name not in self._classes[kind]:
             raise SpecError(f"unknown {kind} {name!r}{nearest(name, self._classes[kind])}")
         if self._stands_for_none(kind, name):
@@ -323,7 +321,7 @@ class Registry:
         Raises
         ------
         SpecError
-            Unknown kind or name; the message has the nearest one.
+            Unknown name; the message has the nearest one.
         """
         if self._stands_for_none(kind, name):
             self.check_contested(name, kind)
@@ -337,19 +335,13 @@ class Registry:
         return self._origins.get(id(registered))
 
     def _entries(self, kind: str) -> dict[str, Origin]:
-        if kind not in (*KINDS, SUITE):
-            raise SpecError(f"there is no kind {kind!r}{nearest(kind, [*KINDS, SUITE])}")
         found = self._suites.items() if kind == SUITE else self._classes[kind].items()
         return {name: origin for name, (_, origin) in found if not self._stands_for_none(kind, name)}
 
 
 def _name(name: object, what: str) -> str:
     if not isinstance(name, str) or not _KEBAB.match(name) or name in _RESERVED:
-        raise PluginError(
-            f"{what} is {name!r}, not a kebab-case name such as 'mean-log-odds'"
-            if name is not None
-            else f"{what} is missing; give a kebab-case name such as 'mean-log-odds'"
-        )
+        raise PluginError(f"{what} is {name!r}, not a kebab-case name such as 'mean-log-odds'")
     return name
 
 
@@ -365,8 +357,6 @@ def _complete(found: type[Component], where: str, origin: Origin) -> None:
 
 
 def _check_packages(packages: object, what: str) -> None:
-    if not isinstance(packages, tuple):
-        raise PluginError(f"{what} is {packages!r}, not a tuple of distributions such as ('numpy',), with its comma")
-    for package in packages:
-        if not isinstance(package, str) or not _DISTRIBUTION.match(package):
-            raise PluginError(f"{what} has {package!r}, which is not the name of a distribution such as 'numpy'")
+    named = isinstance(packages, tuple) and all(isinstance(p, str) and _DISTRIBUTION.match(p) for p in packages)
+    if not named:
+        raise PluginError(f"{what} is {packages!r}, not a tuple of names of distributions such as ('numpy',)")

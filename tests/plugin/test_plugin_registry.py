@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -32,24 +31,14 @@ def test_a_source_must_be_said(entry, model, source):
 
 
 @pytest.mark.parametrize(
-    ("packages", "words"),
-    [
-        ("numpy", "is 'numpy', not a tuple of distributions such as ('numpy',)"),
-        (["numpy"], "is ['numpy'], not a tuple"),
-        (frozenset({""}), "not a tuple"),
-        (("numpy", ""), "has '', which is not the name of a distribution"),
-        (("scikit_learn>=1",), "has 'scikit_learn>=1', which is not the name"),
-        (("numpy\n",), "is not the name"),
-        (("-numpy",), "is not the name"),
-        ((3,), "has 3, which is not the name"),
-    ],
+    "packages",
+    ["numpy", ["numpy"], frozenset({""}), ("numpy", ""), ("scikit_learn>=1",), ("numpy\n",), ("-numpy",), (3,)],
 )
-def test_packages_must_be_names_of_distributions(entry, model, packages, words):
+def test_packages_must_be_names_of_distributions(entry, model, packages):
     loaded = load([entry(brings=lambda: [model("bad", packages=packages), model("good", packages=("a", "B_c.d-2"))])])
     assert loaded.registry.names("model") == ["good"]
     (cause,) = loaded.statuses[0].causes
-    assert ".packages " in cause
-    assert words in cause
+    assert f".packages is {packages!r}, not a tuple of names of distributions" in cause
 
 
 class Unknown:
@@ -139,7 +128,7 @@ def test_one_name_may_stand_for_two_kinds(entry, model):
     ("make", "cause"),
     [
         (lambda tmp: [str(tmp / "a.toml")], "nor a pathlib.Path to a suite file"),
-        (lambda tmp: [tmp / "missing.toml"], "is not there"),
+        (lambda tmp: [tmp / "missing.toml"], "cannot be read"),
         (lambda tmp: [tmp / "a.yaml"], "does not end in .toml"),
         (lambda tmp: [tmp / "A_b.toml"], "not a kebab-case name"),
     ],
@@ -149,21 +138,6 @@ def test_suites_must_be_toml_files_with_good_names(entry, tmp_path, make, cause)
         (tmp_path / name).touch()
     loaded = load([entry(brings=lambda: make(tmp_path))])
     assert cause in loaded.statuses[0].causes[0]
-    assert loaded.registry.suites() == {}
-
-
-class Locked(type(Path())):
-    """A file that is there, and that its owner alone may read."""
-
-    def open(self, *arguments, **options):
-        raise PermissionError(13, "Permission denied")
-
-
-def test_a_suite_that_cannot_be_read_is_refused_with_the_reason(entry, tmp_path):
-    path = Locked(tmp_path / "locked.toml")
-    path.touch()
-    loaded = load([entry(brings=lambda: [path])])
-    assert loaded.statuses[0].causes[0].endswith("locked.toml cannot be read: Permission denied")
     assert loaded.registry.suites() == {}
 
 
