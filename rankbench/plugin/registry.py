@@ -21,6 +21,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pluggy
 from pydantic import PydanticUndefinedAnnotation, PydanticUserError
@@ -339,10 +340,15 @@ class Registry:
         return {name: origin for name, (_, origin) in found if not self._stands_for_none(kind, name)}
 
 
-def _name(name: object, what: str) -> str:
-    if not isinstance(name, str) or not _KEBAB.match(name) or name in _RESERVED:
+def is_component_name(name: object) -> bool:
+    """Return whether a name is kebab-case, and no value of the contender grammar."""
+    return isinstance(name, str) and bool(_KEBAB.match(name)) and name not in _RESERVED
+
+
+def _name(name: Any, what: str) -> str:
+    if not is_component_name(name):
         raise PluginError(f"{what} is {name!r}, not a kebab-case name such as 'mean-log-odds'")
-    return name
+    return str(name)
 
 
 def _complete(found: type[Component], where: str, origin: Origin) -> None:

@@ -21,7 +21,7 @@ from rankbench.core.spec import Spec
 from rankbench.errors import ContenderDiverged, SpecError, nearest
 from rankbench.interfaces.cell import own_frame, reason, trace_of
 from rankbench.plugin.registry import SUITE
-from rankbench.testing.state import class_watched, threads_before
+from rankbench.testing.state import class_watched
 
 
 @dataclass(frozen=True)
@@ -292,8 +292,6 @@ def validated(subject: Subject, expected_failed: Mapping[str, str] | None) -> di
     SpecError
         A check that does not exist, or that is not for this kind.
     """
-    from rankbench.errors import SpecError
-
     for name in expected_failed or {}:
         if not registered_check(name).applies(subject.kind):
             raise SpecError(f"check {name!r} is not for a {subject.kind}")
@@ -327,7 +325,6 @@ def check_and_error(
     subject: Subject, check: Check, expected: str | None = None
 ) -> tuple[CheckResult, BaseException | None]:
     """Run one check as `run_check` does; return what the component raised, too."""
-    threads_before(type(subject.it))
     start = time.perf_counter()
     failure, skipped, remark = "", "", ""
     raised: BaseException | None = None
@@ -420,8 +417,6 @@ def parametrize_with_checks(
             check()
     """
     import pytest
-
-    from rankbench.errors import SpecError
 
     parameters = []
     for obj in components:

@@ -8,7 +8,6 @@ import signal
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -16,36 +15,31 @@ from typing import Any, Self, TypeVar
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.spec import parse
 from rankbench.core.text import normalized
-from rankbench.errors import SpecError, closest
+from rankbench.errors import RankbenchError, SpecError, closest
 from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
 from rankbench.plugin.loading import load
 from rankbench.plugin.registry import GROUP, KINDS, SUITE, base_of, kind_of
 from rankbench.runner.jobs import LostProcess
 from rankbench.runner.worker_pool import START, Worker
-from rankbench.testing.check import CheckResult, unexecuted
+from rankbench.testing.calls import CALLED
+from rankbench.testing.check import (
+    CheckResult,
+    all_checks,
+    checks_for,
+    registered_check,
+    run_check,
+    specs_at_bounds,
+    subject_of,
+    unexecuted,
+)
 from rankbench.testing.scaffold import of_this_python
+from rankbench.testing.state import State
 
 T = TypeVar("T")
 
 PATIENCE = 2
 """Processes that one component may cost before its other checks are given up."""
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What a distribution (or a name) turned out to bring.
-
-    Attributes
-    ----------
-    targets : list of (str, str)
-        Kind and spec of each component; of a suite, the path of its file.
-    results : list of CheckResult
-        Of loading the plugin.
-    """
-
-    targets: list[tuple[str, str]]
-    results: list[CheckResult] = field(default_factory=list)
 
 
 class Isolated:
@@ -91,15 +85,8 @@ class Isolated:
             raise Lost(f"not done after {self.seconds:g} s; its process was ended")
         raise Lost(found.reason)
 
-    def survey(self, distribution: str) -> Survey:
-        """Load a distribution's plugins and say what they brought and how they behaved."""
-        survey: Survey = self.call(_survey, distribution)
-        return survey
-
     def check(self, kind: str, text: str) -> Iterator[CheckResult]:
         """Run all checks of one component, yielding each result as it is there."""
-        from rankbench.testing.check import checks_for
-
         label = labelled(kind, text)
         lost = 0
         for check in checks_for(kind):
@@ -130,25 +117,16 @@ def _ended(code: int) -> str:
 
 def _ready() -> None:
     """Import what the checks and the built-in components need."""
-    from importlib.metadata import entry_points
-
     import numba
     import polars
     import scipy.optimize
 
-    from rankbench.plugin import registry as hookspecs
-    from rankbench.testing.check import all_checks
-
     del numba, polars, scipy
-    load(e for e in entry_points(group=hookspecs.GROUP) if e.dist and e.dist.name == OURSELVES)
+    load(e for e in entry_points(group=GROUP) if e.dist and e.dist.name == OURSELVES)
     all_checks()
 
 
 def _check(kind: str, text: str, check: str) -> CheckResult:
-    from rankbench.errors import RankbenchError
-    from rankbench.plugin import manager
-    from rankbench.testing.check import registered_check, run_check, subject_of
-
     try:
         subject = subject_of(Path(text) if kind == SUITE else manager.get(base_of(kind), text))
     except RankbenchError as error:
@@ -156,16 +134,9 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
     return run_check(subject, registered_check(check))
 
 
-def _survey(distribution: str) -> Survey:
-    from importlib.metadata import entry_points
-
-    from rankbench.plugin import manager
-    from rankbench.plugin import registry as hookspecs
-    from rankbench.testing.calls import CALLED
-    from rankbench.testing.check import specs_at_bounds
-    from rankbench.testing.state import State
-
-    every = entry_points(group=hookspecs.GROUP)
+def _survey(distribution: str) -> tuple[list[tuple[str, str]], list[CheckResult]]:
+    """Load a distribution's plugins; return kind and spec of what they brought, and results of loading them."""
+    every = entry_points(group=GROUP)
     before = State.now()
     load(e for e in every if e.dist is not None and e.dist.name == distribution)
     traces = before.changes()
@@ -189,7 +160,7 @@ def _survey(distribution: str) -> Survey:
         _check_result(label, "import-touches-nothing", f"importing it changes {traces[0]}" if traces else ""),
         _check_result(label, "brings-something", "" if targets else "it registered no component and no suite"),
     ]
-    return Survey(targets, results)
+    return targets, results
 
 
 def _check_result(label: str, check: str, failure: str) -> CheckResult:
@@ -239,11 +210,6 @@ def _called(name: str) -> str:
         return name
 
 
-def _built_from(wheel: str) -> str:
-    """Return the distribution that the file name of a wheel begins with."""
-    return normalized(os.path.basename(wheel).partition("-")[0])
-
-
 def _distribution(distribution: str, seconds: float) -> Iterator[CheckResult]:
     label = f"plugin/{distribution}"
     others = [d for d in distributions() if d not in (distribution, OURSELVES)]
@@ -252,12 +218,12 @@ def _distribution(distribution: str, seconds: float) -> Iterator[CheckResult]:
     for blocked in ([], others):
         with _blocking(blocked), Isolated(seconds) as isolated:
             try:
-                survey = isolated.survey(distribution)
+                targets, results = isolated.call(_survey, distribution)
             except Lost as lost:
                 reason = f"importing it: {lost}"
                 continue
-            yield from survey.results
-            yield from _checked(label, isolated, survey.targets)
+            yield from results
+            yield from _checked(label, isolated, targets)
             return
     yield CheckResult(label, "loads", "failed", reason)
 
@@ -276,16 +242,12 @@ def _checked(label: str, isolated: Isolated, targets: Sequence[tuple[str, str]])
 @contextmanager
 def _blocking(names: list[str]) -> Iterator[None]:
     """Add to the block list that worker processes inherit."""
-    before = os.environ.get(VARIABLE)
-    if names:
-        os.environ[VARIABLE] = ",".join([*([before] if before else []), *names])
+    before = os.environ.get(VARIABLE, "")
+    os.environ[VARIABLE] = ",".join([before, *names])
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop(VARIABLE, None)
-        else:
-            os.environ[VARIABLE] = before
+        os.environ[VARIABLE] = before
 
 
 def _component(name: str, kind: str | None) -> tuple[str, str]:
@@ -294,9 +256,10 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
         install = of_this_python("pip", "install", "-e", name)
         raise SpecError(f"plugin {_called(name)!r}, which stands in {name!r}, is not installed here: {install}")
     if name.endswith(".whl"):
+        distribution = normalized(os.path.basename(name).partition("-")[0])
         raise SpecError(
             f"a wheel is checked where it is installed: {of_this_python('venv', 'fresh')}; fresh/bin/python -m pip "
-            f"install rankbench {shlex.quote(name)}; fresh/bin/rankbench check {_built_from(name)}"
+            f"install rankbench {shlex.quote(name)}; fresh/bin/rankbench check {distribution}"
         )
     given, _, rest = name.partition("/")
     if kind is None and rest and given in (*KINDS, SUITE):

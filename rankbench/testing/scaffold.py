@@ -17,10 +17,8 @@ from pathlib import Path
 
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.plugin import manager
-from rankbench.plugin.registry import KINDS, SUITE, plural_of
+from rankbench.plugin.registry import KINDS, SUITE, is_component_name, plural_of
 
-_KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
-_RESERVED = frozenset({"inf", "true", "false", "nan"})
 _RUN_BY_OTHERS = frozenset({"conftest", "setup", "sitecustomize", "usercustomize"})
 """Modules that Python, pip or pytest run when they find them."""
 
@@ -35,7 +33,7 @@ def kebab(name: str, what: str) -> str:
     SpecError
         It is not.
     """
-    if not _KEBAB.match(name) or name in _RESERVED or len(name) > LONGEST:
+    if not is_component_name(name) or len(name) > LONGEST:
         raise SpecError(
             f"{name!r} cannot be the name of a {what}: small letters and digits in parts with hyphens between, "
             f"as in 'smooth-hinge', at most {LONGEST}"

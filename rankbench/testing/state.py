@@ -34,75 +34,52 @@ class State:
     @classmethod
     def now(cls) -> State:
         """Take a snapshot."""
-        return cls(
+        found = cls.lasting()
+        name, keys, *rest = np.random.get_state()  # noqa: NPY002 (the legacy state is guarded)
+        found.settings.update(
             {
-                "numpy.random's global state": _numpy_random(),
+                "numpy.random's global state": (name, np.asarray(keys).tobytes(), *rest),
                 "the global state of random": random.getstate(),
                 "the warning filters": list(warnings.filters),
+                "the environment": dict(os.environ),
+                "the number of BLAS threads": _blas_threads(),
+            }
+        )
+        return found
+
+    @classmethod
+    def lasting(cls) -> State:
+        """Take a snapshot of what stays as it is even when a library is imported for the first time.
+
+        Libraries add warning filters for their own modules and categories, and variables for
+        OpenMP (``KMP_...``); pytest has variables of the test that runs. None of that is in it.
+        """
+        own = [f for f in warnings.filters if f[3] is None and f[2].__module__ == "builtins"]
+        variables = {k: v for k, v in os.environ.items() if not k.startswith(("KMP_", "PYTEST_"))}
+        return cls(
+            {
+                "the warning filters": own,
                 "NumPy's floating-point error settings": np.geterr(),
                 "NumPy's print options": {k: str(v) for k, v in np.get_printoptions().items()},
-                "the environment": dict(os.environ),
+                "the environment": variables,
                 "the working directory": os.getcwd(),
-                "the number of BLAS threads": _blas_threads(),
             },
-            _running(),
+            frozenset([*threading.enumerate(), *multiprocessing.active_children()]),
         )
 
-    def changes(self) -> list[str]:
+    def changes(self, now: State | None = None) -> list[str]:
         """Return what is different now, in words."""
-        now = State.now()
-        changed = [_where(what, value, now.settings[what]) for what, value in self.settings.items()]
-        changed = [what for what in changed if what]
-        return changed + [f"what runs: {left} is left behind" for left in left_behind(self.running)]
-
-
-def _running() -> frozenset[Any]:
-    return frozenset([*threading.enumerate(), *multiprocessing.active_children()])
-
-
-def left_behind(before: frozenset[Any]) -> list[str]:
-    """Return, in words, the threads and processes that run now and did not before."""
-    kinds = {True: "thread", False: "process"}
-    return [f"{kinds[isinstance(one, threading.Thread)]} {one.name!r}" for one in _running() - before]
-
-
-def _numpy_random() -> tuple[Any, ...]:
-    name, keys, position, has_gauss, cached = np.random.get_state()  # noqa: NPY002 (the legacy state is guarded)
-    return name, np.asarray(keys).tobytes(), position, has_gauss, cached
+        after = now or State.now()
+        changed = [_where(what, value, after.settings[what]) for what, value in self.settings.items()]
+        kinds = {True: "thread", False: "process"}
+        left = [f"{kinds[isinstance(one, threading.Thread)]} {one.name!r}" for one in after.running - self.running]
+        return [what for what in changed if what] + [f"what runs: {one} is left behind" for one in left]
 
 
 def _blas_threads() -> tuple[int, ...]:
     # By file, so that a library that is loaded meanwhile changes nothing.
     found = {info["filepath"]: int(info["num_threads"]) for info in threadpool_info()}
     return tuple(sorted(set(found.values())))
-
-
-_known: dict[type, frozenset[Any]] = {}
-
-
-def threads_before(cls: type) -> frozenset[Any]:
-    """Return the threads and processes that ran when a class was first asked about: before any call of it.
-
-    A pool that a class keeps may be there since the first check of another family.
-    """
-    return _known.setdefault(cls, _running())
-
-
-def lasting() -> dict[str, Any]:
-    """Return the settings that stay as they are even when a library is imported for the first time.
-
-    Libraries add warning filters for their own modules and categories, and variables for
-    OpenMP (``KMP_...``); pytest has variables of the test that runs. None of that is there.
-    """
-    own = [f for f in warnings.filters if f[3] is None and f[2].__module__ == "builtins"]
-    names = [name for name in os.environ if not name.startswith(("KMP_", "PYTEST_"))]
-    return {
-        "the warning filters": own,
-        "NumPy's floating-point error settings": np.geterr(),
-        "NumPy's print options": {k: str(v) for k, v in np.get_printoptions().items()},
-        "the environment": {name: os.environ[name] for name in names},
-        "the working directory": os.getcwd(),
-    }
 
 
 _changed: dict[type, list[str]] = {}
@@ -120,17 +97,15 @@ def class_watched(cls: type) -> Iterator[None]:
     import scipy.optimize
 
     del numba, polars, scipy
-    before = lasting()
+    before = State.lasting()
     try:
         yield
     finally:
-        now = lasting()
-        found = [_where(what, value, now[what]) for what, value in before.items()]
-        _changed.setdefault(cls, []).extend(what for what in found if what)
+        _changed.setdefault(cls, []).extend(before.changes(State.lasting()))
 
 
 def changed_for_good(cls: type) -> list[str]:
-    """Return, in words, the settings that some check of a class has left changed so far."""
+    """Return, in words, what some check of a class has left changed, or running, so far."""
     return list(_changed.get(cls, []))
 
 

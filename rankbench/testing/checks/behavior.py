@@ -15,7 +15,7 @@ from rankbench.interfaces.protocol import sees_truth
 from rankbench.testing import samples
 from rankbench.testing.calls import CALLED, Call, Outputs, calls, deep_copy, fitted_scores, outputs
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, same
-from rankbench.testing.state import State, changed_for_good, class_watched, left_behind, threads_before
+from rankbench.testing.state import State, changed_for_good, class_watched
 
 
 @conformance_check(*CALLED)
@@ -41,17 +41,6 @@ def _seeded_outputs(call: Call, seed: int) -> Outputs:
     np.random.seed(seed)  # noqa: NPY002
     random.seed(seed)
     return outputs(call)
-
-
-@conformance_check(*CALLED)
-def draws_from_no_global_generator(subject: Subject) -> None:
-    """numpy.random's and random's own generators are not drawn from."""
-    for call in calls(subject):
-        before = State.now()
-        outputs(call)
-        touched = [what for what in before.changes() if "random" in what]
-        if touched:
-            raise CheckFailed(f"{call.label}: {touched[0]} is another one afterwards")
 
 
 @conformance_check("method")
@@ -142,18 +131,8 @@ def surroundings_not_touched(subject: Subject) -> None:
         with class_watched(type(subject.it)):
             call.run(*call.make())  # what is imported or compiled at the first call may set something up
         if lasts := changed_for_good(type(subject.it)):
-            raise CheckFailed(f"{call.label}, or a call before it: it changes {lasts[0]} and leaves it so")
+            raise CheckFailed(f"{call.label}, or a call before it, leaves this changed: {lasts[0]}")
         before = State.now()
         call.run(*call.make())
         if changed := before.changes():
             raise CheckFailed(f"{call.label}: it changes {changed[0]}")
-
-
-@conformance_check(*CALLED)
-def no_threads_left_behind(subject: Subject) -> None:
-    """No thread and no process outlives a call, from the first one on."""
-    before = threads_before(type(subject.it))
-    for call in calls(subject):
-        call.run(*call.make())
-    if left := left_behind(before):
-        raise CheckFailed(f"it leaves {left[0]} behind")

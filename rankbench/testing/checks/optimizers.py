@@ -11,7 +11,7 @@ from rankbench.core.text import exception_text
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.method import Fit, Penalty, Problem, Solver, StepOptimizer
 from rankbench.interfaces.surrogate import ScoreSurrogate
-from rankbench.testing.calls import L2, Objective, objectives, problems, quadratic
+from rankbench.testing.calls import L2, objectives, problems, quadratic
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, relative_difference
 
 STEPS = 2000
@@ -189,11 +189,6 @@ def second_derivative_is_the_difference_quotient(subject: Subject) -> None:
         )
 
 
-def tangent(objective: Objective, alpha: np.ndarray, other: np.ndarray) -> float:
-    """Return how far the value at `other` is below the tangent at `alpha`."""
-    return float(objective.value(alpha) + objective.gradient(alpha) @ (other - alpha) - objective.value(other))
-
-
 CHORDS = 200
 SLACK = 1e-9
 """Of rounding, relative to the values."""
@@ -215,21 +210,6 @@ def convex_at_random_chords(subject: Subject) -> None:
             above = middle - ((1 - share) * first + share * last)
             if above > SLACK * max(1.0, abs(first), abs(last)):
                 raise CheckFailed(f"{objective.label}: the value is {above:.3g} above the chord, so it is not convex")
-
-
-@conformance_check("surrogate")
-def convex_above_tangents(subject: Subject) -> None:
-    """Where ``convex`` is declared the value lies above every tangent that the gradient makes."""
-    if not subject.declares("convex"):
-        raise CheckSkipped("it does not declare convex")
-    rng = np.random.default_rng(42)
-    for objective in objectives(subject):
-        for _ in range(CHORDS // 2):
-            alpha = rng.normal(size=objective.m)
-            other = alpha + rng.normal(size=objective.m) * rng.choice([0.3, 3.0])
-            below = tangent(objective, alpha, other)
-            if below > 1e-8 * max(1.0, abs(objective.value(alpha)), abs(objective.value(other))):
-                raise CheckFailed(f"{objective.label}: the value is {below:.3g} below a tangent")
 
 
 @conformance_check("surrogate")
