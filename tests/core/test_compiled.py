@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from forked import run_program
+from installed import install_plugin
 
 import rankbench.kernels.signatures  # noqa: F401  (which has numba told)
 from rankbench.core.code_digest import compiled_digest
@@ -91,10 +92,7 @@ def test_an_edit_of_a_plugin_compiles_the_plugin_again_and_nothing_of_ours(modul
     compiled_here = module / "compiled_here.py"
     text = MODULE.replace("from numba", "import factor\nfrom rankbench.kernels import random\nfrom numba", 1)
     compiled_here.write_text(text.replace("return 2 * x", "return factor.FACTOR * x") + "random.uniform.load()\n")
-    info = module / "some_plugin-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-plugin\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rankbench]\nsome = compiled_here\n")
+    info = install_plugin(module, "some-plugin", "some = compiled_here")
     (info / "RECORD").write_text("compiled_here.py,,\nfactor.py,,\n")
     for hits in ([0, 0], [1, 1]):
         assert called(module, cache)[:2] == ([3.0, 4.5], hits)

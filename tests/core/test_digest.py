@@ -12,6 +12,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from installed import install_plugin
 
 import rankbench
 from rankbench.core import code_digest as digest
@@ -131,11 +132,8 @@ def test_a_switch_of_the_machine_code_changes_it(taken):
     assert taken(NUMBA_CPU_NAME="generic") != taken()
 
 
-def plugin(site: Path, requires: str = "") -> Path:
-    info = site / "some_plugin-1.0.dist-info"
-    info.mkdir(exist_ok=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: some-plugin\nVersion: 1.0\n{requires}")
-    (info / "entry_points.txt").write_text("[rankbench]\nsome = some_package.plugin\n")
+def plugin(site: Path, *requires: str) -> Path:
+    info = install_plugin(site, "some-plugin", "some = some_package.plugin", requires=requires)
     (info / "RECORD").write_text("some_package/plugin.py,,\nother_top.py,,\n")
     package = site / "some_package"
     package.mkdir(exist_ok=True)
@@ -178,23 +176,18 @@ def test_extension_modules_and_data_of_plugins_are_part_of_it(taken):
 
 
 def test_what_a_plugin_requires_is_part_of_it_by_version(taken):
-    plugin(taken.site, "Requires-Dist: some-solver>=1; python_version>'3'\n")
+    plugin(taken.site, "some-solver>=1; python_version>'3'")
     missing = taken("plugins")
-    info = taken.site / "some_solver-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-solver\nVersion: 1.0\n")
+    info = install_plugin(taken.site, "some-solver", "")
     first = taken("plugins")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-solver\nVersion: 1.1\n")
     assert len({missing, first, taken("plugins")}) == 3
 
 
 def test_each_plugin_has_its_own_with_the_plugins_that_it_requires(tmp_path, monkeypatch):
-    for name, requires in (("dist-one", ""), ("dist-two", "Requires-Dist: dist_one>=1\n"), ("dist-three", "")):
-        info = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{requires}")
-        (info / "entry_points.txt").write_text(f"[rankbench]\nx = {name.replace('-', '_')}_top\n")
-        (tmp_path / f"{name.replace('-', '_')}_top.py").write_text("raise RuntimeError")
+    for name, requires in (("dist-one", ()), ("dist-two", ["dist_one>=1"]), ("dist-three", ())):
+        module = f"{name.replace('-', '_')}_top"
+        install_plugin(tmp_path, name, f"x = {module}", requires=requires, **{module: "raise RuntimeError"})
     monkeypatch.syspath_prepend(tmp_path)
     names = ("dist-one", "dist-two", "dist-three")
 
@@ -218,20 +211,6 @@ def test_each_plugin_has_its_own_with_the_plugins_that_it_requires(tmp_path, mon
     assert digest.plugin_digest("no-such-plugin") == ""
     assert digest.edited_file("no-such-plugin") is None
     fresh()
-
-
-def test_the_sources_are_those_that_compute():
-    found = {path.relative_to(PACKAGE).as_posix() for path in digest.sources(PACKAGE)}
-    assert {
-        "certify/populations.py",
-        "core/spec.py",
-        "kernels/signatures.py",
-        "methods/erm/__init__.py",
-        "interfaces/cell.py",
-        "methods/models.py",
-    } <= found
-    after = ("cli/", "drawing/", "reports/", "store/", "suites/", "testing/", "tracking/", "certify/search")
-    assert not [path for path in found if path.startswith(after)]
 
 
 def test_what_is_left_out_is_there():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from pydantic import Field, ValidationError
+from small_suites import suite_text
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.cli import main
@@ -86,16 +87,7 @@ def test_unions_and_lists_take_their_own() -> None:
     assert Several(maybe=None).maybe is None
 
 
-SUITE = """
-name = "s"
-title = "S"
-dataset = "web10k-like"
-[[experiments]]
-name = "a"
-title = "A"
-n = [10]
-contenders = [{ use = "erm" }]
-"""
+SUITE = suite_text('use = "erm"', n="[10]")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +102,8 @@ contenders = [{ use = "erm" }]
 )
 def test_a_suite_takes_no_value_of_another_type(tmp_path, line: str, said: str) -> None:
     path = tmp_path / "s.toml"
-    kept = SUITE.replace("n = [10]\n", "") if line.startswith("n =") else SUITE
+    key = line.partition(" ")[0]
+    kept = "".join(each for each in SUITE.splitlines(keepends=True) if not each.startswith(f"{key} ="))
     path.write_text(kept + line + "\n")
     with pytest.raises(SpecError) as caught:
         read_suite(path)

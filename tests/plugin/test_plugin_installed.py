@@ -7,13 +7,11 @@ import json
 import os
 import subprocess
 import sys
-import textwrap
 from functools import partial
-from pathlib import Path
 
 import pytest
 from forked import run_program
-from installed import Program
+from installed import Program, install_plugin
 
 from rankbench.plugin.loading import is_blocked, load
 
@@ -49,10 +47,7 @@ def test_a_blocked_plugin_is_not_imported_but_listed(entry, model, monkeypatch):
 
 def test_its_commands_are_not_on_offer(monkeypatch, tmp_path):
     verbs = importlib.import_module("rankbench.cli")  # a function of that name hides it
-    info = tmp_path / "some_plugin-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-plugin\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rankbench.commands]\nhello = some_plugin:hello\n")
+    install_plugin(tmp_path, "some-plugin", "[rankbench.commands]\nhello = some_plugin:hello")
     monkeypatch.syspath_prepend(str(tmp_path))
     for listed, offered in (("", True), ("some-plugin", False)):
         monkeypatch.setenv("RANKBENCH_BLOCK_PLUGINS", listed)
@@ -91,48 +86,13 @@ def hello():
 """
 
 
-def distribution(site: Path, name: str, version: str, entry_points: str, *requires: str, **modules: str) -> None:
-    """Install a distribution as an installer would leave it behind."""
-    info = site / f"{name.replace('-', '_')}-{version}.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        + "".join(f"Requires-Dist: {r}\n" for r in requires)
-    )
-    (info / "entry_points.txt").write_text(textwrap.dedent(entry_points))
-    for module, source in modules.items():
-        (site / f"{module}.py").write_text(source)
-
-
 @pytest.fixture
 def site(tmp_path):
     folder = tmp_path / "site"
-    distribution(
-        folder,
-        "some-plugin",
-        "2.5",
-        """
-        [rankbench]
-        halved = some_halved
-        [rankbench.commands]
-        hello = some_hello:hello
-        list = some_hello:hello
-        """,
-        some_halved=GOOD,
-        some_hello=COMMAND,
-    )
-    distribution(
-        folder,
-        "bad-plugin",
-        "0.1",
-        """
-        [rankbench]
-        bad = bad_module
-        [rankbench.commands]
-        crash = bad_module:crash
-        """,
-        bad_module="import a_module_that_is_nowhere\n",
-    )
+    theirs = "halved = some_halved\n[rankbench.commands]\nhello = some_hello:hello\nlist = some_hello:hello"
+    install_plugin(folder, "some-plugin", theirs, version="2.5", some_halved=GOOD, some_hello=COMMAND)
+    theirs = "bad = bad_module\n[rankbench.commands]\ncrash = bad_module:crash"
+    install_plugin(folder, "bad-plugin", theirs, version="0.1", bad_module="import a_module_that_is_nowhere\n")
     return folder
 
 
@@ -216,12 +176,9 @@ def test_nothing_of_this_imports_numba(site):
 
 
 def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
-    entry = """
-        [rankbench]
-        later = some_later
-        """
     source = GOOD.replace("halved", "later")
-    distribution(site, "later-plugin", "0.3", entry, "numpy>=2", "rankbench>=97,<98", some_later=source)
+    requires = ("numpy>=2", "rankbench>=97,<98")
+    install_plugin(site, "later-plugin", "later = some_later", version="0.3", requires=requires, some_later=source)
     with Program(site) as program:
         run = partial(program.run, cwd=tmp_path)
         found = json.loads(run("plugins", "--json").stdout)["plugins"]
@@ -245,13 +202,9 @@ def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
 
 def test_a_name_of_rankbench_that_a_plugin_takes_too_is_an_error_where_it_is_written(tmp_path):
     site = tmp_path / "site"
-    entry = """
-        [rankbench]
-        takes = takes_linear
-        """
     suites = "[Halved, *__import__('pathlib').Path(__file__).parent.glob('demo.toml')]"
     source = GOOD.replace("halved", "linear").replace("[Halved]", suites)
-    distribution(site, "takes-linear", "1.0", entry, takes_linear=source)
+    install_plugin(site, "takes-linear", "takes = takes_linear", takes_linear=source)
     (site / "demo.toml").write_text("")
     said = "both register it. Rename that of takes-linear, or block it: RANKBENCH_BLOCK_PLUGINS=takes-linear leaves"
     with Program(site) as program:
@@ -269,12 +222,9 @@ def test_a_name_that_two_plugins_have_is_an_error_wherever_it_is_used(tmp_path):
     """With both installed it stands for neither; with one blocked it stands for the other one."""
     site = tmp_path / "site"
     for name in ("dup-zzz", "dup-aaa"):
-        entry = f"""
-            [rankbench]
-            twin = {name.replace("-", "_")}
-            """
         source = GOOD.replace("halved", "twin").replace("2.0", "2.0" if name == "dup-aaa" else "3.0")
-        distribution(site, name, "1.0", entry, **{name.replace("-", "_"): source})
+        module = name.replace("-", "_")
+        install_plugin(site, name, f"twin = {module}", **{module: source})
     said = "model 'twin' is contested: dup-aaa 1.0 and dup-zzz 1.0 both register it. Uninstall one of them, or block it"
     with Program(site) as program:
         run = partial(program.run, cwd=tmp_path)

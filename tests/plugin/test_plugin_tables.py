@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 import pytest
-from installed import Program
+from installed import Program, install_plugin
 
-import rankbench
 from rankbench.data.tables import checks as recognize
 from rankbench.data.tables.items import ItemTable
 from rankbench.errors import PluginError
@@ -96,13 +95,9 @@ contenders = [{ use = "win-rate" }, { use = "borda" }]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder on the path that holds the distribution as an installer leaves it behind."""
     folder = tmp_path_factory.mktemp("site")
-    (folder / "ratings_kind.py").write_text(KIND + PROTOCOL)
-    (folder / "ratings_check.py").write_text(CHECK)
+    modules = {"ratings_kind": KIND + PROTOCOL, "ratings_check": CHECK}
+    install_plugin(folder, "some-ratings", "ratings = ratings_kind", **modules)
     (folder / "own-ratings.toml").write_text(SUITE)
-    info = folder / "some_ratings-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-ratings\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rankbench]\nratings = ratings_kind\n")
     return folder
 
 
@@ -277,20 +272,6 @@ def test_what_takes_no_ratings_says_so(run, ratings: Path) -> None:
         assert complaint in found.stderr
 
 
-def registered(kind: type[TableKind]) -> tuple[str, ...]:
-    """Return what is refused about a class."""
-
-    class Brought:
-        @staticmethod
-        @rankbench.hookimpl
-        def rankbench_register() -> list[type[TableKind]]:
-            return [kind]
-
-    entry = type("Entry", (), {"load": lambda _: Brought, "name": "x", "value": "x", "dist": None})()
-    (status,) = load([entry]).statuses
-    return status.causes
-
-
 @pytest.mark.parametrize(
     ("facts", "complaint"),
     [
@@ -303,13 +284,14 @@ def registered(kind: type[TableKind]) -> tuple[str, ...]:
         ({"columns": ("query_id", "stars"), "marks": ("stars",)}, ""),
     ],
 )
-def test_columns_that_no_table_can_have_are_refused(facts: dict[str, object], complaint: str) -> None:
+def test_columns_that_no_table_can_have_are_refused(entry, facts: dict[str, object], complaint: str) -> None:
     made = {"name": "made", "source": "a test", "example": classmethod(lambda cls: {}), "check": lambda self, raw: None}
-    causes = registered(type("Made", (TableKind,), {**made, **facts, "__module__": __name__}))
+    kind = type("Made", (TableKind,), {**made, **facts, "__module__": __name__})
+    causes = load([entry(brings=lambda: [kind])]).statuses[0].causes
     assert (causes == ()) if not complaint else (len(causes) == 1 and complaint in causes[0])
 
 
-def test_a_kind_that_cannot_be_made_without_parameters_is_refused() -> None:
+def test_a_kind_that_cannot_be_made_without_parameters_is_refused(entry) -> None:
     class Scaled(TableKind):
         """Ratings on a scale that files do not say."""
 
@@ -327,7 +309,7 @@ def test_a_kind_that_cannot_be_made_without_parameters_is_refused() -> None:
         def check(self, raw: object) -> Any:
             return None
 
-    (cause,) = registered(Scaled)
+    (cause,) = load([entry(brings=lambda: [Scaled])]).statuses[0].causes
     assert "the parameter 'best' has no default" in cause
 
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from installed import Program
+from installed import Program, install_plugin
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scores.md").read_text(encoding="utf-8")
 (METHOD,) = re.findall(r"```python\n(.*?)```", PAGE.partition("## A method of your own")[2], flags=re.DOTALL)
@@ -39,11 +39,7 @@ def rankbench_register():
 
 def test_it_is_checked_and_competes(tmp_path: Path) -> None:
     site = tmp_path / "site"
-    info = site / "some_scores-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "some_scores.py").write_text(MODULE, encoding="utf-8")
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-scores\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rankbench]\nscores = some_scores\n")
+    install_plugin(site, "some-scores", "scores = some_scores", some_scores=MODULE)
     table = tmp_path / "scores.csv"
     table.write_text("model,t,u,v\na,1,2,3\nb,2,4,4\n", encoding="utf-8")
     with Program(site) as program:

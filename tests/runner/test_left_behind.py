@@ -6,14 +6,15 @@ import os
 import random
 import signal
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from amounts import part_of
+from installed import install_plugin
 from sessions import Program, blocks_in, left_by_kills, nothing_is_left, session_of, start, wait_until, workers
+from small_suites import suite_text
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -45,28 +46,11 @@ def rankbench_register():
     return [Forks]
 """
 
-SUITE = """
-name = "tiny"
-title = "Tiny"
-dataset = "web10k-like:queries=24,features=8"
-protocol = "btl:design=10,heldout=10"
-[[experiments]]
-name = "a"
-title = "A"
-n = [{n}]
-repetitions = {repetitions}
-contenders = [{{ use = "erm" }}{more}]
-"""
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
-    (site / "forks_plugin.py").write_text(textwrap.dedent(PLUGIN))
-    info = site / "forks-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: forks\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rankbench]\nforks = forks_plugin\n")
+    install_plugin(site, "forks", "forks = forks_plugin", forks_plugin=PLUGIN)
     return site
 
 
@@ -92,7 +76,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return leaderboard(folder)
 
 
-LONG = SUITE.format(n=20_000, repetitions=40, more="")
+LONG = suite_text('use = "erm"', n="[20_000]", repetitions=40)
 
 
 def wait_for(program: Program, folder: Path, blocks: int) -> None:
@@ -150,7 +134,7 @@ def test_what_a_killed_run_leaves_disturbs_no_other(
 
 @pytest.mark.parametrize("hangs", part_of([False, True]))
 def test_children_of_a_contender_end_with_it(tmp_path: Path, site: Path, hangs: bool) -> None:
-    suite = SUITE.format(n=100, repetitions=1, more=f', {{ use = "forks:hangs={str(hangs).lower()}" }}')
+    suite = suite_text('use = "erm"', f'use = "forks:hangs={str(hangs).lower()}"')
     options = ["--timeout", "12"] if hangs else ["--workers", "1"]
     program = run(tmp_path, suite, *options, PYTHONPATH=str(site))
     _, said = program.communicate(timeout=200)

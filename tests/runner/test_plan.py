@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from small_suites import suite_text
 
 from rankbench import api
 from rankbench.errors import SpecError
@@ -83,18 +84,7 @@ def test_the_largest_parameters_are_fine() -> None:
 
 
 def test_plans_that_fit_into_no_memory_are_refused_before_they_are_made(tmp_path: Path) -> None:
-    text = """
-name = "huge"
-title = "Huge"
-dataset = "web10k-like:queries=24,features=8"
-protocol = "btl:design=10,heldout=10"
-[[experiments]]
-name = "a"
-title = "A"
-n = [100, 200, 300]
-repetitions = 1000000
-contenders = [{ label = "k={k}", use = "erm:k=[1,inf]" }]
-"""
+    text = suite_text('label = "k={k}", use = "erm:k=[1,inf]"', name="huge", n="[100, 200, 300]", repetitions=1_000_000)
     path = tmp_path / "huge.toml"
     path.write_text(text)
     with pytest.raises(SpecError, match="6,000,000 cells"):

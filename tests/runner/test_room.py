@@ -6,31 +6,23 @@ import os
 from pathlib import Path
 
 import pytest
+from small_suites import suite_text
 
 import rankbench
 from rankbench.core import system as resources
 from rankbench.errors import InputError, PluginError, SpecError
 from rankbench.protocols.btl import BTL
 
-SUITE = """
-name = "tiny"
-title = "Tiny"
-protocol = "btl:design=4,heldout=4"
-dataset = "web10k-like:queries=12,features=8"
-[[experiments]]
-name = "e"
-title = "E"
-n = [{n}]
-repetitions = 2
-losses = ["ndcg"]
-contenders = [{{ use = "random-scores" }}, {{ use = "feature:index=1" }}]
-"""
+
+def text(n: int) -> str:
+    data, both = "web10k-like:queries=12,features=8", ('use = "random-scores"', 'use = "feature:index=1"')
+    return suite_text(*both, protocol="btl:design=4,heldout=4", dataset=data, n=f"[{n}]", repetitions=2)
 
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
     path = tmp_path / "tiny.toml"
-    path.write_text(SUITE.format(n=400))
+    path.write_text(text(400))
     return path
 
 
@@ -45,7 +37,7 @@ def test_data_that_do_not_fit_into_memory(suite: Path, data: str) -> None:
 
 
 def test_draws_that_do_not_fit_into_memory(suite: Path) -> None:
-    suite.write_text(SUITE.format(n=10**12))
+    suite.write_text(text(10**12))
     with pytest.raises(SpecError, match=r"of 2 blocks at once, n = 1,000,000,000,000, takes 64,000\.0 GB of memory or"):
         rankbench.run(str(suite), out=suite.parent / "out", workers=2)
 
@@ -53,7 +45,7 @@ def test_draws_that_do_not_fit_into_memory(suite: Path) -> None:
 def test_a_draw_takes_what_it_needs_while_it_is_made(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """200,000,000 judgments do not fit into 3 GB, as 32 bytes of each are held at once (`test_draw_memory`)."""
     monkeypatch.setattr(resources, "free_memory", lambda: 3_000_000_000)
-    suite.write_text(SUITE.format(n=200_000_000))
+    suite.write_text(text(200_000_000))
     with pytest.raises(SpecError, match=r"n = 200,000,000, takes 6\.4 GB of memory or more, and 3\.0 GB are free"):
         rankbench.run(str(suite), out=suite.parent / "out", workers=1)
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import pytest
 from forked import run_program
+from installed import install_plugin
+from small_suites import suite_text
 
 import rankbench
 from rankbench.interfaces.method import Model
@@ -95,16 +97,7 @@ class Halved(rankbench.Model):
 def rankbench_register():
     return [*MODELS, Path(__file__).with_name("some-suite.toml")]
 """
-SUITE = """
-name = "some-suite"
-title = "Some suite"
-dataset = "web10k-like:queries=30"
-[[experiments]]
-name = "one"
-title = "One"
-n = [100]
-contenders = [{ use = "random-scores" }]
-"""
+SUITE = suite_text('use = "random-scores"', name="some-suite")
 
 
 @pytest.fixture
@@ -112,11 +105,8 @@ def checked(tmp_path):
     """Check a distribution that brings these models, and a suite, in a process of its own."""
 
     def run(models, *options):
-        info = tmp_path / "some_peers-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-peers\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[rankbench]\npeers = some_peers\n")
-        (tmp_path / "some_peers.py").write_text(MODULE.replace("MODELS", models))
+        source = MODULE.replace("MODELS", models)
+        install_plugin(tmp_path, "some-peers", "peers = some_peers", some_peers=source)
         (tmp_path / "some-suite.toml").write_text(SUITE)
         variables = {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
         return run_program("check", "Some.Peers", *options, environment=variables)

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from amounts import part_of
 from forked import run_program
+from installed import install_plugin
 
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin.loading import load
@@ -61,10 +62,7 @@ def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
 def test_the_protocol_runs_the_suite_of_its_gate_and_its_tests_pass(tmp_path):
     folder = write_plugin("rankbench-made-protocol", "protocol", tmp_path)
     # As installed: worker processes look the protocol up as well.
-    info = folder / "rankbench_made_protocol-0.1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rankbench-made-protocol\nVersion: 0.1.0\n")
-    (info / "entry_points.txt").write_text("[rankbench]\nmade-protocol = rankbench_made_protocol\n")
+    install_plugin(folder, "rankbench-made-protocol", "made-protocol = rankbench_made_protocol")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     run, check = (
         ["run", "--suite", str(folder / "gate.toml"), "--reps", "1", "--out", "out"],
