@@ -74,11 +74,7 @@ def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
         for component, own in components.items()
     ]
     yield Table(("component", "status", "executed", "failed", "skipped", "time"), rows)
-    shown = [
-        (r.component, r.check, r.status, r.reason)
-        for r in results
-        if verbose or not r.ok or (r.status == "passed" and r.reason)
-    ]
+    shown = [(r.component, r.check, r.status, r.reason) for r in results if verbose or not r.ok]
     if not verbose:
         shown += [
             (component, "all of them", "skipped", "; ".join(dict.fromkeys(r.reason for r in own)))

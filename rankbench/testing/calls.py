@@ -128,8 +128,7 @@ def _call(label: str, run: Callable[..., Outputs], shapes: tuple[tuple[int, ...]
 
 def _ordinary(it: object) -> Iterator[Call]:
     if isinstance(it, Aggregator):
-        for m, k, weighted in ((4, 3, False), (6, 60, True), (9, 200, False)):
-            yield from _aggregates(it, m, k, weighted)
+        yield from _aggregator_calls(it, edges=False)
     elif isinstance(it, ScoreSurrogate):
         rng = np.random.default_rng(5)
         for m in (2, 7):
@@ -167,7 +166,7 @@ def _ordinary(it: object) -> Iterator[Call]:
 
 def _edges(it: object) -> Iterator[Call]:
     if isinstance(it, Aggregator):
-        yield from _edge_aggregates(it)
+        yield from _aggregator_calls(it, edges=True)
     elif isinstance(it, ScoreSurrogate):
         for label, scores in samples.edge_scores().items():
             yield from _score_surrogate(it, label, np.zeros(len(scores)), scores)
@@ -202,58 +201,44 @@ def _edges(it: object) -> Iterator[Call]:
         yield _method(it, "one query of two items", two, samples.random_comparisons(two, 10, 9))
 
 
-def _aggregates(it: Aggregator, m: int, k: int, weighted: bool) -> Iterator[Call]:
-    shape = _structure_shape(it, m)
+SIZES = ((4, 3), (6, 60), (9, 200))
+"""Items and judgments of ordinary calls."""
+
+
+def _aggregator_calls(it: Aggregator, *, edges: bool) -> Iterator[Call]:
+    def call(label: str, method: Callable[..., Any], m: int, *arguments: Any) -> Call:
+        shape = (m,) if it.structure == "scores" else (m, m)
+        return _call(label, lambda *a: (method(*a),), (shape,), *arguments)
+
     if isinstance(it, ScoreAggregator):
-        yield from _score_calls(it, f"{m} systems on {k} tasks", samples.score_table(m, k, 1 + weighted))
+        ordinary = {f"{m} systems on {k} tasks": samples.score_table(m, k, 1 + (k == 60)) for m, k in SIZES}
+        for label, values in (samples.edge_score_tables() if edges else ordinary).items():
+            seeds, tasks, systems = values.shape
+            if it.has_cells():
+                yield _call(f"cells of {label}", lambda values: (it.cells(values),), (values.shape,), values)
+            yield call(label, it.from_scores, systems, values, np.ones((seeds, tasks)))
+            weights = np.outer(np.ones(seeds), np.arange(tasks))
+            yield call(f"{label}, resampled", it.from_scores, systems, values, weights)
     elif isinstance(it, LabelAggregator):
-        labels = np.random.default_rng([m, k]).integers(0, 5, m).astype(np.float64)
-        yield _call(f"labels of {m} items", lambda labels: (it.from_labels(labels),), shape, labels)
+        drawn = [np.random.default_rng([m, k]).integers(0, 5, m).astype(np.float64) for m, k in SIZES]
+        for labels in [np.array([1.0, 0.0]), np.full(4, 2.0)] if edges else drawn:
+            yield call(f"labels {labels}", it.from_labels, len(labels), labels)
     elif isinstance(it, ComparisonAggregator):
-        winners, losers, weights, m = samples.votes(m, k, 1, weighted=weighted)
-        label = f"{k} comparisons of {m} items"
-        yield _call(label, lambda *a: (it.aggregate(*a),), shape, winners, losers, weights, m)
-        tied = samples.tied_sample(samples.votes(m, k, 2))
-        yield _call(f"{label}, a third tied", lambda *a: (it.from_comparisons(*a),), shape, tied, m)
+        votes = {f"{k} comparisons of {m} items": samples.votes(m, k, 1, weighted=k == 60) for m, k in SIZES}
+        for label, sample in (samples.edge_comparisons() if edges else votes).items():
+            yield call(label, it.aggregate, sample[3], *sample)
+        tied = [samples.tied_sample(samples.votes(m, k, 2)) for m, k in SIZES]
+        ties = [samples.tied_sample(samples.votes(3, 9, 2), all_of_them=True)] if edges else tied
+        for comparisons, m in zip(ties, [3] if edges else [m for m, _ in SIZES], strict=True):
+            yield call(f"{len(comparisons)} comparisons with ties", it.from_comparisons, m, comparisons, m)
     elif isinstance(it, SelectionAggregator):
-        label = f"{k} selections of {m} items"
-        yield _call(label, lambda *a: (it.from_selections(*a),), shape, samples.clicks(m, k, 1), m)
+        clicks = {f"{k} selections of {m} items": (samples.clicks(m, k, 1), m) for m, k in SIZES}
+        for label, (selections, m) in (samples.edge_clicks() if edges else clicks).items():
+            yield call(label, it.from_selections, m, selections, m)
     elif isinstance(it, OrderAggregator):
-        yield _call(f"{k} ballots on {m} items", lambda *a: (it.from_orders(*a),), shape, samples.ballots(m, k, 1), m)
-
-
-def _score_calls(it: ScoreAggregator, label: str, values: NDArray[np.float64]) -> Iterator[Call]:
-    seeds, tasks, systems = values.shape
-    if it.has_cells():
-        yield _call(f"cells of {label}", lambda values: (it.cells(values),), (values.shape,), values)
-    weights = np.ones((seeds, tasks))
-    yield _call(label, lambda *a: (it.from_scores(*a),), ((systems,),), values, weights)
-    weights = np.outer(np.ones(seeds), np.arange(tasks))
-    yield _call(f"{label}, resampled", lambda *a: (it.from_scores(*a),), ((systems,),), values, weights)
-
-
-def _edge_aggregates(it: Aggregator) -> Iterator[Call]:
-    if isinstance(it, ScoreAggregator):
-        for label, values in samples.edge_score_tables().items():
-            yield from _score_calls(it, label, values)
-    elif isinstance(it, LabelAggregator):
-        for label, labels in (("two items", np.array([1.0, 0.0])), ("all tied", np.full(4, 2.0))):
-            yield _call(label, lambda labels: (it.from_labels(labels),), _structure_shape(it, len(labels)), labels)
-    elif isinstance(it, ComparisonAggregator):
-        for label, sample in samples.edge_comparisons().items():
-            yield _call(label, lambda *a: (it.aggregate(*a),), _structure_shape(it, sample[3]), *sample)
-        ties = samples.tied_sample(samples.votes(3, 9, 2), all_of_them=True)
-        yield _call("nothing but ties", lambda *a: (it.from_comparisons(*a),), _structure_shape(it, 3), ties, 3)
-    elif isinstance(it, SelectionAggregator):
-        for label, (selections, m) in samples.edge_clicks().items():
-            yield _call(label, lambda *a: (it.from_selections(*a),), _structure_shape(it, m), selections, m)
-    elif isinstance(it, OrderAggregator):
-        for label, (orders, m) in samples.edge_ballots().items():
-            yield _call(label, lambda *a: (it.from_orders(*a),), _structure_shape(it, m), orders, m)
-
-
-def _structure_shape(it: Aggregator, m: int) -> tuple[tuple[int, ...], ...]:
-    return ((m,),) if it.structure == "scores" else ((m, m),)
+        ballots = {f"{k} ballots on {m} items": (samples.ballots(m, k, 1), m) for m, k in SIZES}
+        for label, (orders, m) in (samples.edge_ballots() if edges else ballots).items():
+            yield call(label, it.from_orders, m, orders, m)
 
 
 def _loss(it: Loss, label: str, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> Call:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 import time
 from collections import Counter
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +96,7 @@ def subject_of(obj: object) -> Subject:
     return Subject(kind, obj)
 
 
-F = TypeVar("F", None, "str | None")
+CheckFunction: TypeAlias = Callable[[Subject], None]
 
 
 @dataclass(frozen=True)
@@ -109,22 +108,14 @@ class Check:
     name : str
         Kebab-case.
     function : callable
-        Raises `CheckFailed` or `CheckSkipped`; returns nothing, or what there is to report of one that passed.
+        Raises `CheckFailed` or `CheckSkipped`.
     kinds : tuple of str
         The kinds of components that it is for; empty: all of them.
-    family : str
-        The module it stands in.
     """
 
     name: str
-    function: Callable[[Subject], str | None]
+    function: CheckFunction
     kinds: tuple[str, ...]
-    family: str
-
-    @property
-    def summary(self) -> str:
-        """First line of the docstring."""
-        return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
 
     def applies(self, kind: str) -> bool:
         """Return whether the check is for components of this kind."""
@@ -134,24 +125,24 @@ class Check:
 _checks: dict[str, Check] = {}
 
 
-def conformance_check(*kinds: str) -> Callable[[Callable[[Subject], F]], Callable[[Subject], F]]:
+def conformance_check(*kinds: str) -> Callable[[CheckFunction], CheckFunction]:
     """Enter a function among the checks, under its name with hyphens, for these kinds (none: all)."""
 
-    def enter(function: Callable[[Subject], F]) -> Callable[[Subject], F]:
+    def enter(function: CheckFunction) -> CheckFunction:
         name = function.__name__.replace("_", "-")
-        _checks[name] = Check(name, function, kinds, function.__module__.rpartition(".")[2])
+        _checks[name] = Check(name, function, kinds)
         return function
 
     return enter
 
 
 def all_checks() -> list[Check]:
-    """Return every check, family by family."""
+    """Return every check, module by module."""
     from rankbench.testing import checks
 
     for module in pkgutil.iter_modules(checks.__path__):
         importlib.import_module(f"{checks.__name__}.{module.name}")
-    return sorted(_checks.values(), key=lambda c: c.family)
+    return list(_checks.values())
 
 
 def checks_for(kind: str) -> list[Check]:
@@ -197,7 +188,7 @@ class CheckResult:
         Name of the check, kebab-case.
     status : Status
     reason : str
-        Why it failed or was skipped; if it passed, what it reports, mostly nothing.
+        Why it failed or was skipped.
     seconds : float
     trace : str
         The traceback of what the component raised; empty if it raised nothing.
@@ -326,30 +317,30 @@ def check_and_error(
 ) -> tuple[CheckResult, BaseException | None]:
     """Run one check as `run_check` does; return what the component raised, too."""
     start = time.perf_counter()
-    failure, skipped, remark = "", "", ""
-    raised: BaseException | None = None
+    status: CheckStatus = "passed"
+    why, raised = "", None
     try:
         _need_packages(subject)
         with class_watched(type(subject.it)):
-            remark = check.function(subject) or ""
+            check.function(subject)
     except CheckSkipped as skip:
-        skipped = str(skip)
-    except ContenderDiverged as error:
-        # With parameters of somebody's choice that is an answer, as it is in a run.
-        if str(subject.it) != subject.it.name:
-            skipped = f"it diverges with these parameters: {error}"
-        else:
-            failure, raised = f"raised {reason(error)}", error
+        status, why = "skipped", str(skip)
     except CheckFailed as failed:
-        failure, raised = str(failed), failed.__cause__
+        status, why, raised = "failed", str(failed), failed.__cause__
     except KeyboardInterrupt:
         raise
     # Foreign code may raise anything, `SystemExit` too.
     except BaseException as error:
-        failure, raised = f"raised {reason(error)}", error
-    seconds = time.perf_counter() - start
+        status, why, raised = "failed", f"raised {reason(error)}", error
+        # With parameters of somebody's choice to diverge is an answer, as it is in a run.
+        if isinstance(error, ContenderDiverged) and str(subject.it) != subject.it.name:
+            status, why, raised = "skipped", f"it diverges with these parameters: {error}", None
+    if expected is not None and status == "failed":
+        status, why = "expected", f"{expected} ({why})"
+    elif expected is not None and status == "passed":
+        status, why = "failed", f"it passes, but was expected to fail: {expected}"
     trace = trace_of(raised) if raised is not None else ""
-    return outcome(str(subject), check.name, failure, skipped, expected, seconds, remark, trace), raised
+    return CheckResult(str(subject), check.name, status, why, time.perf_counter() - start, trace), raised
 
 
 def _need_packages(subject: Subject) -> None:
@@ -365,26 +356,6 @@ def _need_packages(subject: Subject) -> None:
             version(package)
         except PackageNotFoundError:
             raise CheckSkipped(f"the package {package!r} is not installed") from None
-
-
-def outcome(
-    component: str,
-    check: str,
-    failure: str,
-    skipped: str,
-    expected: str | None,
-    seconds: float,
-    remark: str = "",
-    trace: str = "",
-) -> CheckResult:
-    """Return the result of a check that failed, was skipped (both with a reason), or passed."""
-    if skipped:
-        return CheckResult(component, check, "skipped", skipped, seconds)
-    if expected is None:
-        return CheckResult(component, check, "failed" if failure else "passed", failure or remark, seconds, trace)
-    if failure:
-        return CheckResult(component, check, "expected", f"{expected} ({failure})", seconds, trace)
-    return CheckResult(component, check, "failed", f"it passes, but was expected to fail: {expected}", seconds)
 
 
 def parametrize_with_checks(

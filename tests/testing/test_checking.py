@@ -1,4 +1,4 @@
-"""The machinery of the checks: outcomes, expected failures, counts, pytest, processes, certificates, suites."""
+"""The machinery of the checks: outcomes, expected failures, counts, pytest, processes, suites."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from small_suites import suite_text
 
 import rankbench
 from rankbench import api
@@ -21,7 +22,6 @@ from rankbench.testing.check import (
     check_component,
     checks_for,
     parametrize_with_checks,
-    registered_check,
     run_check,
     subject_of,
     summary,
@@ -59,27 +59,27 @@ def test_a_sound_component_passes_whatever_is_executed():
     assert all(result.ok for result in results)
     assert {result.check for result in results} == {check.name for check in checks_for("model")}
     assert {result.component for result in results} == {"model/sound"}
-    assert any(result.status == "skipped" and result.reason for result in results)
+    assert any(result.status == "skipped" and result.reason for result in check_component(Wavy))
 
 
 def test_a_failure_says_what_is_wrong():
     failed = [result for result in check_component(Doubles()) if not result.ok]
-    assert [(result.check, result.status) for result in failed] == [("features-are-float32", "failed")]
+    assert [(result.check, result.status) for result in failed] == [("shape-and-finiteness", "failed")]
     assert failed[0].reason == "12 items: dtype float64, not float32"
 
 
 def test_an_expected_failure_is_none_and_an_unexpected_pass_is_one():
-    expected = by_check(check_component(Doubles(), {"features-are-float32": "float64 here"}))["features-are-float32"]
+    expected = by_check(check_component(Doubles(), {"shape-and-finiteness": "float64 here"}))["shape-and-finiteness"]
     assert (expected.status, expected.ok, expected.executed) == ("expected", True, True)
     assert expected.reason == "float64 here (12 items: dtype float64, not float32)"
-    passed = by_check(check_component(Sound(), {"features-are-float32": "float64 here"}))["features-are-float32"]
+    passed = by_check(check_component(Sound(), {"shape-and-finiteness": "float64 here"}))["shape-and-finiteness"]
     assert passed.status == "failed"
     assert passed.reason == "it passes, but was expected to fail: float64 here"
 
 
 def test_expected_failures_name_checks_of_the_kind():
-    with pytest.raises(SpecError, match=r"no check 'features-are-flaot32'; did you mean 'features-are-float32'"):
-        check_component(Sound, {"features-are-flaot32": "a slip"})
+    with pytest.raises(SpecError, match=r"no check 'shape-and-finitness'; did you mean 'shape-and-finiteness'"):
+        check_component(Sound, {"shape-and-finitness": "a slip"})
     with pytest.raises(SpecError, match="'convex-at-random-chords' is not for a model"):
         check_component(Sound, {"convex-at-random-chords": "a slip"})
 
@@ -95,7 +95,7 @@ def test_whatever_is_raised_is_a_failure(error):
     def function(subject):
         raise error
 
-    result = run_check(subject_of(Sound), Check("raises", function, (), "tests"))
+    result = run_check(subject_of(Sound), Check("raises", function, ()))
     assert result.status == "failed"
     assert result.reason.startswith(f"raised {type(error).__name__}")
 
@@ -115,25 +115,26 @@ def test_the_summary_counts():
     assert summary(results) == "4 executed (2 passed, 1 failed, 1 failed as expected), 1 skipped"
 
 
-def test_every_check_has_a_name_a_sentence_and_a_family():
+def test_every_check_has_a_name_and_a_sentence():
     for check in all_checks():
-        assert check.summary.endswith("."), check.name
+        assert check.function.__doc__.partition("\n")[0].endswith("."), check.name
         assert check.name == check.function.__name__.replace("_", "-")
-        assert check.family
 
 
 def test_parametrized_tests_pass_skip_and_fail():
-    mark = parametrize_with_checks([Doubles()], {"numbers-are-bounded": "not reached: it is skipped"})
+    mark = parametrize_with_checks([Doubles()])
     calls = {parameter.id: parameter.values[0] for parameter in mark.args[1]}
+    mark = parametrize_with_checks([Wavy()], {"convex-at-random-chords": "not reached: it is skipped"})
+    calls |= {parameter.id: parameter.values[0] for parameter in mark.args[1]}
     calls["model-doubles-documented"]()
-    with pytest.raises(pytest.skip.Exception, match="no parameter is a float"):
-        calls["model-doubles-numbers-are-bounded"]()
-    with pytest.raises(pytest.fail.Exception, match="model/doubles features-are-float32: 12 items: dtype float64"):
-        calls["model-doubles-features-are-float32"]()
+    with pytest.raises(pytest.skip.Exception, match="it does not declare convex"):
+        calls["surrogate-test-wavy-convex-at-random-chords"]()
+    with pytest.raises(pytest.fail.Exception, match="model/doubles shape-and-finiteness: 12 items: dtype float64"):
+        calls["model-doubles-shape-and-finiteness"]()
     (expected,) = [
         parameter.values[0]
-        for parameter in parametrize_with_checks([Doubles()], {"features-are-float32": "known"}).args[1]
-        if "float32" in parameter.id
+        for parameter in parametrize_with_checks([Doubles()], {"shape-and-finiteness": "known"}).args[1]
+        if "finiteness" in parameter.id
     ]
     with pytest.raises(pytest.xfail.Exception, match="known"):
         expected()
@@ -226,42 +227,7 @@ class Wavy(rankbench.PairwiseSurrogate):
         return np.cos(margin)
 
 
-class Raising(Wavy):
-    """It raises."""
-
-    name: ClassVar[str] = "test-raising"
-
-    def phi(self, margin):
-        raise ZeroDivisionError("a defect")
-
-
-@pytest.mark.parametrize(
-    ("surrogate", "said"),
-    [
-        ("pairwise-logistic", "for information: VIOLATION for pairwise disagreement (low noise, 3 items)"),
-        ("linear", "for information: NO_COUNTEREXAMPLE_FOUND (25 distributions"),
-        ("regression", "for information: NO_COUNTEREXAMPLE_FOUND (25 distributions"),
-        (Wavy(), "refused: "),
-        (Raising(), "refused: "),
-    ],
-)
-def test_it_reports_the_verdict(surrogate, said):
-    it = rankbench.get(rankbench.Surrogate, surrogate) if isinstance(surrogate, str) else surrogate
-    result = run_check(subject_of(it), registered_check("certified"))
-    assert result.status == "passed"
-    assert result.reason.startswith(said)
-
-
-SUITE = """
-name = "some-suite"
-title = "Some suite"
-dataset = "web10k-like:queries=30"
-[[experiments]]
-name = "one"
-title = "One"
-n = [100]
-contenders = [{ use = "random-scores" }]
-"""
+SUITE = suite_text('use = "random-scores"', name="some-suite", dataset="web10k-like:queries=30")
 
 
 def figure(said: str) -> tuple[str, str]:
@@ -277,23 +243,23 @@ def claim(said: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("random-scores", "random-scors", "experiment 'one': unknown method 'random-scors'; did you mean"),
-        ("[100]", '[100]\nlosses = ["ndgc"]', "experiment 'one': unknown loss 'ndgc'; did you mean 'ndcg'"),
-        ("[100]", '[100]\nprotocol = "no-such"', "experiment 'one': unknown protocol 'no-such'"),
+        ("random-scores", "random-scors", "experiment 'a': unknown method 'random-scors'; did you mean"),
+        ("[100]", '[100]\nlosses = ["ndgc"]', "experiment 'a': unknown loss 'ndgc'; did you mean 'ndcg'"),
+        ("[100]", '[100]\nprotocol = "no-such"', "experiment 'a': unknown protocol 'no-such'"),
         ("web10k-like:queries=30", "web11k", "unknown dataset 'web11k'"),
         # What exists, but does not fit: these passed once.
-        ("[100]", '[100]\nprotocol = "own-log"', "experiment 'one': protocol 'own-log' takes "),
+        ("[100]", '[100]\nprotocol = "own-log"', "experiment 'a': protocol 'own-log' takes "),
         ('"random-scores"', '"random-scores:stream=[1,2]", tune = true', "protocol 'btl' chooses no parameters"),
         (
             '[100]\ncontenders = [{ use = "random-scores" }]',
             '[100]\nprotocol = "aggregation"\nlosses = ["ndcg"]\ncontenders = [{ use = "win-rate" }]',
-            "experiment 'one': protocol 'aggregation' has no metric 'ndcg'",
+            "experiment 'a': protocol 'aggregation' has no metric 'ndcg'",
         ),
         # What results are shown as: these passed, or were refused when all was computed.
         ("[100]", '[100]\nbaseline = "nobody"', "no contender is labelled 'nobody'"),
         ("[100]", '[100]\noracles = ["nob*"]', "no contender is labelled 'nob*'"),
         ("[100]", '[100]\nlosses = ["ndcg:cutoff=10", "ndcg:cutoff=10"]', "'ndcg:cutoff=10' is named twice"),
-        ("[100]", '[100]\nconfirmed_by = ["two"]', "experiment 'one': confirmed_by: there is no experiment 'two'"),
+        ("[100]", '[100]\nconfirmed_by = ["two"]', "experiment 'a': confirmed_by: there is no experiment 'two'"),
         ('"random-scores"', '"random-scores", n = [200]', "a contender asks for n = 200"),
         ('{ use = "random-scores" }', '{ use = "erm" }, { use = "erm" }', "two contenders are labelled 'erm'"),
         (*figure('kind = "growth", series = ["nobody"]'), "no contender is labelled 'nobody'"),

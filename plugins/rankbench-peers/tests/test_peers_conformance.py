@@ -24,7 +24,6 @@ def test_it_does_what_it_declares(check):
     dict.fromkeys(
         (
             "equivariant-under-relabelling",
-            "inputs-not-mutated",
             "picklable",
             "same-input-same-result",
             "shape-and-finiteness",

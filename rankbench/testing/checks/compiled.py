@@ -11,7 +11,6 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.method import Penalty, PenaltyName
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
 from rankbench.kernels import Kernel
-from rankbench.plugin.component_description import has_compiled_form
 from rankbench.testing import samples
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, relative_difference
 
@@ -167,7 +166,7 @@ LOST = 10 * np.finfo(np.float64).eps
 
 
 def _kernel(subject: Subject, made: Any) -> Any:
-    """Return the kernel that a component offers.
+    """Return the kernel, or kernels, that a component offers: functions that numba compiled.
 
     Raises
     ------
@@ -176,6 +175,9 @@ def _kernel(subject: Subject, made: Any) -> Any:
     """
     if made is None:
         raise CheckSkipped(f"this {subject.kind} is interpreted: it offers no compiled form")
+    for kernel in made if isinstance(made, tuple) else (made,):
+        if kernel is not None and not getattr(kernel.function, "nopython_signatures", None):
+            raise CheckFailed(f"{kernel.function!r} is no function compiled with an explicit signature")
     return made
 
 
@@ -211,7 +213,7 @@ def compiled_surrogate_equals_numpy(subject: Subject) -> None:
 
 def _score_surrogate(subject: Subject, it: ScoreSurrogate) -> None:
     targets, gradients = it.target_kernel(), it.gradient_kernel()
-    _kernel(subject, targets or gradients)
+    _kernel(subject, (targets, gradients) if targets or gradients else None)
     rng = np.random.default_rng(72)
     for label, scores in (samples.edge_scores() | {"7 items": rng.normal(size=7)}).items():
         alpha, target = rng.normal(size=len(scores)), it.target(scores.copy())
@@ -271,24 +273,3 @@ def compiled_step_equals_numpy(subject: Subject) -> None:
             theta = call_step(kernel, theta, gradient, t, state)
             rows = np.stack([it.step(rows[c], gradient[c], t, penalty, states[c]) for c in range(3)])
             _agree(f"step {t}, {penalty}", theta, rows)
-
-
-@conformance_check("aggregator", "surrogate", "loss", "optimizer")
-def listed_form_is_the_real_one(subject: Subject) -> None:
-    """A class that is listed as *compiled* has kernels that are numba functions."""
-    if not has_compiled_form(type(subject.it)):
-        raise CheckSkipped("it is interpreted")
-    it = subject.it
-    asked = {
-        "target_kernel": (),
-        "gradient_kernel": (),
-        "phi_kernels": (),
-        "kernel": (Penalty(0.1),) if subject.kind == "optimizer" else (),
-    }
-    for method, arguments in asked.items():
-        if not hasattr(it, method):
-            continue
-        made = getattr(it, method)(*arguments)
-        for kernel in made if isinstance(made, tuple) else (made,):
-            if kernel is not None and not getattr(kernel.function, "nopython_signatures", None):
-                raise CheckFailed(f"{method}() is no function compiled with an explicit signature")

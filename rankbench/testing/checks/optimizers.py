@@ -7,7 +7,6 @@ import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import exception_text
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.method import Fit, Penalty, Problem, Solver, StepOptimizer
 from rankbench.interfaces.surrogate import ScoreSurrogate
@@ -50,7 +49,7 @@ def averages_some_iterate(subject: Subject) -> None:
 
 @conformance_check("optimizer")
 def solver_says_how_optimal_it_is(subject: Subject) -> None:
-    """`Fit` is complete; where it says converged, no gradient step lowers the objective."""
+    """`Fit` has the gradient norm, where the risk is smooth; where it says converged, no gradient step descends."""
     for label, problem, fit in _fits(subject):
         if fit.theta.shape != (problem.dimension,):
             raise CheckFailed(f"{label}: theta has shape {fit.theta.shape}, not ({problem.dimension},)")
@@ -61,16 +60,8 @@ def solver_says_how_optimal_it_is(subject: Subject) -> None:
         lower = problem.value_and_gradient(fit.theta - length * gradient)[0]
         if fit.converged and value - lower > 1e-7 * max(1.0, abs(value)):
             raise CheckFailed(f"{label}: it says converged, but a gradient step lowers {value:.9g} to {lower:.9g}")
-
-
-@conformance_check("optimizer")
-def optimality_is_the_gradient_norm(subject: Subject) -> None:
-    """What a solver reports is the norm of the gradient at its theta, where the objective is smooth."""
-    for label, problem, fit in _fits(subject):
-        if "hinge" in label:
-            continue
-        norm = float(np.linalg.norm(problem.value_and_gradient(fit.theta)[1]))
-        if abs(norm - fit.optimality) > 1e-6 + 0.01 * norm:
+        norm = float(np.linalg.norm(gradient))
+        if "hinge" not in label and abs(norm - fit.optimality) > 1e-6 + 0.01 * norm:
             raise CheckFailed(f"{label}: it reports {fit.optimality:.3g}, the gradient norm is {norm:.3g}")
 
 
@@ -278,23 +269,3 @@ def hessian_is_the_slope_of_the_gradient(subject: Subject) -> None:
         )
         if (difference := relative_difference(hessian, quotients)) > 1e-4:
             raise CheckFailed(f"{m} items: second derivatives differ from difference quotients by {difference:.3g}")
-
-
-LAWS = 25
-"""Distributions that are looked at, at most."""
-
-
-@conformance_check("surrogate")
-def certified(subject: Subject) -> str:
-    """A short `rankbench certify` reports its verdict; whatever it is, the check passes."""
-    from rankbench.certify.certify import certify
-
-    of_graphs = subject.it.structure == "edges" or subject.declares("score-linear")
-    loss = "pairwise" if of_graphs else "ndcg"
-    try:
-        found = certify(subject.it, loss=loss, budget="20s", laws=LAWS)
-    # Foreign code may raise anything; that is for the other checks to say.
-    except Exception as error:
-        return f"refused: {exception_text(error)}"
-    noise = "low noise, " if of_graphs else ""
-    return f"for information: {found.label} for {found.loss} ({noise}3 items)"
