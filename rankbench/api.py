@@ -189,7 +189,7 @@ def run(
     if timeout is not None and (isinstance(timeout, bool) or not 0 < timeout <= _LONGEST_TIMEOUT):
         raise SpecError(f"a timeout is a number of seconds above 0, at most {_LONGEST_TIMEOUT:,}, not {timeout}")
     settle_runtime()
-    from rankbench.runner.executors import LIMIT, run_here, run_in_pool
+    from rankbench.runner.executors import LIMIT, run_in_pool
 
     told = progress or Progress()
     started = time.perf_counter()
@@ -216,10 +216,9 @@ def run(
                 from rankbench.runner.executors import run_on_cluster
 
                 blocks = run_on_cluster(made.sources, missing, address, limit)
-            elif missing and (timeout is not None or (workers > 1 and (len(missing) > 1 or _foreign(made, missing)))):
-                blocks = run_in_pool(made.sources, missing, min(workers, len(missing)), limit)
             else:
-                blocks = run_here(made.sources, missing, limit)
+                pooled = timeout is not None or (workers > 1 and len(missing) > 1)
+                blocks = run_in_pool(made.sources, missing, min(workers, len(missing)) if pooled else 0, limit)
             busy = 0.0
             task_of = {cell: index for index, task in enumerate(missing) for cell in task.cells}
             left = [len(task.cells) for task in missing]
@@ -263,13 +262,6 @@ def _check_code(plugins: Sequence[str]) -> None:
                 "code is not stored. Blocks that ended before are; run the same command in a new process, and do not "
                 "edit, install or remove code meanwhile"
             )
-
-
-def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
-    """Return whether a protocol, loss or contender is not built in: it may hang, or take its process down."""
-    from rankbench.runner.jobs import place_tasks
-
-    return bool(place_tasks(tasks, made.sources).foreign)
 
 
 def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:

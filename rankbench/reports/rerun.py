@@ -81,9 +81,9 @@ def rerun(
         tasks = [task for task in plan.tasks if any(cell in shown for cell in task.cells)]
         chosen = _chosen(len(tasks), blocks, seed)
         again = [_of_published(tasks[i], shown) for i in chosen]
-        from rankbench.runner.executors import run_here, run_in_pool
+        from rankbench.runner.executors import run_in_pool
 
-        ran = run_in_pool(found.sources, again, workers) if workers > 1 else run_here(found.sources, again)
+        ran = run_in_pool(found.sources, again, workers if workers > 1 else 0)
         comparison = _Again(results, made)
         comparison.add_plan(plan.members, shown)
         if progress:

@@ -33,25 +33,14 @@ LIMIT = 3600.0
 """Seconds after which a block is given up, unless a run says otherwise."""
 
 
-def run_here(sources: list[Prepared], tasks: Sequence[BlockTask], timeout: float = LIMIT) -> Iterator[BlockResult]:
-    """Run blocks one after the other in this process, then those with code of plugins in workers, one at a time.
-
-    See `run_in_pool` for these.
-    """
-    places = place_tasks(tasks, sources)
-    yield from places.nowhere
-    for task in (*places.here, *(job.task for job in places.ours)):
-        yield _run_here(sources, task)
-    yield from _pooled(sources, places.foreign, 1, timeout)
-
-
 def run_in_pool(
     sources: list[Prepared], tasks: Sequence[BlockTask], workers: int, timeout: float = LIMIT
 ) -> Iterator[BlockResult]:
     """Run blocks in worker processes that share memory-mapped arrays; `sources` share them afterwards too.
 
     Built-in contenders and those of each plugin have workers of their own; built-in ones come first.
-    A block's result so comes in parts, one for each plugin.
+    A block's result so comes in parts, one for each plugin. Without workers built-in contenders run in
+    this process, and those of plugins in one worker.
 
     A worker that dies or hangs takes its block with it, not the run (see `rankbench.runner.jobs.BlockJob.after`).
     The cells of the guilty contender become failures, which the next run tries again.
@@ -60,9 +49,13 @@ def run_in_pool(
     """
     places = place_tasks(tasks, sources)
     yield from places.nowhere
-    for task in places.here:
+    for task in (*places.here, *(job.task for job in places.ours if not workers)):
         yield _run_here(sources, task)
-    yield from _pooled(sources, [*places.ours, *places.foreign], workers, timeout)
+    jobs = [*(places.ours if workers else ()), *places.foreign]
+    if jobs:
+        warm_up_all(sources, [job.task for job in jobs])
+        with shared(sources) as file:
+            yield from WorkerPool(file, max(workers, 1), timeout).results(jobs)
 
 
 def _run_here(sources: Sequence[Prepared], task: BlockTask) -> BlockResult:
@@ -71,14 +64,6 @@ def _run_here(sources: Sequence[Prepared], task: BlockTask) -> BlockResult:
         return run_block(sources[task.source], task)
     finally:
         ended(task)
-
-
-def _pooled(sources: list[Prepared], jobs: Sequence[BlockJob], workers: int, timeout: float) -> Iterator[BlockResult]:
-    if not jobs:
-        return
-    warm_up_all(sources, [job.task for job in jobs])
-    with shared(sources) as file:
-        yield from WorkerPool(file, workers, timeout).results(jobs)
 
 
 def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None:

@@ -8,8 +8,7 @@ from typing import Literal
 
 from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult
 from rankbench.interfaces.click_aggregator import ClickPopulation
-from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
 from rankbench.plugin.foreign_code import strangers
 from rankbench.runner.prepare import spec_of
 
@@ -84,19 +83,8 @@ class Places:
     nowhere: list[BlockResult]
 
 
-def jobs_of(
-    tasks: Iterable[BlockTask], protocols: Sequence[Protocol], datasets: Sequence[Dataset | None] = ()
-) -> list[BlockJob]:
-    """Return tasks in parts, each of one group of code.
-
-    Parameters
-    ----------
-    tasks : iterable of BlockTask
-    protocols : sequence of Protocol
-        Of each source.
-    datasets : sequence of Dataset or None, optional
-        Of each source. A population is asked in every block; other data sets only at first.
-    """
+def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[BlockJob]:
+    """Return tasks in parts, each of one group of code."""
     known: dict[tuple[str, str], set[str]] = {}
 
     def whose(contender: Contender) -> set[str]:
@@ -107,9 +95,10 @@ def jobs_of(
 
     jobs = []
     for task in tasks:
-        dataset = datasets[task.source] if datasets else None
-        # A plugin's protocol, registered population or loss runs with whatever contender.
-        shared = strangers(protocols[task.source]).union(*map(strangers, task.losses))
+        dataset = sources[task.source].dataset
+        # A plugin's protocol, registered population or loss runs with whatever contender. A population is asked in
+        # every block, other data sets only at first.
+        shared = strangers(sources[task.source].protocol).union(*map(strangers, task.losses))
         if isinstance(dataset, ClickPopulation) and spec_of(dataset):
             shared |= strangers(dataset)
         groups: dict[tuple[str, ...], dict[str, Contender]] = {}
@@ -123,7 +112,7 @@ def place_tasks(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> Plac
     """Say where tasks may run: the same place whatever the number of workers."""
     places = Places([], [], [], [])
     bound = [isinstance(p.dataset, ClickPopulation) and not spec_of(p.dataset) for p in sources]
-    for job in jobs_of(tasks, [prepared.protocol for prepared in sources], [p.dataset for p in sources]):
+    for job in jobs_of(tasks, sources):
         task = job.task
         if not bound[task.source]:
             (places.foreign if job.group else places.ours).append(job)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +24,6 @@ from rankbench.plugin.manager import LABEL_LENGTH, contender, contenders, figure
 from rankbench.plugin.registry import KINDS, base_of
 from rankbench.runner.prepare import Sources, dataset_of, protocol_of
 from rankbench.store.records import Member
-
-_OF_KIND = re.compile(r"([a-z]+)=(.+)\Z", re.DOTALL)
 
 SOLVERS = ("newton", "lbfgs", "composite")
 """Optimizers that are tried, in this order, for a surrogate that a contender's own does not fit."""
@@ -51,11 +48,11 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
     """
     found = list(experiments)
     for text in extra:
-        match = _OF_KIND.match(text)
+        kind, _, written = text.partition("=")
         reasons: list[str] = []
         before = found
-        if match and match[1] in KINDS:
-            component = manager.get(base_of(match[1]), match[2])
+        if kind in KINDS:
+            component = manager.get(base_of(kind), written)
             found = [_beside(e, p, component, reasons) for e, p in zip(found, protocols, strict=True)]
         else:
             spec = parse(text)
@@ -93,7 +90,9 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component, re
     there = {found.text for entry in experiment.contenders for _, found in contenders(entry, protocol.contender)}
     entries: dict[str, ContenderEntry] = {}
     for entry in experiment.contenders:
-        for label, point in _points(entry, protocol):
+        # Of one that is to be tuned all points, under one label.
+        points = [(label, point) for label, one in contenders(entry, protocol.contender) for point in one.points]
+        for label, point in points:
             swapped = _swapped(point, component, reasons)
             if swapped is None:
                 continue
@@ -107,11 +106,6 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component, re
                 shown = said if len(said) <= LABEL_LENGTH and "{" not in said and said not in used else ""
                 entries[str(spec)] = ContenderEntry(use=spec, label=shown, n=entry.n)
     return _with(experiment, list(entries.values()))
-
-
-def _points(entry: ContenderEntry, protocol: Protocol) -> list[tuple[str, Component]]:
-    """Return an entry's contenders by label; of one that is to be tuned all points, under one label."""
-    return [(label, point) for label, found in contenders(entry, protocol.contender) for point in found.points]
 
 
 def _swapped(point: Component, component: Component, reasons: list[str]) -> tuple[Spec, dict[str, Spec]] | None:
@@ -344,8 +338,8 @@ def check_experiment(experiment: Experiment, protocol: Protocol) -> CheckedExper
             if label in labels:
                 raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {label!r}")
             labels.add(label)
-        for n in entry.n or ():
-            _check_n(experiment, n)
+        for n in set(entry.n or ()).difference(experiment.n):
+            raise SpecError(f"experiment {experiment.name!r}: a contender asks for n = {n}, which is not one of its n")
     _check_labels(experiment, labels)
     configs = [
         _config(entry, one) for entry, points in zip(experiment.contenders, found, strict=True) for _, one in points
@@ -407,11 +401,6 @@ def _judged_by(experiment: Experiment, protocol: Protocol) -> tuple[tuple[str, .
                 f"{nearest(text, protocol.metric_names())}"
             )
     return experiment.losses, ()
-
-
-def _check_n(experiment: Experiment, n: int) -> None:
-    if n not in experiment.n:
-        raise SpecError(f"experiment {experiment.name!r}: a contender asks for n = {n}, which is not one of its n")
 
 
 def _check_labels(experiment: Experiment, labels: set[str]) -> None:

@@ -105,28 +105,19 @@ def of_other_code(journal: Journal, record: Mapping[str, Any]) -> str:
     if not journal.planned() or not journal.progress()[0]:
         return ""
     held = journal.record()
-    if held.code_digest == record["code_digest"]:
-        were, are = held.plugins or {}, record["plugins"]
-        edited = [name for name in sorted(were.keys() & are.keys()) if were[name] != are[name]]
-        if not edited:
-            return ""
-        versions = [(name, held.versions.get(name), record["versions"].get(name)) for name in edited]
-        words = [
-            f"{name} was {then}, is {now}" if then != now else f"{name} was edited" for name, then, now in versions
-        ]
-        return (
-            f"{journal.directory} holds results of other code of a plugin ({'; '.join(words)}): they stay there "
-            "unused, and what this run asks of it is computed again"
-        )
-    names = sorted(held.versions.keys() & record["versions"].keys())
-    then_and_now = [(name, held.versions[name], record["versions"][name]) for name in names]
-    then_and_now.append(("the CPU", held.cpu, record["cpu"]))
-    changed = [f"{name} was {then}, is {now}" for name, then, now in then_and_now if then != now]
-    why = "; ".join(changed) or "rankbench was edited since"
-    cells = journal.progress()[0]
+    before = {**held.versions, "the CPU": held.cpu}
+    now = {**record["versions"], "the CPU": record["cpu"]}
+    changed = [f"{name} was {before[name]}, is {now[name]}" for name in now if before.get(name, now[name]) != now[name]]
+    plugins = held.plugins or {}
+    edited = [name for name, code in record["plugins"].items() if plugins.get(name, code) != code]
+    changed += [f"{name} was edited" for name in edited if before.get(name) == now.get(name)]
+    if held.code_digest != record["code_digest"] and not changed:
+        changed = ["rankbench was edited since"]
+    elif held.code_digest == record["code_digest"] and not edited:
+        return ""
     return (
-        f"{journal.directory} holds {cells:,} results of other code ({why}): they stay there unused, and what this run "
-        "asks for is computed again"
+        f"{journal.directory} holds {journal.progress()[0]:,} results, some of other code ({'; '.join(changed)}): what "
+        "other code has a part in stays there unused, and is computed again"
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 from forked import run_program
+from installed import install_plugin
+from small_suites import suite_text
 
 PLUGIN = """
 import os
@@ -92,33 +93,16 @@ def rankbench_register():
     return [Deadly, Leaves, Lies, Endless, EndlessMachineCode, Patching, Interrupting, Closing]
 """
 
-SUITE = """
-name = "tiny"
-title = "Tiny"
-dataset = "web10k-like:queries=24,features=8"
-protocol = "btl:design=10,heldout=10"
-[[experiments]]
-name = "a"
-title = "A"
-n = [100]
-repetitions = 1
-contenders = [{ label = "k=inf", use = "erm" }BAD]
-"""
-
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     site = tmp_path_factory.mktemp("site")
-    (site / "deadly_plugin.py").write_text(textwrap.dedent(PLUGIN))
-    info = site / "deadly-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: deadly\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rankbench]\ndeadly = deadly_plugin\n")
+    install_plugin(site, "deadly", "deadly = deadly_plugin", deadly_plugin=PLUGIN)
     return os.environ | {"PYTHONPATH": str(site)}
 
 
 def run(folder: Path, environment: dict[str, str], bad: list[str], *options: str) -> subprocess.CompletedProcess[str]:
-    text = SUITE.replace("BAD", "".join(f', {{ use = "{each}" }}' for each in bad))
+    text = suite_text('label = "k=inf", use = "erm"', *(f'use = "{each}"' for each in bad))
     (folder / "tiny.toml").write_text(text)
     arguments = ["run", "--suite", str(folder / "tiny.toml"), "--workers", "2", "--out", str(folder / "out"), *options]
     return run_program(*arguments, environment=environment)
@@ -206,7 +190,7 @@ def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pyt
 
     from rankbench.interfaces.cell import BlockKey
     from rankbench.interfaces.method import Method
-    from rankbench.interfaces.protocol import BlockTask
+    from rankbench.interfaces.protocol import BlockTask, Prepared
     from rankbench.losses.err import ERR
     from rankbench.losses.ndcg import NDCG
     from rankbench.protocols.btl import BTL
@@ -216,9 +200,10 @@ def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pyt
     monkeypatch.setattr(jobs_module, "strangers", lambda it: inside.get(str(it), set()))
     texts = {"1": "erm:k=1", "2": "erm", "3": "erm:k=2", "4": "erm:k=3", "5": "random-scores"}
     task = BlockTask(BlockKey("btl", "", 1, 0, 0), 0, ("ndcg",), competing.cells(Method, texts), (NDCG(),))
-    jobs = jobs_module.jobs_of([task], [BTL()])
+    sources = [Prepared(BTL(), None, "", {})]
+    jobs = jobs_module.jobs_of([task], sources)
     groups = [(("a",), ["1", "4"]), ((), ["2", "5"]), (("b",), ["3"])]
     assert [(job.group, list(job.task.cells)) for job in jobs] == groups
-    jobs = jobs_module.jobs_of([replace(task, metrics=("ndcg", "err"), losses=(NDCG(), ERR()))], [BTL()])
+    jobs = jobs_module.jobs_of([replace(task, metrics=("ndcg", "err"), losses=(NDCG(), ERR()))], sources)
     groups = [(("a", "c"), ["1", "4"]), (("c",), ["2", "5"]), (("b", "c"), ["3"])]
     assert [(job.group, list(job.task.cells)) for job in jobs] == groups
