@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component
-from rankbench.errors import PluginError, SpecError
+from rankbench.errors import SpecError
 from rankbench.interfaces.cell import BlockKey, CellResult, Direction, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, Budget, Fact, Metric
@@ -268,14 +268,14 @@ class Protocol(Component):
     simulated: ClassVar[bool] = False
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
-        """Refuse metrics that are no values, as a dict of directions is none."""
-        super().__pydantic_init_subclass__(**kwargs)
+    def defect(cls) -> str:
+        """Return that metrics are no values, as a dict of directions is none; see `Component.defect`."""
         if not isinstance(cls.metrics, tuple) or not all(isinstance(metric, Metric) for metric in cls.metrics):
-            raise PluginError(
-                f"`metrics` of {cls.__module__}.{cls.__qualname__} is {cls.metrics!r}; write a tuple of "
-                "rankbench.interfaces.metric.Metric, as (Metric('regret', 'minimize', 'What it is.'),)"
+            return (
+                f"`metrics` is {cls.metrics!r}; write a tuple of rankbench.interfaces.metric.Metric, as "
+                "(Metric('regret', 'minimize', 'What it is.'),)"
             )
+        return super().defect()
 
     @classmethod
     def metric_names(cls) -> tuple[str, ...]:

@@ -114,7 +114,7 @@ def _is_grid(value: Value) -> bool:
 def _kind(base: object) -> str:
     if isinstance(base, type) and issubclass(base, Component) and hasattr(base, "kind"):
         return base.kind
-    raise SpecError(f"{base!r} is not a class of components; write get(rankbench.Aggregator, 'borda') and the like")
+    raise SpecError(f"{base!r} is not a class of components, such as rankbench.Aggregator")
 
 
 def component_class(base: Callable[..., C], name: str) -> type[C]:
@@ -298,10 +298,7 @@ def reference(base: type[Component]) -> BeforeValidator:
     SpecError
         `base` is no class of components: at once, where the parameter is declared.
     """
-    if not (isinstance(base, type) and issubclass(base, Component)):
-        raise SpecError(
-            f"reference({base!r}) names no class of components; write reference(rankbench.Model) and the like"
-        )
+    _kind(base)
 
     def resolve(value: object) -> object:
         if isinstance(value, (str, Spec)):

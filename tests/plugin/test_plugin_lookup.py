@@ -58,7 +58,7 @@ def test_get_reads_names_specs_and_parameters(installed, entry):
 @pytest.mark.parametrize(
     ("base", "text", "message"),
     [
-        ("model", "doubled", "'model' is not a class of components; write get(rankbench.Aggregator, 'borda')"),
+        ("model", "doubled", "'model' is not a class of components, such as rankbench.Aggregator"),
         (Component, "doubled", "is not a class of components"),
         (int, "doubled", "<class 'int'> is not a class of components"),
         (Loss, "doubled", "unknown loss 'doubled'"),
@@ -186,7 +186,7 @@ def test_our_entry_points_bring_the_kinds_that_they_are_named_after(kind):
 
 @pytest.mark.parametrize("base", ["model", int])
 def test_a_reference_to_no_class_is_refused_where_it_is_declared(base):
-    with pytest.raises(SpecError, match=r"names no class of components; write reference\(rankbench.Model\)"):
+    with pytest.raises(SpecError, match="is not a class of components, such as"):
         reference(base)
 
 
@@ -200,16 +200,6 @@ from rankbench.interfaces.click_aggregator import ClickModel, SelectionAggregato
 from rankbench.plugin.manager import component_class
 
 assert_type(rankbench.get(rankbench.Aggregator, "borda"), rankbench.Aggregator)
-assert_type(rankbench.get(rankbench.Surrogate, "regression"), rankbench.Surrogate)
-assert_type(rankbench.get(rankbench.ScoreSurrogate, "regression"), rankbench.ScoreSurrogate)
-assert_type(rankbench.get(rankbench.Loss, "ndcg"), rankbench.Loss)
-assert_type(rankbench.get(rankbench.Optimizer, "exact"), rankbench.Optimizer)
-assert_type(rankbench.get(rankbench.Solver, "exact"), rankbench.Solver)
-assert_type(rankbench.get(rankbench.Model, "linear"), rankbench.Model)
-assert_type(rankbench.get(rankbench.Method, "random-scores"), rankbench.Method)
-assert_type(rankbench.get(rankbench.Protocol, "btl"), rankbench.Protocol)
-assert_type(rankbench.get(rankbench.Reader, "csv"), rankbench.Reader)
-assert_type(rankbench.get(rankbench.Dataset, "web10k-like"), rankbench.Dataset)
 assert_type(rankbench.get(SelectionAggregator, "cascade"), SelectionAggregator)
 assert_type(component_class(rankbench.Loss, "ndcg"), type[rankbench.Loss])
 
