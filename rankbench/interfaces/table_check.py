@@ -303,35 +303,19 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
     InputError
         Several columns may weigh the rows, or one that is called like counts holds other numbers, or 1, 2, 3, ...
     """
-    import polars as pl
-
     taken = set(roles.values())
     named = [name for name in raw.collect_schema() if plain_name(name) in _COUNTS and name not in taken]
     if "weight" in given or not named:
         return _without_nothing(raw, roles)
-    value = {name: pl.col(name).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) for name in named}
-    whole = {name: (value[name] == value[name].floor()) & value[name].is_finite() for name in named}
-    facts = raw.select(
-        pl.len().alias("rows"),
-        *[value[name].count().alias(f"numbers {name}") for name in named],
-        *[value[name].min().alias(f"low {name}") for name in named],
-        *[value[name].max().alias(f"high {name}") for name in named],
-        *[whole[name].sum().alias(f"whole {name}") for name in named],
-    )
-    found = facts.collect(engine="streaming").row(0, named=True)
-    rows, likely, why = found["rows"], list[str](), ""
-    for name in named:
-        numbers, low, high = (found[f"{fact} {name}"] for fact in ("numbers", "low", "high"))
+    rows, *facts = raw.select(pl.len(), *map(_facts_of, named)).collect(engine="streaming").row(0)
+    likely, why = list[str](), ""
+    for name, found in zip(named, facts, strict=True):
+        numbers, low, high = found["numbers"], found["low"], found["high"]
         if not numbers or (low == high == 1 and numbers == rows):
             continue
         likely.append(name)
-        counted = (
-            low >= 0
-            and high > 0
-            and numbers == rows
-            and (found[f"whole {name}"] == rows or plain_name(name) == _WEIGHTS)
-        )
-        if not counted:
+        whole = found["whole"] == rows or plain_name(name) == _WEIGHTS
+        if not (low >= 0 and high > 0 and numbers == rows and whole):
             why = f"{short_repr(name)} is called like a column of counts, but holds other values than 0, 1, 2, ..."
         elif low in (0, 1) and high - low + 1 == rows > 1 and _distinct(raw, name) == rows:
             why = f"{short_repr(name)} may count votes, or number the rows from {low:g} to {high:,g}"
@@ -351,8 +335,6 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
 
 def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, str]:
     """Return columns by role, of which a weight's that is 0 somewhere is `WEIGHTLESS` as well; a remark counts rows."""
-    import polars as pl
-
     dtype = raw.collect_schema()[roles["weight"]] if "weight" in roles else None
     if dtype is None or not (dtype.is_numeric() or dtype == pl.String):
         return dict(roles)  # the check refuses what is no number
@@ -363,16 +345,24 @@ def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, s
     return {**roles, WEIGHTLESS: roles["weight"]}
 
 
+def _number(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def _facts_of(name: str) -> pl.Expr:
+    """Return how many numbers a column has, how many of them are whole, and the least and the largest."""
+    value = _number(name)
+    whole = (value == value.floor()) & value.is_finite()
+    facts = {"numbers": value.count(), "whole": whole.sum(), "low": value.min(), "high": value.max()}
+    return pl.struct(**facts).alias(name)
+
+
 def weightless(name: str) -> pl.Expr:
     """Return in which rows a column of weights is 0."""
-    import polars as pl
-
-    return (pl.col(name).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) == 0).fill_null(False)
+    return (_number(name) == 0).fill_null(False)
 
 
 def _distinct(raw: pl.LazyFrame, name: str) -> int:
-    import polars as pl
-
     return int(raw.select(pl.col(name).n_unique()).collect(engine="streaming").item())
 
 
