@@ -93,21 +93,6 @@ def test_numba_is_told_whether_or_not_it_was_there_first(tmp_path, first):
     assert configured == str(tmp_path / "numba" / compiled_digest()[:16])
 
 
-def test_compiled_code_lands_in_the_folder(tmp_path):
-    module = tmp_path / "compiled_here.py"
-    module.write_text(
-        "from numba import njit\nimport rankbench.kernels.signatures\n\n"
-        "@njit('f8(f8)', cache=True)\ndef double(x):\n    return 2 * x\n"
-    )
-    fresh_process(
-        "import compiled_here; print(compiled_here.double(1.5))",
-        RANKBENCH_CACHE=str(tmp_path / "cache"),
-        PYTHONPATH=str(tmp_path),
-    )
-    assert list((tmp_path / "cache").rglob("compiled_here.double*.nbi"))
-    assert not list((tmp_path / "__pycache__").glob("*.nb?"))
-
-
 def test_the_cache_root_can_be_chosen(monkeypatch, tmp_path):
     monkeypatch.setenv("RANKBENCH_CACHE", str(tmp_path))
     assert runtime.cache_root() == tmp_path

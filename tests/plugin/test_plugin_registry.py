@@ -6,6 +6,7 @@ import re
 from typing import ClassVar
 
 import pytest
+from small_suites import suite_text
 
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.method import Model
@@ -153,75 +154,24 @@ def test_two_suites_of_one_name_clash(entry, tmp_path):
         loaded.registry.check_contested("same")
 
 
-TEXT = """
-name = "own"
-title = "A suite of one's own"
-dataset = "web10k-like"
-protocol = "btl:design=20,heldout=10,transforms=log1p"
-include = ["other"]
-
-[[experiments]]
-name = "one"
-title = "Experiment one"
-n = [100, 1000]
-repetitions = 5
-losses = ["ndcg", "pairwise"]
-contenders = [
-  {use = "erm:k=[1,10,inf],lambda=[0.1,1]"},
-  {use = "random-scores"},
-]
-
-[[experiments]]
-name = "two"
-title = "Experiment two"
-n = [7]
-repetitions = 2
-contenders = [{use = "random-scores"}]
-"""
+TEXT = suite_text('use = "erm:k=[1,10,inf],lambda=[0.1,1]"', 'use = "random-scores"', name="own", repetitions=5)
 
 
-@pytest.fixture
-def suite(tmp_path, monkeypatch, entry):
-    def install(content: bytes):
-        path = tmp_path / "own.toml"
-        path.write_bytes(content)
-        monkeypatch.setattr(manager, "_loaded", load([entry(brings=lambda: [path])]))
-        return path
-
-    return install
-
-
-def test_a_suite_is_described_as_its_file_writes_it(suite):
-    path = suite(TEXT.encode())
+def test_a_suite_is_described_as_its_file_writes_it(tmp_path, monkeypatch, entry):
+    path = tmp_path / "own.toml"
+    path.write_text(f'include = ["other"]\n{TEXT}', encoding="utf-8")
+    monkeypatch.setattr(manager, "_loaded", load([entry(brings=lambda: [path])]))
     found = describe_suite("own")
-    one, two = found.pop("experiments")
+    (one,) = found.pop("experiments")
     assert found == {
-        "name": "own", "title": "A suite of one's own", "path": str(path), "dataset": "web10k-like",
-        "seed": found["seed"], "protocol": "btl:design=20,heldout=10,transforms=log1p", "includes": ("other",),
+        "name": "own", "title": "Own", "path": str(path), "dataset": "web10k-like:queries=24,features=8",
+        "seed": found["seed"], "protocol": "btl:design=10,heldout=10", "includes": ("other",),
         "distribution": "thirdparty", "version": "1.2",
     }  # fmt: skip
-    assert (one["name"], one["n"], one["repetitions"]) == ("one", (100, 1000), 5)
-    assert (one["losses"], one["contenders"]) == (("ndcg", "pairwise"), 3 * 2 + 1)
-    assert (two["n"], two["repetitions"], two["contenders"]) == ((7,), 2, 1)
-
-
-@pytest.mark.parametrize(
-    ("content", "error", "message"),
-    [
-        (b"name = ", InputError, "own.toml: not a suite file"),
-        (b"\xff\xfe", InputError, "own.toml: not a suite file"),
-        (TEXT.replace("repetitions = 5", "repetitions = 0").encode(), SpecError, "experiments.0.repetitions"),
-        (TEXT.replace("repetitions = 2", "repeats = 2").encode(), SpecError, "experiments.1."),
-        (TEXT.replace("k=[1,10,inf]", "k=[1").encode(), SpecError, "at column"),
-    ],
-)
-def test_a_bad_file_is_an_error_that_says_where(suite, content, error, message):
-    suite(content)
-    with pytest.raises(error, match=message):
-        describe_suite("own")
-
-
-def test_an_unknown_suite_gets_the_nearest(suite):
-    suite(TEXT.encode())
+    shown = [one[key] for key in ("name", "n", "repetitions", "losses", "contenders")]
+    assert shown == ["a", (100,), 5, ("ndcg",), 3 * 2 + 1]
     with pytest.raises(SpecError, match="unknown suite 'onw'; did you mean 'own'"):
         describe_suite("onw")
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"own\.toml: not a suite file"):
+        describe_suite("own")

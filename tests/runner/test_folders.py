@@ -99,15 +99,6 @@ def test_two_logs_of_one_name_have_two_folders(suite: str, tmp_path: Path) -> No
     assert board(a) == before
 
 
-def test_a_log_that_changed_has_another_folder(suite: str, tmp_path: Path) -> None:
-    path = log(tmp_path / "votes.csv", 0)
-    a = rankbench.run(suite, dataset=rankbench.log_file(path)).directory
-    before = board(a)
-    log(path, 1)
-    assert rankbench.run(suite, dataset=rankbench.log_file(path)).directory != a
-    assert board(a) == before
-
-
 def test_names_that_give_one_folder_have_two(suite: str, tmp_path: Path) -> None:
     spaced, dashed = (log(tmp_path / name, seed) for seed, name in enumerate(["vo tes.csv", "vo-tes.csv"]))
     a = rankbench.run(suite, dataset=rankbench.log_file(spaced)).directory
