@@ -354,7 +354,7 @@ def _facts_of(name: str) -> pl.Expr:
     value = _number(name)
     whole = (value == value.floor()) & value.is_finite()
     facts = {"numbers": value.count(), "whole": whole.sum(), "low": value.min(), "high": value.max()}
-    return pl.struct(**facts).alias(name)
+    return pl.struct([fact.alias(key) for key, fact in facts.items()]).alias(name)
 
 
 def weightless(name: str) -> pl.Expr:
