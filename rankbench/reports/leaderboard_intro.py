@@ -299,6 +299,8 @@ def _best(leaders: Leaders) -> tuple[str, str]:
         return mean, f"yes, of {count}"
     if leaders.ahead:
         return mean, f"as trained on the one draw, of {count}; not shown for other draws"
+    if len(leaders.rows) > 1 and all(one.mean == row.mean for one in leaders.first):
+        return mean, f"no: {len(leaders.first)} of {count} have the same mean"
     return mean, f"not shown: any of {len(leaders.first)} of {count} may be" if len(leaders.rows) > 1 else "alone"
 
 

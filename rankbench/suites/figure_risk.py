@@ -116,9 +116,9 @@ def _without(config: dict[str, Any], parameter: str) -> str:
 
 
 class _Parts(NamedTuple):
-    """What a figure is made of: points of lines by race and key, names by key, and labels of horizontal lines."""
+    """What a figure is made of: points of lines by n and key, names by key, and labels of horizontal lines."""
 
-    lines: list[dict[str, list[tuple[float, ArmResults]]]]
+    lines: dict[int, dict[str, list[tuple[float, ArmResults]]]]
     names: dict[str, str]
     references: list[str]
 
@@ -163,7 +163,7 @@ class Risk(FigureKind):
         """Return the plots; what was added is in or beside a line. A single n: splits are side by side."""
         parts, labels = self._parts(results), order_of(results)
         of_line: dict[str, set[str]] = {}
-        for found in parts.lines:
+        for found in parts.lines.values():
             for key, points in found.items():
                 of_line.setdefault(parts.names[key], set()).update(arm.label for _, arm in points)
         members = of_line | {label: {label} for label in parts.references}
@@ -171,9 +171,14 @@ class Risk(FigureKind):
         status = unfinished(results, [label for label in labels if label in asked])
         nowhere = {omission.label for omission in status if not omission.where}
         names, beyond = limited([name for name, found in members.items() if found - nowhere])
-        plots, words = self._plots(figure, results, parts, names)
+        race = next((race for race in results.races if race.repetitions and self._races(race)), None)
+        words = ""
+        if race is not None:
+            labels = [self.against]
+            at = results.metrics[0], results.splits[0], figure.level
+            words = results.differences(race.n, labels, self.against, *at).words
         return Drawing(
-            plots,
+            self._plots(figure, results, parts, names),
             names,
             frozenset(name for name in names if members[name] <= results.added),
             left_out=(
@@ -182,61 +187,55 @@ class Risk(FigureKind):
                 *(omission._replace(label=label) for omission in beyond for label in sorted(members[omission.label])),
             ),
             x_scale="ticks",
-            same_y=len(results.races) != 1 or self._drawn_against(results),
+            same_y=len(results.races) != 1 or any(map(self._races, results.races)),
             hollow="hollow: the same as k = ∞",
             size=(2.8, 2.1),
             note=f"differences: {words}; real where 0 is outside" if words else "",
         )
 
-    def _drawn_against(self, results: ExperimentResults) -> bool:
-        return any(arm.label == self.against for race in results.races for arm in race.racing)
+    def _races(self, race: RaceResults) -> bool:
+        """Return whether the contender that differences are from is compared."""
+        return any(arm.label == self.against for arm in race.racing)
 
     def _plots(
         self, figure: Figure, results: ExperimentResults, parts: _Parts, names: Sequence[str]
-    ) -> tuple[tuple[tuple[Plot, ...], ...], str]:
-        """Return rows of plots, and what the intervals of differences are; empty where there are none."""
-        splits, races = results.splits, results.races
-        metric = results.metrics[0]
-        headline = results.metric(metric)
+    ) -> tuple[tuple[Plot, ...], ...]:
+        """Return rows of plots: with a single n the splits are columns, else rows."""
+        splits, races, metric = results.splits, results.races, results.metrics[0]
+        headline, single = results.metric(metric), len(races) == 1
         before, after = ("", " risk") if headline.direction == "minimize" else ("mean ", "")
-        axis = self.axis or self.parameter
-        columns = list(zip(races, parts.lines, strict=True))
-        one_race = len(races) == 1
-        # With a single n the splits are columns, else rows.
-        places = [[(split, *columns[0]) for split in splits]] if one_race else [
-            [(split, *column) for column in columns] for split in splits
+        places = [[(split, races[0]) for split in splits]] if single else [
+            [(split, race) for race in races] for split in splits
         ]  # fmt: skip
-        bases = ("", self.against) if self._drawn_against(results) else ("",)
-        words = ""
+        bases = ("", self.against) if any(map(self._races, races)) else ("",)
         rows: list[tuple[Plot, ...]] = []
         for cells in places:
+            where = "" if single else f",\n{results.split_title(cells[0][0])}"
             for base in bases:
                 last = cells is places[-1] and base == bases[-1]
-                plots = []
-                for c, (split, race, found) in enumerate(cells):
-                    title = results.split_title(split) if one_race else f"n = {race.n:,}"
-                    what = (
-                        metric_words(metric, headline.better, after=f" minus {base}", lines=2)
-                        if base
-                        else metric_words(metric, headline.better, before=before, after=after)
-                    )
-                    where = "" if one_race else f",\n{results.split_title(split)}"
-                    titles = (
-                        title if not rows else "",
-                        axis if last else "",
+                what = (
+                    metric_words(metric, headline.better, after=f" minus {base}", lines=2)
+                    if base
+                    else metric_words(metric, headline.better, before=before, after=after)
+                )
+                plots = [
+                    Plot(
+                        (results.split_title(split) if single else f"n = {race.n:,}") if not rows else "",
+                        (self.axis or self.parameter) if last else "",
                         f"{what}{where}" if not c else "",
+                        *_marks(results, race, split, parts, names, figure.level, base),
+                        zero=bool(base),
                     )
-                    plot, said = _plot(results, race, split, found, parts, names, figure.level, titles, base)
-                    words = said or words
-                    plots.append(plot)
+                    for c, (split, race) in enumerate(cells)
+                ]
                 rows.append(tuple(plots))
-        return tuple(rows), words
+        return tuple(rows)
 
     def _parts(self, results: ExperimentResults) -> _Parts:
         series = self.series or (() if self.references else ("*",))
-        found = [parameter_lines(race, series, self.parameter, results.added) for race in results.races]
+        found = {race.n: parameter_lines(race, series, self.parameter, results.added) for race in results.races}
         merged: dict[str, list[tuple[float, ArmResults]]] = {}
-        for points in found:
+        for points in found.values():
             for key, line in points.items():
                 known = {arm.label for _, arm in merged.setdefault(key, [])}
                 merged[key] += [point for point in line if point[1].label not in known]
@@ -252,45 +251,36 @@ class Risk(FigureKind):
         return _Parts(found, line_names(merged, self.parameter, results.added, references), references)
 
 
-def _plot(
+def _marks(
     results: ExperimentResults,
     race: RaceResults,
     split: Split,
-    points_of: Mapping[str, list[tuple[float, ArmResults]]],
     parts: _Parts,
     names: Collection[str],
     level: float,
-    titles: tuple[str, str, str],
     base: str,
-) -> tuple[Plot, str]:
-    """Return the means at one n on one split, or their differences from a contender, and what their bands are."""
-    metric, racing_labels = results.metrics[0], {arm.label for arm in race.racing} if race.repetitions else set()
-    said = ""
+) -> tuple[tuple[Line, ...], tuple[Level, ...]]:
+    """Return the means at one n on one split, or their differences from a contender."""
+    racing = {arm.label for arm in race.racing} if race.repetitions else set()
+    if base and base not in racing:
+        return (), ()
 
     def numbers(labels: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        nonlocal said
         if not base:
-            means = results.intervals(race.n, labels, metric, split, level)
+            means = results.intervals(race.n, labels, results.metrics[0], split, level)
             return means.mean, means.lower, means.upper
-        found = results.differences(race.n, labels, base, metric, split, level)
-        said = found.words
+        found = results.differences(race.n, labels, base, results.metrics[0], split, level)
         return found.estimate, found.lower, found.upper
 
-    lines: list[Line] = []
-    levels = []
-    if not base or base in racing_labels:
-        for key, points in points_of.items():
-            racing = [(value, arm) for value, arm in points if arm.racing]
-            if racing and race.repetitions and parts.names[key] in names:
-                x = np.array([value for value, _ in racing], dtype=np.float64)
-                hollow = np.array([bool(arm.equals) for _, arm in racing])
-                y, lower, upper = numbers([arm.label for _, arm in racing])
-                lines.append(Line(parts.names[key], x, y, lower, upper, hollow=hollow))
-        for label in parts.references:
-            if label in racing_labels and label in names:
-                if label == base:
-                    levels.append(Level(label, 0.0, math.nan, math.nan))
-                    continue
-                y, lower, upper = numbers([label])
-                levels.append(Level(label, float(y[0]), float(lower[0]), float(upper[0])))
-    return Plot(*titles, lines=tuple(lines), levels=tuple(levels), zero=bool(base)), said
+    lines, levels = [], []
+    for key, line in parts.lines[race.n].items():
+        points = [(value, arm) for value, arm in line if arm.label in racing]
+        if points and parts.names[key] in names:
+            x = np.array([value for value, _ in points], dtype=np.float64)
+            hollow = np.array([bool(arm.equals) for _, arm in points])
+            lines.append(Line(parts.names[key], x, *numbers([arm.label for _, arm in points]), hollow=hollow))
+    for label in parts.references:
+        if label in racing and label in names:
+            own = numbers([label]) if label != base else (np.zeros(1), np.full(1, np.nan), np.full(1, np.nan))
+            levels.append(Level(label, *(float(column[0]) for column in own)))
+    return tuple(lines), tuple(levels)

@@ -127,17 +127,6 @@ def test_dots_are_alike_and_have_their_names_beside_them(tmp_path: Path) -> None
     assert len({tick.get_text() for tick in canvas.axes[0].get_yticklabels()}) == 64
 
 
-def test_legends_show_all_of_the_dashes(tmp_path: Path) -> None:
-    canvas = drawn(published.write(tmp_path, "u-statistics"))["u-statistics-instability"]
-    (legend,) = canvas.legends
-    assert legend.get_texts()[0].get_text() == "single votes (k = 1)"
-    length = legend.handlelength * legend.get_texts()[0].get_fontsize()
-    for line in legend.get_lines():
-        _, pattern = line._unscaled_dash_pattern
-        # Twice: a marker hides the middle.
-        assert length >= 2 * sum(pattern or ()) * line.get_linewidth()
-
-
 def test_looks() -> None:
     looks = [look(i) for i in range(256)]
     assert len({(one.color, one.marker, str(one.dashes)) for one in looks}) == 256

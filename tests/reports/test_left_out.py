@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import synthetic
 
 from rankbench.interfaces.figure import Drawing
@@ -35,39 +36,44 @@ def write(folder: Path, made: synthetic.Plan, *added: str) -> Path:
 RISK = {"kind": "risk", "parameter": "k", "series": ["regression k=*"], "references": ["logistic"]}
 
 
-def test_an_added_contender_without_the_parameter_is_a_horizontal_line(tmp_path: Path) -> None:
-    made = plan(RISK, synthetic.Contender("trees", {"leaves": 31}))
-    found = figure(write(tmp_path, made, "trees"))
-    assert found.names == ("regression", "logistic", "trees")
-    assert (found.added, found.left_out) == ({"trees"}, ())
+TREES = synthetic.Contender("trees", {"leaves": 31})
+OTHER = synthetic.Contender("erm:aggregator=borda,k=10", {"k": 10, "lambda": 0.001, "aggregator": {"name": "borda"}})
+SAME = synthetic.Contender("erm:k=30", {"k": 30, "lambda": 0.001, "aggregator": {"name": "mean-log-odds"}})
+CHOICE = [("regression k=10", "choice"), ("regression k=inf", "choice")]
 
 
-def test_an_added_contender_with_the_parameter_is_a_line_or_a_point_of_one(tmp_path: Path) -> None:
-    other = {"k": 10, "lambda": 0.001, "aggregator": {"name": "borda"}}
-    same = {"k": 30, "lambda": 0.001, "aggregator": {"name": "mean-log-odds"}}
-    made = plan(RISK, synthetic.Contender("erm:aggregator=borda,k=10", other), synthetic.Contender("erm:k=30", same))
-    found = figure(write(tmp_path, made, "erm:aggregator=borda,k=10", "erm:k=30"))
-    assert found.names == ("regression", "erm:aggregator=borda", "logistic")
-    assert (found.added, found.left_out) == ({"erm:aggregator=borda"}, ())
+@pytest.mark.parametrize(
+    ("table", "added", "names", "colored", "left_out"),
+    [
+        (RISK, (TREES,), ("regression", "logistic", "trees"), {"trees"}, []),  # a horizontal line
+        (RISK, (OTHER, SAME), ("regression", "erm:aggregator=borda", "logistic"), {"erm:aggregator=borda"}, []),
+        (
+            {"kind": "growth", "series": ["regression k=1"], "references": ["logistic"]},
+            (TREES,), ("regression k=1", "trees", "logistic"), {"trees"}, CHOICE,
+        ),
+        (
+            {"kind": "dots", "series": ["logistic"]},
+            (TREES,), ("logistic", "trees"), {"trees"}, [("regression k=1", "choice"), *CHOICE],
+        ),
+    ],
+)  # fmt: skip
+def test_an_added_contender_has_a_place_in_a_figure(
+    tmp_path: Path,
+    table: dict[str, Any],
+    added: tuple[synthetic.Contender, ...],
+    names: tuple[str, ...],
+    colored: set[str],
+    left_out: list[tuple[str, str]],
+) -> None:
+    found = figure(write(tmp_path, plan(table, *added), *(one.label for one in added)))
+    assert (found.names, found.added) == (names, colored)
+    assert [(one.label, one.cause) for one in found.left_out] == left_out
 
 
 def test_lines_of_one_name_are_told_apart(tmp_path: Path) -> None:
     made = plan(RISK | {"references": []})
     made.contenders[1].config = {"k": 10, "lambda": 5.0}
     assert figure(write(tmp_path, made)).names == ("regression k=1 ... regression k=inf", "regression k=10")
-
-
-def test_an_added_contender_has_a_line_against_n_and_a_dot(tmp_path: Path) -> None:
-    trees = synthetic.Contender("trees", {"leaves": 31})
-    growth = {"kind": "growth", "series": ["regression k=1"], "references": ["logistic"]}
-    found = figure(write(tmp_path / "growth", plan(growth, trees), "trees"))
-    assert (found.names, found.quiet) == (("regression k=1", "trees", "logistic"), {"logistic"})
-    assert {(o.label, o.cause) for o in found.left_out} == {
-        ("regression k=10", "choice"),
-        ("regression k=inf", "choice"),
-    }
-    found = figure(write(tmp_path / "dots", plan({"kind": "dots", "series": ["logistic"]}, trees), "trees"))
-    assert found.names == ("logistic", "trees")
 
 
 def test_an_added_contender_needs_curves(tmp_path: Path) -> None:
@@ -106,9 +112,8 @@ def test_the_items_of_an_added_contender_are_not_drawn(tmp_path: Path) -> None:
     made = plan({"kind": "dots", "series": ["logistic"]}, synthetic.Contender("trees", {"leaves": 31}))
     made.losses = ("score", "lower", "upper", "rank-low", "rank-high")
     folder = synthetic.write(tmp_path, [made], {"design": 5}, added={made.name: ["trees"]}, layout="ranking")
-    found = figure(folder)
-    assert found.names == ("logistic",)
-    assert ("trees", "the figure has the items of one contender, logistic", "misfit", "") in found.left_out
+    assert figure(folder).names == ("logistic",)
+    assert ("trees", "the figure has the items of one contender, logistic", "misfit", "") in figure(folder).left_out
 
 
 def test_who_was_skipped_is_said_once_and_literally(tmp_path: Path) -> None:

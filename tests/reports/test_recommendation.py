@@ -82,14 +82,6 @@ def test_use_where_the_interval_leaves_out_0_and_not_where_it_reaches_it() -> No
     assert "Use " not in answer(case(row("a"), apart={("a", "base"): WORSE}))
 
 
-def test_what_holds_together_is_named_and_nothing_else() -> None:
-    """Calibration and experiments that have no say are no part of it, nor are runs that are too few."""
-    others = [evaluation("by-pair", row("a")), evaluation("by-time", row("a"), runs=3)]
-    one = case(row("a"), row("a", "log-loss"), others=others)
-    assert one.tables == 3
-    assert "between all methods in `disagreement` and `log-loss` of `methods` and `by-pair`, which hold" in answer(one)
-
-
 @pytest.mark.parametrize("better", ["base", "b"])
 def test_what_is_worse_in_one_metric_is_not_for_use(better: str) -> None:
     rows = [row(label, metric) for metric in ("disagreement", "log-loss") for label in "ab"]
@@ -160,8 +152,8 @@ def test_who_wins_elsewhere_alone_is_said_beside_it() -> None:
     text = answer(case(row("a"), row("b"), others=[other]))
     assert "No method is shown to be better than **base**" in text
     assert "In `by-time` **b** is shown to be better than **base** in `disagreement` (-0.0500, interval" in text
-    assert "In `by-time`" not in answer(case(row("b"), others=[evaluation("by-time", row("b"), runs=5)]))
-    assert "In `by-time` **b**" not in answer(case(row("b"), others=[replace(other, runs=3)]))
+    for silent in (evaluation("by-time", row("b"), runs=5), replace(other, runs=3)):
+        assert "In `by-time`" not in answer(case(row("b"), others=[silent]))
     coin = replace(other, chance={"disagreement": 0.2})
     assert "), but not better than a coin in `disagreement`, by the same" in answer(case(row("b"), others=[coin]))
 

@@ -75,17 +75,13 @@ def test_an_oracle_is_neither_recommended_nor_in_the_way(tmp_path: Path) -> None
     assert "Use **knows**" in of_journal(tmp_path / "2", [*measured, quiet("knows", 0)], margin=0.01)
 
 
-def test_caveats_are_the_suite_s(tmp_path: Path) -> None:
-    text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0)], caveats=["Not the order"], purpose="predict")
-    assert "- Bear in mind: Not the order." in text
-    assert "To predict, use **best**" in text
-
-
-def test_who_failed_is_said(tmp_path: Path) -> None:
+def test_caveats_are_the_suite_s_and_who_failed_is_said(tmp_path: Path) -> None:
     broken = quiet("broken", -0.1)
     broken.fails = {3: ("error", "no luck")}
-    text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0), broken])
-    assert "- Use **best**" in text
+    more = {"caveats": ["Not the order"], "purpose": "predict"}
+    text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0), broken], **more)
+    assert "- Bear in mind: Not the order." in text
+    assert "To predict, use **best**" in text
     assert "- **broken** failed in 1 of 10 runs and is not judged." in text
 
 
@@ -207,10 +203,3 @@ def test_a_winner_whose_ranking_has_no_intervals_is_known(tmp_path: Path) -> Non
             store.begin(synthetic.record([plan], {"design": 2}, layout="ranking"), members)
             store.commit(block)
             assert cases.without_intervals(analyze(store)) == known
-
-
-def test_numbers_of_the_page_stand_beside_its_sentences(tmp_path: Path) -> None:
-    text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0)])
-    assert "Means are over judgments that were held out, and each has a 95% interval *alone*." in text
-    line = next(line for line in lines_of(text) if line[2] == "best")
-    assert re.fullmatch(r"0\.\d{4} \[0\.\d{4}, 0\.\d{4}\]", f"{line[3]} {line[4]}")

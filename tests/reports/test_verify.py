@@ -87,12 +87,6 @@ def test_cells_and_lines_that_were_edited_are_named(copy: Path) -> None:
     assert {one["file"] for one in json.loads(result.stdout)["differences"]} == {"leaderboard.csv", "leaderboard.md"}
 
 
-def test_a_table_that_is_no_csv_any_more_differs(copy: Path) -> None:
-    table = copy / "leaderboard.csv"
-    table.write_bytes(table.read_bytes().replace(b",", b"\r", 1))
-    assert any("leaderboard.csv: it cannot be read" in str(one) for one in verify_files(copy).differences)
-
-
 def test_facts_that_were_edited_are_named(copy: Path) -> None:
     facts = json.loads((copy / "run.json").read_text())
     facts["seed"] += 1
@@ -168,14 +162,6 @@ def differs(folder: Path) -> bool:
         return True
 
 
-@pytest.mark.parametrize("name", ["digests.json", "rows/rows.json", "rows/losses.parquet", "rows/members.parquet"])
-def test_a_published_folder_that_lost_a_file_differs(copy: Path, name: str) -> None:
-    (copy / name).unlink()
-    result = CliRunner().invoke(verify, [str(copy)])
-    assert result.exit_code == 1
-    assert Path(name).name in result.stdout
-
-
 def test_a_folder_without_rows_is_not_verified(copy: Path) -> None:
     shutil.rmtree(copy / "rows")
     with pytest.raises(StoreError, match="its rows are not here"):
@@ -239,18 +225,6 @@ def test_a_record_that_does_not_say_what_it_was_computed_by(copy: Path, key: str
     assert ("run.json", key) in {(one.file, one.where) for one in verify_files(copy).differences}
 
 
-@pytest.mark.parametrize("of", [{}, {"figure-3": 7}, {"figure-3": -1}])
-def test_a_record_of_experiments_without_a_source_is_refused(copy: Path, of: dict[str, int]) -> None:
-    recorded(copy, lambda suite: suite.update(of=of))
-    found = verify_files(copy).differences
-    assert "made from none of the 1 sources" in str(found[0])
-
-
-def test_units_of_no_split_are_refused(copy: Path) -> None:
-    recorded(copy, lambda suite: suite["sources"][0]["splits"].pop("heldout"))
-    assert "the units of 'heldout' are of no split (design)" in str(verify_files(copy).differences[0])
-
-
 def test_rows_that_no_report_can_be_made_from_are_a_difference(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is in them; where it is the journal of a run, it is our own mistake."""
 
@@ -259,12 +233,6 @@ def test_rows_that_no_report_can_be_made_from_are_a_difference(copy: Path, monke
 
     monkeypatch.setattr("rankbench.reports.verify.pages_of", broken)
     assert "no report can be made from them (KeyError: 'figure-3')" in str(verify_files(copy).differences[0])
-
-
-def test_a_figure_whose_parameters_are_none_is_refused(copy: Path) -> None:
-    recorded(copy, lambda suite: suite["experiments"][0]["figures"][0].update(series=7))
-    with pytest.raises(RankbenchError, match="series"):
-        verify_files(copy)
 
 
 def test_blocks_come_out_again(folder: Path) -> None:
@@ -297,11 +265,9 @@ def test_forged_rows_are_found_by_computing_them_again(copy: Path) -> None:
     assert "computed again" in result.stdout
 
 
-def altered(copy: Path, change: dict[str, object], shift: float = 0.0, units: int = 0) -> None:
-    """Change the suite's record, and add `shift` to so many units of every loss."""
-    manifest = json.loads((copy / "rows" / MANIFEST).read_text())
-    manifest["suite"] |= change
-    (copy / "rows" / MANIFEST).write_text(json.dumps(manifest))
+def altered(copy: Path, cpu: str, shift: float, units: int) -> None:
+    """Add `shift` to so many units of every loss, as another processor might; as the same where `cpu` is empty."""
+    recorded(copy, lambda suite: suite.update(cpu=cpu or suite["cpu"]))
     losses = pl.read_parquet(copy / "rows" / "losses.parquet")
     values = [np.array(row) for row in losses["data"].to_list()]
     for row in values:
@@ -321,13 +287,8 @@ def test_rows_with_columns_of_another_type_are_refused_by_name(copy: Path, data:
     assert "losses.parquet: its columns are not those of published rows (" in result.stdout
 
 
-def test_the_same_code_must_give_the_byte(copy: Path) -> None:
-    altered(copy, {}, 1e-12, 1)
-    assert len(rerun(copy, 1, 0).differences) > 0
-
-
 def test_tolerances_that_the_rows_bring_do_not_count(copy: Path) -> None:
-    altered(copy, {"cpu": "another"}, 0.05, 500)
+    altered(copy, "another", 0.05, 500)
     recorded(copy, lambda suite: [metric.update(tolerance=10.0) for metric in suite["sources"][0]["metrics"]])
     assert len(rerun(copy, 1, 0).differences) > 0
 
@@ -352,21 +313,25 @@ def test_contenders_of_another_name_are_found_by_computing_them_again(copy: Path
 
 
 @pytest.mark.parametrize(
-    ("shift", "units", "differs", "flips"),
-    [(1e-12, 500, False, False), (0.01, 1, False, True), (0.01, 50, True, False)],
+    ("cpu", "shift", "units", "differs", "flips"),
+    [
+        ("", 1e-12, 1, True, False),
+        ("another", 1e-12, 500, False, False),
+        ("another", 0.01, 1, False, True),
+        ("another", 0.01, 50, True, False),
+    ],
 )
-def test_another_machine_may_differ_a_little(copy: Path, shift: float, units: int, differs: bool, flips: bool) -> None:
-    altered(copy, {"cpu": "another"}, shift, units)
+def test_another_machine_may_differ_a_little_and_this_one_in_nothing(
+    copy: Path, cpu: str, shift: float, units: int, differs: bool, flips: bool
+) -> None:
+    altered(copy, cpu, shift, units)
     found = rerun(copy, 1, 0)
     assert bool(found.differences) is differs
     assert ("flipped within tolerance" in " ".join(found.shown)) is flips
 
 
 def test_other_data_are_not_compared(copy: Path) -> None:
-    manifest = json.loads((copy / "rows" / MANIFEST).read_text())
-    manifest["suite"]["sources"][0]["fingerprint"] = "0" * 64
-    (copy / "rows" / MANIFEST).write_text(json.dumps(manifest))
-    signed(copy)
+    recorded(copy, lambda suite: suite["sources"][0].update(fingerprint="0" * 64))
     found = rerun(copy, 1, 0)
     assert "made of data with the sha256 0000" in str(found.differences[0])
     assert found.shown == ()

@@ -1,9 +1,8 @@
 """A run's folder, damaged in every way that a seeded campaign finds: never a silently different result.
 
 Bits are flipped, files cut off, pages swapped, blanked and copied over one another, in every file that
-a finished run leaves; and bits of the values themselves are flipped, table by table. Then the report is
-made, or the suite is run, again: every file comes out as it was, byte for byte, or the error names the
-journal and its table and says what to do.
+a finished run leaves. Then the report is made, or the suite is run, again: every file comes out as it was,
+byte for byte, or the error names the journal and its table and says what to do. `test_store_trust` changes values.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import random
 import re
 import shutil
 import sqlite3
-import struct
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +24,6 @@ import rankbench
 from rankbench.core.system import FACTS, damaged_facts, write_facts
 from rankbench.errors import StoreError
 from rankbench.reports.results import report
-from rankbench.store.contents import TABLES
 from rankbench.store.journal import FILE
 from rankbench.store.store import LOCK, Store
 
@@ -91,34 +88,6 @@ KINDS: tuple[Callable[[bytearray, random.Random], None], ...] = (
 )  # fmt: skip
 
 
-def encodings(value: object) -> list[bytes]:
-    """Return how SQLite may have written a value."""
-    if isinstance(value, bytes):
-        return [value]
-    if isinstance(value, str):
-        return [value.encode()]
-    if isinstance(value, float):
-        return [struct.pack(">d", value)]
-    if isinstance(value, int) and value > 255:
-        return [value.to_bytes((value.bit_length() + 8) // 8, "big")]
-    return []
-
-
-def places(folder: Path) -> dict[str, list[tuple[int, int]]]:
-    """Return where the values of each table stand in the file: first byte and length."""
-    data = (folder / FILE).read_bytes()
-    found: dict[str, list[tuple[int, int]]] = {}
-    with sqlite3.connect(folder / FILE) as connection:
-        for table in TABLES:
-            for row in connection.execute(f"SELECT * FROM {table}").fetchall():
-                for text in (text for value in row for text in encodings(value) if text):
-                    at = data.find(text[:200])
-                    if at >= 0:
-                        found.setdefault(table, []).append((at, min(200, len(text))))
-    connection.close()
-    return found
-
-
 def contents(folder: Path) -> dict[str, object]:
     """Return a run's files, but for the journal itself, and of what a run says of itself all but times and blocks."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("journal."))
@@ -169,21 +138,6 @@ class Campaign:
             name = Path(FILE) if index % 4 or not others else rng.choice(others)
             kind = rng.choice(KINDS)
             self.damage(name, lambda data, kind=kind, rng=rng: kind(data, rng))  # type: ignore[misc]
-
-    def at_values(self, cases: range, seed: int) -> None:
-        """Flip a bit of a value, each table in turn."""
-        found = places(self.folder)
-        tables = sorted(found)
-        assert set(TABLES) - set(tables) <= {"curves"}  # which not every run has
-        for index in cases:
-            rng = random.Random(f"values {seed} {index}")
-            at, length = rng.choice(found[tables[index % len(tables)]])
-            place = at + rng.randrange(length)
-
-            def change(data: bytearray, place: int = place, bit: int = 1 << rng.randrange(8)) -> None:
-                data[place] ^= bit
-
-            self.damage(Path(FILE), change)
 
 
 @pytest.fixture(scope="module")
@@ -244,25 +198,23 @@ def test_a_damaged_lock_locks_still(written: Path, tmp_path: Path) -> None:
         Store.open(tmp_path)
 
 
-@pytest.mark.parametrize("times", [trials(150), pytest.param(9000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [trials(240), pytest.param(9000, marks=pytest.mark.long)])
 def test_a_report_of_a_damaged_folder(written: Path, tmp_path: Path, times: int, cases: Callable[[int], range]) -> None:
     campaign = Campaign(written, report, tmp_path / "scratch")
     campaign.at_random(cases(times), 1)
-    campaign.at_values(cases(times), 1)
     print(dict(campaign.came))
-    assert campaign.came["error"] > campaign.came.total() // 4
+    assert campaign.came["error"] > campaign.came.total() // 8
 
 
-@pytest.mark.parametrize("times", [trials(30), pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [trials(120), pytest.param(1000, marks=pytest.mark.long)])
 def test_a_run_in_a_damaged_folder(
     ran: tuple[Path, Path], tmp_path: Path, times: int, cases: Callable[[int], range]
 ) -> None:
     suite, folder = ran
     campaign = Campaign(folder, lambda out: rankbench.run(str(suite), out=out), tmp_path / "scratch")
     campaign.at_random(cases(times), 2)
-    campaign.at_values(cases(times), 2)
     print(dict(campaign.came))
-    assert campaign.came["error"] > campaign.came.total() // 4
+    assert campaign.came["error"] > campaign.came.total() // 8
 
 
 @pytest.mark.parametrize(
