@@ -11,7 +11,7 @@ from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.claim_verdicts import Finding, JudgedClaim
-from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph
+from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph, TerminalNode
 from rankbench.reports.leaderboard_intro import claims_counted, split_words
 from rankbench.store.records import SourceRecord
 
@@ -64,7 +64,7 @@ def _by_claim(analysis: Analysis) -> list[list[JudgedClaim]]:
     return [answers for _, answers in sorted(claims.items(), key=lambda item: (numbered(item[0][1]), item[0]))]
 
 
-def claims_in_short(analysis: Analysis) -> list[Node]:
+def claims_in_short(analysis: Analysis) -> list[TerminalNode]:
     """Return for a terminal a row for each claim, verdicts first, and how many held; nothing without claims."""
     ordered, words = _by_claim(analysis), split_words(analysis)
     if not ordered:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from html import unescape
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rankbench.core.text import csv_cell
@@ -88,6 +86,9 @@ class Details:
     summary: str
     blocks: tuple[Node, ...]
 
+
+TerminalNode: TypeAlias = Paragraph | Bullets | Grid
+"""What a terminal shows."""
 
 Node: TypeAlias = Heading | Paragraph | Bullets | Quote | Grid | Image | Details
 
@@ -167,56 +168,29 @@ LEAST = 8
 """Letters that are left of the words of a table, however narrow the terminal."""
 
 
-def terminal_of(blocks: Sequence[Node]) -> RenderableType:
-    """Return blocks as they are printed: a table's last column has the room that is left, and one line a row."""
+def terminal_of(blocks: Sequence[TerminalNode]) -> RenderableType:
+    """Return blocks as they are printed: the widest words of a table are cut, so that a row has one line."""
     from rich.console import Group
-
-    return Group(*(_terminal_block(block) for block in blocks))
-
-
-def _terminal_block(block: Node) -> RenderableType:
     from rich.markdown import Markdown
-    from rich.padding import Padding
 
-    match block:
-        case Heading(_, text):
-            title = _inline(text)
-            title.stylize("bold")
-            return title
-        case Paragraph(text):
-            return Markdown(text)
-        case Bullets(items):
-            return Markdown("\n".join(f"- {item}" for item in items))
-        case Quote(paragraphs, items):
-            return Padding(
-                terminal_of([*map(Paragraph, paragraphs), *([Bullets(items)] if items else [])]), (0, 0, 0, 2)
-            )
-        case Grid():
-            return _Fitted(block)
-        case Image(words, path):
-            return _inline(f"{words}: {path}")
-        case Details(summary, inner):
-            return terminal_of([Heading(3, summary), *inner])
-
-
-_INLINE = re.compile(r"\\(?P<escaped>\d+[.)]|[^\w\s]|_)|(?P<code>(?P<fence>`+) ?.+? ?(?P=fence))|(?P<mark>\*{1,3})")
+    return Group(*(_Fitted(block) if isinstance(block, Grid) else Markdown(markdown_of([block])) for block in blocks))
 
 
 def _inline(text: str) -> Text:
     """Return a line of Markdown as text: what was escaped is itself again, marks are styles."""
+    from rich.markdown import Markdown
     from rich.text import Text
 
-    found, styles, at = Text(), "", 0
-    for token in _INLINE.finditer(text):
-        found.append(unescape(text[at : token.start()]), styles)
-        at = token.end()
-        if token["mark"]:
-            styles = "" if styles else ("italic", "bold", "bold italic")[len(token["mark"]) - 1]
-        elif token["code"]:
-            found.append(token["code"].strip("`").strip().replace("\\|", "|"), f"{styles} cyan".strip())
+    found, styles = Text(), list[str]()
+    for token in (child for block in Markdown(text).parsed for child in block.children or ()):
+        if token.nesting > 0:
+            styles.append({"strong_open": "bold", "em_open": "italic"}[token.type])
+        elif token.nesting < 0:
+            styles.pop()
+        elif token.type == "code_inline":
+            found.append(token.content.replace("\\|", "|"), " ".join([*styles, "cyan"]))
         else:
-            found.append(token["escaped"], styles)
-    found.append(unescape(text[at:]), styles)
+            found.append(token.content, " ".join(styles))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from rankbench.core.text import code, first_of, grouped_digits, markdown, number, place_range_text
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph
+from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
 from rankbench.reports.experiment_data import Sampler
 from rankbench.reports.figures import DrawnFigure
 from rankbench.reports.leaderboard_intro import headline_section, items_said, leaders_of, who_is_best
@@ -41,12 +41,12 @@ class Headline(NamedTuple):
     splits: Mapping[Split, str] = MappingProxyType({})
     rows: tuple[Standing, ...] = ()
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[TerminalNode]:
         """Return it for a terminal: the table, then the sentences."""
         said = [Bullets(self.sentences)] if self.sentences else []
         return [Paragraph(self.title), *self._table(), *said] if self.rows else [*said]
 
-    def _table(self) -> list[Node]:
+    def _table(self) -> list[TerminalNode]:
         by_split = {split: {row.contender: row for row in self.rows if row.split == split} for split in self.splits}
         order = best_first([row for row in self.rows if row.split == next(iter(by_split))])
         ranked = any(row.rank_low is not None for row in self.rows)
@@ -103,10 +103,10 @@ def headline_of(analysis: Analysis) -> Headline:
     return Headline((*who_is_best(section), *said), title, splits, rows)
 
 
-def partial(results: StoredResults) -> list[Node]:
+def partial(results: StoredResults) -> list[TerminalNode]:
     """Return tables of what is known so far: for each experiment, means at the largest n with results."""
     record, members, cells = results.record(), results.members(), results.cells()
-    found: list[Node] = []
+    found: list[TerminalNode] = []
     for experiment in record.experiments:
         sampler = Sampler(results, record, experiment, members, cells)
         source, metric = sampler.source, sampler.metrics[0]

@@ -15,7 +15,7 @@ from rankbench.interfaces.cell import FAILURES
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.claim_verdicts import Finding
 from rankbench.reports.claims_section import claims_in_short
-from rankbench.reports.document import Node, Paragraph, terminal_of
+from rankbench.reports.document import Paragraph, TerminalNode, terminal_of
 from rankbench.reports.headline import Headline, Notice, headline_of, notices
 from rankbench.reports.render import FIGURES, PICTURES, figure_of, pages_of, pictures_of, publish
 from rankbench.reports.standings import COLUMNS, values_of
@@ -57,7 +57,7 @@ class Results:
         What was skipped, diverged, failed or left out of a figure, a sentence each.
     headline : Headline
         Who is best in the experiment that stands for the suite.
-    verdicts : list of Node
+    verdicts : list of TerminalNode
         The claims and their verdicts, for a terminal.
     """
 
@@ -71,7 +71,7 @@ class Results:
     skipped: dict[str, int]
     notices: list[Notice]
     headline: Headline
-    verdicts: list[Node]
+    verdicts: list[TerminalNode]
 
     def __repr__(self) -> str:
         return f"<results of {self.rows.height} rows in {self.directory}>"
