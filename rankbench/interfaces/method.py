@@ -262,18 +262,11 @@ class Problem(Protocol):
     def dimension(self) -> int:
         """Number of parameters d."""
 
-    @property
-    def quadratic(self) -> bool:
-        """Whether `minimizer` exists: the objective is a quadratic form."""
-
     def value_and_gradient(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the objective and its gradient, shape (d,)."""
 
     def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the second derivatives, shape (d, d)."""
-
-    def minimizer(self) -> NDArray[np.float64]:
-        """Return the closed-form minimizer of a quadratic objective, shape (d,)."""
 
 
 class Optimizer(Component):

@@ -12,6 +12,7 @@ from pydantic import Field
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.method import Fit, Problem, Solver
+from rankbench.optimizers.problems import QuadraticProblem
 
 
 def finite(solver: str, value: float, gradient: NDArray[np.float64], iteration: int) -> None:
@@ -231,7 +232,7 @@ class Exact(Solver):
         ContenderDiverged
             The solution is not finite.
         """
-        if not problem.quadratic:
+        if not isinstance(problem, QuadraticProblem):
             raise SpecError(
                 "optimizer 'exact' needs a quadratic surrogate, such as regression; use newton or lbfgs for this one"
             )

@@ -26,10 +26,7 @@ class Gram:
     """
 
     def __init__(self, matrix: NDArray[np.float64]) -> None:
-        matrix = np.asarray(matrix, dtype=np.float64)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise InputError(f"a Gram matrix is square, not of shape {matrix.shape}")
-        self.matrix = matrix
+        self.matrix = np.asarray(matrix, dtype=np.float64)
 
     @cached_property
     def _eigen(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -72,11 +69,7 @@ class QuadraticProblem:
     constant : float
     """
 
-    quadratic = True
-
     def __init__(self, gram: Gram, b: NDArray[np.float64], l2: float = 0.0, constant: float = 0.0) -> None:
-        if b.shape != gram.matrix.shape[:1]:
-            raise InputError(f"b has shape {b.shape}, the Gram matrix {gram.matrix.shape}")
         self.gram, self.b, self.l2, self.constant = gram, b, l2, constant
 
     @property
@@ -134,8 +127,6 @@ class PairwiseProblem:
     InputError
         No comparisons, or items that are not there.
     """
-
-    quadratic = False
 
     def __init__(
         self,
@@ -243,13 +234,3 @@ class PairwiseProblem:
         # Exact arithmetic is symmetric, two different products are not.
         symmetric: NDArray[np.float64] = 0.5 * (gram + gram.T)
         return symmetric
-
-    def minimizer(self) -> NDArray[np.float64]:
-        """Raise: there is no closed form.
-
-        Raises
-        ------
-        SpecError
-            Always.
-        """
-        raise SpecError(f"surrogate {self.surrogate.name!r} has no closed-form minimizer; use newton or lbfgs")

@@ -40,8 +40,6 @@ class ScoreProblem:
         Shapes that do not fit, or no query with a share.
     """
 
-    quadratic = False
-
     def __init__(
         self,
         x: NDArray[np.float32] | NDArray[np.float64],
@@ -55,13 +53,9 @@ class ScoreProblem:
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
         self.shares = np.ascontiguousarray(shares, dtype=np.float64)
         self.targets = np.require(targets, np.float64, ["C", "W"])
-        if self.x.ndim != 2 or self.targets.shape != (len(self.x),) or self.offsets[-1] != len(self.x):
-            raise InputError(
-                f"features of shape {self.x.shape} and targets of shape {self.targets.shape} "
-                f"do not fit {self.offsets[-1]} items"
-            )
-        if self.shares.shape != (len(self.offsets) - 1,):
-            raise InputError(f"shares have shape {self.shares.shape}, there are {len(self.offsets) - 1} queries")
+        shapes = (len(self.x), len(self.targets), len(self.shares) + 1)
+        if shapes != (self.offsets[-1], self.offsets[-1], len(self.offsets)):
+            raise InputError(f"{shapes} features, targets and ends of queries do not fit {self.offsets[-1]} items")
         if not (self.shares > 0).any():
             raise InputError("no query has a share in the risk: there are no judgments")
         self.surrogate, self.l2 = surrogate, l2
@@ -112,16 +106,6 @@ class ScoreProblem:
         # Exact arithmetic is symmetric, two different products are not.
         return 0.5 * (hessian + hessian.T) + self.l2 * np.eye(self.dimension)
 
-    def minimizer(self) -> NDArray[np.float64]:
-        """Raise: there is no closed form.
-
-        Raises
-        ------
-        SpecError
-            Always.
-        """
-        raise SpecError(f"surrogate {self.surrogate.name!r} has no closed-form minimizer; use newton or lbfgs")
-
     def relative_error(self, theta: NDArray[np.float64], error: NDArray[np.float64]) -> float:
         """Return what an error in the targets does to the minimizer theta, relative to it, to first order.
 
@@ -159,8 +143,6 @@ class PenalizedProblem:
     smooth: Problem
     penalty: Penalty
 
-    quadratic = False
-
     @property
     def dimension(self) -> int:
         """Number of parameters d."""
@@ -173,13 +155,3 @@ class PenalizedProblem:
     def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the second derivatives of the smooth part, shape (d, d)."""
         return self.smooth.hessian(theta)
-
-    def minimizer(self) -> NDArray[np.float64]:
-        """Raise: there is no closed form.
-
-        Raises
-        ------
-        SpecError
-            Always.
-        """
-        raise SpecError("a problem with l1, radius or box has no closed-form minimizer; use proximal")

@@ -155,14 +155,6 @@ def test_the_solver_of_logistic_risks_ends_where_the_conditions_of_a_minimum_hol
     assert (fit.theta == 0).any()
 
 
-def test_a_penalized_problem_has_no_closed_form():
-    problem = PenalizedProblem(QuadraticProblem(Gram(np.eye(2)), np.ones(2)), Penalty(0.0, 0.1))
-    assert problem.dimension == 2
-    np.testing.assert_array_equal(problem.hessian(np.zeros(2)), np.eye(2))
-    with pytest.raises(SpecError, match="proximal"):
-        problem.minimizer()
-
-
 def test_parts_are_named():
     assert Penalty(0.1, 0.2, radius=1.0).parts == {"l2", "l1", "radius"}
     assert Penalty().parts == set()

@@ -176,14 +176,8 @@ def test_bad_input_is_named(judged):
         PairwiseProblem(x[:-1], offsets, comparisons, SURROGATE)
     with pytest.raises(InputError, match="queries"):
         PairwiseProblem(x, offsets[:-1], comparisons, SURROGATE)
-    with pytest.raises(InputError, match="square"):
-        Gram(np.ones((2, 3)))
-    with pytest.raises(InputError, match="shape"):
-        QuadraticProblem(Gram(np.eye(3)), np.ones(2))
 
 
 def test_what_a_problem_does_not_have(judged):
     with pytest.raises(SpecError, match=r"hinge.*second derivative"):
         PairwiseProblem(*judged, PairwiseHinge()).hessian(np.zeros(4))
-    with pytest.raises(SpecError, match="closed-form"):
-        PairwiseProblem(*judged, SURROGATE).minimizer()

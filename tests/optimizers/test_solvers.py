@@ -92,7 +92,7 @@ def test_a_start_that_is_optimal_is_left_alone(solver):
 def test_a_far_minimum_needs_the_line_search():
     # Steep walls that a full Newton step overshoots: sqrt(1 + t^2) from far away.
     class Valley:
-        dimension, quadratic = 1, False
+        dimension = 1
 
         def value_and_gradient(self, theta):
             off = theta - 7.0
