@@ -16,9 +16,6 @@ from rankbench.interfaces.exact import BayesRisk, weights_of
 from rankbench.interfaces.surrogate import Loss
 from rankbench.kernels import Kernel
 
-MOST_ITEMS = 12
-"""Items up to which the best order for several structures is found exactly."""
-
 
 class ERRFamily(Loss):
     r"""Base of expected reciprocal rank losses: a subclass says what G and F are.
@@ -78,62 +75,16 @@ class ERRFamily(Loss):
     def bayes_risk(
         self, structures: NDArray[np.float64], probabilities: NDArray[np.float64] | None = None
     ) -> BayesRisk:
-        """Return the Bayes risk: exactly for one structure, or for at most 12 items.
+        """Return the Bayes risk of one structure, or of several on few items.
 
         Of one structure the best order is that of G: exchanging neighbors i and j, the larger
-        first, gains ``(G_i - G_j) (1/F(r) - 1/F(r+1))``. Of several, what a place earns
-        depends only on *which* items stand before it, so that dynamic programming over sets
-        finds the best order in O(S 2^m m). Beyond 12 items the order of the mean of G, best
-        for independent scores ([DMJ13]_ Lemma 1), bounds the risk above, and the mean of
-        each structure's own least loss bounds it below.
+        first, gains ``(G_i - G_j) (1/F(r) - 1/F(r+1))``. Of several, all orders are tried.
         """
-        weights = weights_of(structures, probabilities, 1)
-        gain, m = np.stack([self.gain_of(scores) for scores in structures]), structures.shape[1]
-        if len(structures) > 1 and m <= MOST_ITEMS:
-            alpha = _best_order(gain, weights, self.discounts_of(m))
-        else:
-            alpha = weights @ gain
-        upper = self.expected(alpha, structures, weights)
-        if len(structures) == 1 or m <= MOST_ITEMS:
-            return BayesRisk(upper, upper, alpha)
-        least = [self.value(own, scores) for own, scores in zip(gain, structures, strict=True)]
-        return BayesRisk(min(float(np.dot(weights, least)), upper), upper, alpha)
-
-
-def _best_order(
-    gain: NDArray[np.float64], weights: NDArray[np.float64], factor: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return scores of the order that earns most on average, by dynamic programming over sets.
-
-    Parameters
-    ----------
-    gain : ndarray of float64, shape (S, m)
-    weights : ndarray of float64, shape (S,)
-    factor : ndarray of float64, shape (m,)
-        1/F of each place.
-    """
-    m = gain.shape[1]
-    sets = np.arange(2**m)
-    size = np.array([int(s).bit_count() for s in sets])
-    # seen[s, S]: the probability that no item of the set S satisfies, in structure s.
-    seen = np.ones((len(gain), 2**m))
-    for i in range(m):
-        seen[:, 2**i : 2 ** (i + 1)] = seen[:, : 2**i] * (1.0 - gain[:, i : i + 1])
-    earned, chosen = np.zeros(2**m), np.zeros(2**m, dtype=np.int64)
-    for placed in reversed(range(m)):
-        here = sets[size == placed]
-        worth = np.full((m, len(here)), -math.inf)
-        for i in range(m):
-            free = (here >> i) & 1 == 0
-            before = here[free]
-            worth[i, free] = factor[placed] * ((weights * gain[:, i]) @ seen[:, before]) + earned[before | (1 << i)]
-        earned[here], chosen[here] = worth.max(axis=0), worth.argmax(axis=0)
-    alpha, taken = np.zeros(m), 0
-    for place in range(m):
-        item = int(chosen[taken])
-        alpha[item] = float(m - place)
-        taken |= 1 << item
-    return alpha
+        if len(structures) != 1:
+            return super().bayes_risk(structures, probabilities)
+        alpha = self.gain_of(structures[0])
+        risk = self.expected(alpha, structures, weights_of(structures, probabilities, 1))
+        return BayesRisk(risk, risk, alpha)
 
 
 def _still(fails: NDArray[np.float64]) -> NDArray[np.float64]:

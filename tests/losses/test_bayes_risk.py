@@ -91,16 +91,6 @@ def test_the_order_of_mean_gains_is_not_best_for_err_when_scores_depend():
     assert beaten > 0
 
 
-def test_err_of_many_items_is_bounded():
-    rng = np.random.default_rng(1)
-    structures = rng.integers(0, 5, (4, 30)).astype(float)
-    found = ERR().bayes_risk(structures)
-    assert found.lower < found.upper
-    one = ERR().bayes_risk(structures[:1])
-    assert one.exact
-    assert one.upper <= ERR().value(rng.normal(size=30), structures[0])
-
-
 def cyclic(m, seed=0):
     """A random tournament: strongly connected, with many cycles."""
     rng = np.random.default_rng(seed)
