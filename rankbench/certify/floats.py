@@ -201,11 +201,10 @@ def on_cone(risk: FloatRisk, order: Sequence[int], tilt: float = 0.0) -> Vector:
     attained: room for rounding it to rational numbers.
     """
     m = len(order)
+    far = 0.0 if risk.shift_invariant else FAR
+    low, high = np.array([-far, *[0.0] * (m - 1)]), np.array([far, *[FAR] * (m - 1)])
+    start, slope = np.array([0.0, *[0.5] * (m - 1)]), np.array([0.0, *[tilt] * (m - 1)])
     basis = cone_basis(order)
-    low = np.array([-FAR if not risk.shift_invariant else 0.0, *[0.0] * (m - 1)])
-    high = np.array([FAR if not risk.shift_invariant else 0.0, *[FAR] * (m - 1)])
-    start = np.array([0.0, *[0.5] * (m - 1)])
-    slope = np.array([0.0, *[tilt] * (m - 1)])
     found: Vector = basis @ _minimize(risk, basis, start, low, high, slope)
     return found
 
@@ -220,10 +219,26 @@ def somewhere(risk: FloatRisk, m: int) -> Vector:
 
 def _minimize(risk: FloatRisk, basis: Vector, z: Vector, low: Vector, high: Vector, tilt: Vector) -> Vector:
     """Projected Newton steps with backtracking (Bertsekas 1982)."""
-    value, gradient, hessian = risk(basis @ z)
-    value -= float(tilt @ z)
+
+    def tilted(z: Vector) -> tuple[float, Vector, Vector]:
+        value, gradient, hessian = risk(basis @ z)
+        return value - float(tilt @ z), basis.T @ gradient - tilt, hessian
+
+    def lower(direction: Vector) -> Vector | None:
+        """Return the first point that goes down enough, of steps of half the length each; None if none does."""
+        size = 1.0
+        while size > 1e-12:
+            trial: Vector = np.clip(z + size * direction, low, high)
+            down = float(slope @ (z - trial))
+            if down > 0:
+                there = tilted(trial)[0]
+                if there < value - 1e-4 * down or (there <= value and size == 1.0):
+                    return trial if (trial != z).any() else None
+            size *= 0.5
+        return None
+
     for _ in range(STEPS):
-        slope = basis.T @ gradient - tilt
+        value, slope, hessian = tilted(z)
         free = ~((z <= low) & (slope >= 0)) & ~((z >= high) & (slope <= 0))
         if not free.any() or np.abs(slope[free]).max() < 1e-14 * max(1.0, np.abs(value)):
             break
@@ -231,40 +246,10 @@ def _minimize(risk: FloatRisk, basis: Vector, z: Vector, low: Vector, high: Vect
         ridge = 1e-13 * max(float(np.trace(curved)), 1e-12)
         step = np.zeros_like(z)
         step[free] = np.linalg.solve(curved + ridge * np.eye(int(free.sum())), -slope[free])
-        downhill = np.where(free, -slope, 0.0)
         # A Newton step that is cut off at the bounds need not go down; the gradient's does.
-        found = None
-        for direction in (step, downhill):
-            longest = float(np.abs(direction).max())
-            found = _searched(risk, basis, tilt, z, direction * min(1.0, 8.0 / longest), (low, high), value, slope)
-            if found is not None:
-                break
+        ways = (way * min(1.0, 8.0 / float(np.abs(way).max())) for way in (step, np.where(free, -slope, 0.0)))
+        found = next((point for way in ways if (point := lower(way)) is not None), None)
         if found is None:
             break
         z = found
-        value, gradient, hessian = risk(basis @ z)
-        value -= float(tilt @ z)
     return z
-
-
-def _searched(
-    risk: FloatRisk,
-    basis: Vector,
-    tilt: Vector,
-    z: Vector,
-    direction: Vector,
-    bounds: tuple[Vector, Vector],
-    value: float,
-    slope: Vector,
-) -> Vector | None:
-    """Return the first point that goes down enough, of steps of half the length each; None if none does."""
-    size = 1.0
-    while size > 1e-12:
-        trial: Vector = np.clip(z + size * direction, *bounds)
-        down = float(slope @ (z - trial))
-        if down > 0:
-            there = risk(basis @ trial)[0] - float(tilt @ trial)
-            if there < value - 1e-4 * down or (there <= value and size == 1.0):
-                return trial if (trial != z).any() else None
-        size *= 0.5
-    return None
