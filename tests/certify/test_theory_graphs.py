@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -135,46 +134,6 @@ def test_theorem_13(mean):
         return
     found = consistency_in(Linear(), Setting("", "", (mean,), (1.0,)), PairwiseDisagreement())
     assert (found.gap > 0) == consistent_in_theorem_13(mean)
-
-
-@LAW
-@given(arrays(np.float64, (3, 4), elements=st.integers(0, 20).map(float)))
-def test_cossock_zhang_scores_are_low_noise(scores):
-    """Somebody with a row of scores is asked about a uniform pair, and says by how much one is better."""
-    average = np.array([0.25, 0.25, 0.5]) @ np.maximum(scores[:, :, None] - scores[:, None, :], 0).reshape(3, -1)
-    assert is_low_noise(average.reshape(4, 4) / 6)
-
-
-def best_orders(mean):
-    """Return the orders of least disagreement (10) with a mean graph, by trying all of them."""
-    risks = {
-        order: sum(mean[order[b], order[a]] for a in range(len(order)) for b in range(a + 1, len(order)))
-        for order in permutations(range(len(mean)))
-    }
-    return {tuple(i + 1 for i in order) for order, risk in risks.items() if risk <= min(risks.values()) + 1e-12}
-
-
-def order_preserving(weight, p):
-    """Orders 1, 2, 3 and 2, 3, 1 with chances p, 1 - p; weight 1 for neighbors, `weight` for 1 and 3 places apart."""
-    first = np.array([[0, 1, weight], [0, 0, 1], [0, 0, 0]])
-    return p * first + (1 - p) * first[np.ix_((2, 0, 1), (2, 0, 1))]
-
-
-@pytest.mark.parametrize("p", [0.51, 0.55, 0.6, 0.65, 2 / 3, 0.67, 0.7, 0.8, 0.95])
-def test_weights_by_distance_that_make_an_order_preserving_space_low_noise(p):
-    """With 1, 2, 3 the one best order they are those in [2, p / (1 - p)): none unless p > 2/3 ([DMJ10] section 3.1)."""
-    for weight in np.arange(0.02, 8, 0.04):
-        mean = order_preserving(weight, p)
-        found = is_low_noise(mean) and best_orders(mean) == {(1, 2, 3)}
-        assert found == (2 <= weight < p / (1 - p)), (weight, p)
-    assert (p > 2 / 3) == any(2 <= w < p / (1 - p) for w in np.arange(0.02, 40, 0.004))
-
-
-@pytest.mark.parametrize("weight", [1.5, 1.8, 2.0])
-def test_other_weights_make_it_low_noise_with_another_best_order(weight):
-    mean = order_preserving(weight, 0.55)
-    assert is_low_noise(mean)
-    assert best_orders(mean) == {(2, 1, 3)}
 
 
 def test_settings_are_what_their_names_say():

@@ -140,10 +140,3 @@ def test_printed_is_right_at_minus_alpha(phi: str) -> None:
     expected = right.value_and_gradient(-alpha, target)
     assert value == expected[0]
     assert gradient.tolist() == (-expected[1]).tolist()
-
-
-def test_minimizing_it_puts_the_best_item_last() -> None:
-    printed, scores = OrderPreservingAsPrinted(), np.array([2.0, 1.0, 0.0])
-    target = printed.target(scores)
-    gradient = printed.value_and_gradient(np.zeros(3), target)[1]
-    assert gradient[0] > gradient[1] > gradient[2]
