@@ -7,23 +7,25 @@ over columns, in vector registers.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
+from rankbench.kernels.declared import Matrix, Vector, declared
 
 settle_runtime()
 
 
+Sides = Annotated[NDArray[np.uint8], types.uint8[::1]]
+
 TILE = 64
 
-Vector = types.float64[::1]
-Matrix = types.float64[:, ::1]
 
-
-@njit(types.void(Matrix, types.int64, Vector), cache=True, nogil=True)
-def variances(values: NDArray[np.float64], part: int, out: NDArray[np.float64]) -> None:
+@declared()
+def variances(values: Matrix, part: int, out: Vector) -> None:
     """Write the variance (divisor N - 1) of ``values[:, i] - values[:, j]`` for all i < j, row by row.
 
     `part` is 0 or 1: i in the tiles of even numbers, or of odd ones.
@@ -57,14 +59,8 @@ def variances(values: NDArray[np.float64], part: int, out: NDArray[np.float64]) 
                     out[start + second + j] = squares[i, j] / (rows - 1)
 
 
-@njit(types.void(Matrix, Vector, Vector, types.uint8[::1], Vector), cache=True, nogil=True, error_model="numpy")
-def largest(
-    values: NDArray[np.float64],
-    centre: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    sides: NDArray[np.uint8],
-    out: NDArray[np.float64],
-) -> None:
+@declared(error_model="numpy")
+def largest(values: Matrix, centre: Vector, scale: Vector, sides: Sides, out: Vector) -> None:
     """Write each row's largest ``(values[:, i] - values[:, j] - centre) / scale``, or its negative, or either.
 
     By the pair's `sides`: 1, 2, 3. Pairs of scale 0 are left out; what is written is at least 0.

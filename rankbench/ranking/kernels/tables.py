@@ -10,40 +10,32 @@ ever touched for the carries; its last entry, one more than the first table has,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import settle_runtime
-from rankbench.kernels.declared import declared
+from rankbench.kernels.declared import Bytes, Index, Matrix, ReadIndex, ReadVector, Rows, Vector, declared
 
 settle_runtime()
 
 
-_READ = types.Array(types.int32, 1, "C", readonly=True)
-_FLAGS = types.Array(types.uint8, 1, "C", readonly=True)
-_FLOATS = types.Array(types.float64, 1, "C", readonly=True)
-_COUNTS = types.uint16[::1]
-_CARRY = types.uint32[::1]
-_SUMS = types.float64[::1]
-_TABLE = types.float64[:, ::1]
-_STARTS = types.int64[::1]
-_INDEX = types.int32[::1]
+CountTable = Annotated[NDArray[np.uint16], types.uint16[::1]]
+CarryTable = Annotated[NDArray[np.uint32], types.uint32[::1]]
+_EITHER = [types.Array(of, 1, "C", readonly=True) for of in (types.uint16, types.float64)]
+EitherTable = Annotated[NDArray[np.uint16] | NDArray[np.float64], *_EITHER]
+GivenNames = Annotated[NDArray[np.uint32], types.Array(types.uint32, 2, "A", readonly=True)]
+NameCodes = Annotated[NDArray[np.int32], types.int32[:, ::1]]
 
 _STRIP = 16
 """Columns of the table read at a time: what a cache line holds, at least."""
 
 
-@declared(types.int64(_READ, _READ, _FLAGS, types.int64, _COUNTS, _CARRY))
+@declared()
 def count_judgments(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    ties: NDArray[np.uint8],
-    m: int,
-    table: NDArray[np.uint16],
-    carry: NDArray[np.uint32],
+    winners: ReadIndex, losers: ReadIndex, ties: Bytes, m: int, table: CountTable, carry: CarryTable
 ) -> int:
     """Count judgments of which some may be ties (``ties[t] = 1``; empty: none is)."""
     size, one, tied = np.uint64(m), np.uint16(1), len(ties) > 0
@@ -63,14 +55,9 @@ def count_judgments(
     return -1
 
 
-@declared(types.int64(_READ, _READ, _FLAGS, _FLOATS, types.int64, _SUMS))
+@declared()
 def count_weighted(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    ties: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-    m: int,
-    table: NDArray[np.float64],
+    winners: ReadIndex, losers: ReadIndex, ties: Bytes, weights: ReadVector, m: int, table: Vector
 ) -> int:
     """Sum the weights of judgments, positive and finite, of which some may be ties (`ties` empty: none is)."""
     size, tied = np.uint64(m), len(ties) > 0
@@ -85,20 +72,9 @@ def count_weighted(
     return -1
 
 
-@declared(
-    *[
-        types.void(table, table, types.int64, types.bool_, _STARTS, _INDEX, _TABLE)
-        for table in (types.Array(types.uint16, 1, "C", readonly=True), _FLOATS)
-    ],
-)
+@declared()
 def gather(
-    first: NDArray[Any],
-    second: NDArray[Any],
-    m: int,
-    tied: bool,
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    cells: NDArray[np.float64],
+    first: EitherTable, second: EitherTable, m: int, tied: bool, starts: Rows, high: Index, cells: Matrix
 ) -> None:
     """Write the observed pairs of the sum of two tables, sorted.
 
@@ -149,10 +125,8 @@ def gather(
             starts[i + 1] = at
 
 
-@declared(
-    types.int64(types.Array(types.uint32, 2, "A", readonly=True), types.int32[::1], types.int64, types.int32[:, ::1]),
-)
-def renumber(given: NDArray[np.uint32], number: NDArray[np.int32], count: int, codes: NDArray[np.int32]) -> int:
+@declared()
+def renumber(given: GivenNames, number: Index, count: int, codes: NameCodes) -> int:
     """Write the new number of every old one, and return how many there are now.
 
     Parameters
