@@ -44,7 +44,7 @@ BY_NAME = {
 CHECKER = "rankbench.certify.checking"
 """The checker of certificates imports nothing of rankbench: it has names of others again."""
 
-ARRAYS = {"Flags", "FrozenVector", "Matrix", "Offsets", "Vector"}
+ARRAYS = {"Vector"}
 """Arrays by their shape, each where it is declared for compiled code or for types."""
 
 

@@ -12,20 +12,36 @@ References
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.interfaces.click_aggregator import SelectionAggregator, click_ratios, longest_list, rows_of, topmost
+from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.kernels import Kernel
 
 if TYPE_CHECKING:
     from rankbench.interfaces.queries import Selections
 
 
-class ClickThroughRate(SelectionAggregator):
+class CompiledClicks(SelectionAggregator):
+    """An aggregator of clicks whose compiled form is its one form."""
+
+    @abstractmethod
+    def selection_kernel(self) -> Kernel:
+        """Return the compiled form (`SELECT`)."""
+
+    def estimate(
+        self, selections: Selections, item_offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return scores, shape (N,), and examinations, shape (longest list,), by the compiled form."""
+        model = self.fit(selections, item_offsets)
+        return model.scores, model.examination
+
+
+class ClickThroughRate(CompiledClicks):
     r"""Click-through rate: clicks on an item over the lists that showed it, wherever it stood.
 
     .. math:: s_l = \frac{\sum_i 1(l \text{ clicked in } i)}{\sum_i 1(l \text{ shown in } i)}
@@ -44,16 +60,6 @@ class ClickThroughRate(SelectionAggregator):
     unit: ClassVar[str] = "clicks a list that shows it"
     source: ClassVar[str] = "Joachims, Granka, Pan, Hembrooke and Gay 2005 (position bias)"
 
-    def estimate(
-        self, selections: Selections, item_offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the rates, shape (N,), and ones: positions are not told apart."""
-        items, _ = rows_of(selections, item_offsets)
-        n = int(item_offsets[-1])
-        clicks = np.bincount(items[selections.clicked], minlength=n).astype(np.float64)
-        lists = np.bincount(items, minlength=n).astype(np.float64)
-        return click_ratios(clicks, lists, item_offsets, self.smoothing), np.ones(longest_list(selections))
-
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.clicks import click_through_rate
@@ -61,7 +67,7 @@ class ClickThroughRate(SelectionAggregator):
         return Kernel(click_through_rate, np.array([self.smoothing]))
 
 
-class COEC(SelectionAggregator):
+class COEC(CompiledClicks):
     r"""COEC: clicks over expected clicks, given the positions in which an item was shown.
 
     .. math:: s_l = \frac{\sum_i 1(l \text{ clicked in } i)}{\sum_i r_{\text{position of } l \text{ in } i}}
@@ -80,19 +86,6 @@ class COEC(SelectionAggregator):
     unit: ClassVar[str] = "clicks over expected clicks"
     source: ClassVar[str] = "[ZJ07]_"
 
-    def estimate(
-        self, selections: Selections, item_offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ratios, shape (N,), and the click rates of the positions, shape (L,)."""
-        items, positions = rows_of(selections, item_offsets)
-        n = int(item_offsets[-1])
-        clicks = np.bincount(items[selections.clicked], minlength=n).astype(np.float64)
-        longest = longest_list(selections)
-        hits = np.bincount(positions[selections.clicked], minlength=longest)
-        rates = hits / np.maximum(np.bincount(positions, minlength=longest), 1)
-        expected = np.bincount(items, rates[positions], minlength=n).astype(np.float64)
-        return click_ratios(clicks, expected, item_offsets, self.smoothing), rates
-
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.clicks import coec
@@ -100,7 +93,7 @@ class COEC(SelectionAggregator):
         return Kernel(coec, np.array([self.smoothing]))
 
 
-class Cascade(SelectionAggregator):
+class Cascade(CompiledClicks):
     r"""Cascade: how often an item was selected, of the times that it was looked at.
 
     A user looks at the results from the top and selects the first that satisfies, item l
@@ -128,17 +121,6 @@ class Cascade(SelectionAggregator):
     source: ClassVar[str] = "[DMJ13]_ section 5.2; Chapelle, Metzler, Zhang and Grinspan 2009"
     stops: ClassVar[bool] = True
 
-    def estimate(
-        self, selections: Selections, item_offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the probabilities, shape (N,), and ones: every position down to the click is looked at."""
-        items, positions = rows_of(selections, item_offsets)
-        selected = np.repeat(topmost(selections), np.diff(selections.starts))
-        n = int(item_offsets[-1])
-        clicks = np.bincount(items[positions == selected], minlength=n).astype(np.float64)
-        looks = np.bincount(items[positions <= selected], minlength=n).astype(np.float64)
-        return click_ratios(clicks, looks, item_offsets, self.smoothing), np.ones(longest_list(selections))
-
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.clicks import cascade
@@ -146,10 +128,7 @@ class Cascade(SelectionAggregator):
         return Kernel(cascade, np.array([self.smoothing]))
 
 
-_TINY = 1e-12
-
-
-class PositionDebiased(SelectionAggregator):
+class PositionDebiased(CompiledClicks):
     r"""Position-debiased click rate: attractiveness under the position-based model.
 
     An item is clicked if its position is examined, with probability :math:`e_j` whatever
@@ -172,35 +151,6 @@ class PositionDebiased(SelectionAggregator):
 
     iterations: int = Field(default=200, ge=1, le=1_000_000, strict=True, description="Steps at most.")
     tolerance: float = Field(default=1e-6, ge=0, lt=1, description="Largest change at which it stops.")
-
-    def estimate(
-        self, selections: Selections, item_offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return attractiveness, shape (N,), and examination, shape (L,)."""
-        items, positions = rows_of(selections, item_offsets)
-        n, longest = int(item_offsets[-1]), longest_list(selections)
-        cell = items * longest + positions
-        shows = np.bincount(cell, minlength=n * longest).reshape(n, longest).astype(np.float64)
-        clicks = np.bincount(cell[selections.clicked], minlength=n * longest).reshape(n, longest).astype(np.float64)
-        shown, reached = shows.sum(axis=1), shows.sum(axis=0)
-        rates = clicks.sum(axis=0) / np.maximum(reached, 1.0)
-        top = rates.max()
-        if top == 0.0:
-            return np.zeros(n), np.ones(longest)
-        e = rates / top
-        a = np.minimum(click_ratios(clicks.sum(axis=1), shows @ e, item_offsets, self.smoothing), 1.0)
-        for _ in range(self.iterations):
-            skipped = (shows - clicks) / np.maximum(1.0 - np.outer(a, e), _TINY)
-            attracted = clicks + skipped * np.outer(a, 1.0 - e)
-            examined = clicks + skipped * np.outer(1.0 - a, e)
-            new_e = np.divide(examined.sum(axis=0), reached, out=np.zeros(longest), where=reached > 0)
-            new_a = click_ratios(attracted.sum(axis=1), shown, item_offsets, self.smoothing)
-            moved = max(np.abs(new_e - e).max(), np.abs(new_a - a).max())
-            e, a = new_e, new_a
-            if moved <= self.tolerance:
-                break
-        top = e.max()
-        return a * top, e / top
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form; its memory is two numbers for each item and position."""

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 MEAN, SEEN, COVARIANCE = range(3)
 """Columns of the state: an item's score, whether it was judged yet, and from here on the covariance of all scores."""
 
-FARTHEST = 2.0
-"""No step moves a score farther."""
-
-_ROUNDS = 1000
-_CLOSE = 1e-12
-
 
 class DynamicBradleyTerry(RatedInRuns):
     r"""The Bradley-Terry model with scores that take a Gaussian step from each time to the next.
@@ -84,39 +78,10 @@ class DynamicBradleyTerry(RatedInRuns):
         return np.asarray((state[first, MEAN] - state[second, MEAN]) / np.sqrt(1 + math.pi * spread / 8))
 
     def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
-        """Move to the mode of the posterior, and to its covariance there."""
-        covariance, diagonal = state[:, COVARIANCE:], np.arange(len(state))
-        covariance[diagonal, diagonal] += self.drift * state[:, SEEN]
-        items, place = np.unique([votes.winners, votes.losers], return_inverse=True)
-        one, two = place.reshape(2, -1)
-        share = np.ones(len(votes)) if votes.ties is None else np.where(votes.ties, 0.5, 1.0)
-        among, identity = covariance[np.ix_(items, items)], np.eye(len(items))
-        moved, before, most = np.zeros(len(items)), np.zeros(len(items)), FARTHEST
-        for _ in range(_ROUNDS):
-            scores = state[items, MEAN] + moved
-            chance = 0.5 + 0.5 * np.tanh(0.5 * (scores[one] - scores[two]))
-            laplacian, gradient = np.zeros_like(among), np.zeros(len(items))
-            of_vote = votes.weights * chance * (1 - chance)
-            for i, j, sign in ((one, one, 1), (two, two, 1), (one, two, -1), (two, one, -1)):
-                np.add.at(laplacian, (i, j), sign * of_vote)
-            np.add.at(gradient, one, votes.weights * (share - chance))
-            np.add.at(gradient, two, -votes.weights * (share - chance))
-            system = identity + among @ laplacian
-            step = np.linalg.solve(system, among @ gradient - moved)
-            # Steps that go back and forth are across the mode: each is at most half as long as the last.
-            most = most / 2 if step @ before < 0 else most
-            largest = float(np.abs(step).max())
-            step *= min(1.0, most / max(largest, 1e-300))
-            moved, before = moved + step, step
-            if min(largest, most) <= _CLOSE * max(1.0, float(np.abs(moved).max())):
-                break
-        else:
+        """Learn the votes of a time together, by Newton's method; see `dynamic_bradley_terry_times`."""
+        self.walk(self.walk_kernel(), state, votes, together=True)
+        if not np.isfinite(state[:, MEAN]).all():
             raise ContenderDiverged("no mode of the posterior was found")
-        columns = covariance[:, items].copy()
-        gained = np.linalg.solve(identity + laplacian @ among, np.column_stack([laplacian, gradient]))
-        state[:, MEAN] += columns @ gradient
-        covariance -= columns @ gained[:, :-1] @ columns.T
-        state[items, SEEN] = 1.0
 
     def history(self, counts: TimedCounts) -> ScoreHistory:
         """Return the mode of the joint posterior of all scores; q is of a unit of time.

@@ -178,15 +178,20 @@ class RatedInRuns(SequentialAggregator):
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the ratings, shape (m,), by the compiled form; a tie is one judgment."""
-        from rankbench.aggregators.kernels import elo as judgment_runs
-
-        kernel, n, state = self.run_kernel(), len(comparisons), self.start(m)
-        first, second = np.array(comparisons.winners, np.int32), np.array(comparisons.losers, np.int32)
-        outcome = np.ones(n, np.int8) if comparisons.ties is None else 1 - comparisons.ties.astype(np.int8)
-        weights, starts = np.array(comparisons.weights, np.float64), judgment_runs.run_starts(first, second, outcome)
-        work, margins = np.zeros(kernel.work(m)), np.zeros(n)
-        kernel.function(first, second, outcome, weights, starts, state, kernel.params, work, margins)
+        state = self.start(m)
+        self.walk(self.run_kernel(), state, comparisons)
         return self.ratings(state).copy()
+
+    def walk(self, kernel: Kernel, state: NDArray[np.float64], votes: Comparisons, *, together: bool = False) -> None:
+        """Learn votes by a compiled form: all together, or each run of equal ones by itself."""
+        from rankbench.aggregators.kernels.elo import run_starts as compiled_starts
+
+        n, first, second = len(votes), np.array(votes.winners, np.int32), np.array(votes.losers, np.int32)
+        outcome = np.ones(n, np.int8) if votes.ties is None else 1 - votes.ties.astype(np.int8)
+        starts = np.array([0, n]) if together else compiled_starts(first, second, outcome)
+        work, margins = np.zeros(kernel.work(len(state))), np.zeros(n)
+        weights = np.array(votes.weights, np.float64)
+        kernel.function(first, second, outcome, weights, starts, state, kernel.params, work, margins)
 
 
 RATING, DEVIATION, VOLATILITY, SEEN = range(4)

@@ -170,30 +170,6 @@ def topmost(selections: Selections) -> NDArray[np.int64]:
     return np.minimum.reduceat(candidates, selections.starts[:-1]) if len(lengths) else np.zeros(0, np.int64)
 
 
-def click_ratios(
-    clicks: NDArray[np.float64],
-    exposure: NDArray[np.float64],
-    item_offsets: NDArray[np.int64],
-    smoothing: float,
-) -> NDArray[np.float64]:
-    r"""Return each item's clicks over its exposure, :math:`(c_l + \rho \bar r) / (e_l + \rho)`, shape (N,).
-
-    :math:`\bar r` is the query's clicks over its exposure, or those of all queries if it has
-    no exposure (0 if none has any); an item without exposure and without
-    smoothing gets it too.
-    """
-    first = item_offsets[:-1]
-    total = float(exposure.sum())
-    overall = float(clicks.sum()) / total if total > 0 else 0.0
-    seen = np.add.reduceat(exposure, first)
-    average = np.full(len(first), overall)
-    np.divide(np.add.reduceat(clicks, first), seen, out=average, where=seen > 0)
-    ratios = np.repeat(average, np.diff(item_offsets))
-    weight = exposure + smoothing
-    np.divide(clicks + smoothing * ratios, weight, out=ratios, where=weight > 0)
-    return ratios
-
-
 class ClickPopulation(Dataset):
     """A simulator of selections that knows how relevant its items are.
 

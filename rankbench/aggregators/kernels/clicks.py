@@ -10,7 +10,10 @@ from rankbench.kernels.signatures import SELECT
 
 @declared()
 def ratios(clicks: Vector, exposure: Vector, item_offsets: Rows, smoothing: float) -> None:
-    """Replace clicks by the smoothed ratios of `rankbench.interfaces.click_aggregator.click_ratios`."""
+    """Replace clicks of each item by their ratio to its exposure, (N,), smoothed towards the ratio of its whole query.
+
+    That of a query without exposure is the ratio of all queries.
+    """
     n = item_offsets[-1]
     all_clicks, all_exposure = 0.0, 0.0
     for item in range(n):

@@ -12,6 +12,8 @@ from rankbench.kernels.signatures import AGGREGATE, WALK
 
 MEAN, SEEN, COVARIANCE = range(3)
 FARTHEST = 2.0
+"""No step moves a score farther."""
+
 _ROUNDS = 1000
 _CLOSE = 1e-12
 

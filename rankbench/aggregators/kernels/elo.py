@@ -85,8 +85,8 @@ jitable(rating_formulas.volatility_slope)
 attenuation = declared()(rating_formulas.attenuation)
 new_volatility = declared()(rating_formulas.new_volatility)
 
-RATING, DEVIATION, VOLATILITY, SEEN = range(4)
 LEAST_PRECISION = rating_formulas.LEAST_PRECISION
+RATING, DEVIATION, VOLATILITY, SEEN = range(4)
 
 
 @declared()
