@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.table_check import UNREADABLE
@@ -41,44 +42,49 @@ def readable(path: Path | str | None, shown: Callable[[str], str] = str) -> Iter
         raise InputError(f"it cannot be read: {said}", path=path) from None
 
 
-_Source = Callable[[list[str] | None, pl.Expr | None, int | None, int | None], Iterator[pl.DataFrame]]
+_Frame = TypeVar("_Frame", pl.DataFrame, pl.LazyFrame)
 
 
-def io_source(batches: Callable[[], Iterator[pl.DataFrame]]) -> _Source:
-    """Return what ``polars.io.plugins.register_io_source`` wants.
+def _asked(frame: _Frame, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None) -> _Frame:
+    """Return the part of a frame that a query asks for."""
+    frame = frame if rows is None else frame.head(rows)
+    frame = frame if predicate is None else frame.filter(predicate)
+    return frame if columns is None else frame.select(columns)
+
+
+def streamed(batches: Callable[[], Iterator[pl.DataFrame]], schema: pl.Schema) -> pl.LazyFrame:
+    """Return a lazy frame of a stream of frames.
 
     Parameters
     ----------
     batches : callable
         Starts the stream anew: a lazy frame may be collected more than once.
+    schema : Schema
     """
 
     def source(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
         left = n_rows
-        for whole in batches():
-            frame = whole
+        for frame in batches():
+            yield _asked(frame, with_columns, predicate, left)
             if left is not None:
-                frame = frame.head(left)
                 left -= frame.height
-            if predicate is not None:
-                frame = frame.filter(predicate)
-            yield frame if with_columns is None else frame.select(with_columns)
-            if left is not None and left <= 0:
-                return
+                if left <= 0:
+                    return
 
-    return source
+    return register_io_source(source, schema=schema)
 
 
-def pushed_source(
+def guarded(
     frames: Sequence[pl.LazyFrame], guards: Sequence[Callable[[], AbstractContextManager[None]]]
-) -> _Source:
-    """Return a source of frames one after the other, of which only the rows and columns are read that are asked.
+) -> pl.LazyFrame:
+    """Return frames one after the other, of which only the rows and columns are read that are asked.
 
     Parameters
     ----------
     frames : sequence of LazyFrame
+        All with one schema.
     guards : sequence of callable
         Of each frame: what it is read in, as `readable` of its file.
     """
@@ -87,21 +93,16 @@ def pushed_source(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
         left = n_rows
-        for whole, guard in zip(frames, guards, strict=True):
+        for frame, guard in zip(frames, guards, strict=True):
             with guard():
-                frame = whole
-                if left is not None:
-                    frame = frame.head(left)
-                    left -= frame.select(pl.len()).collect().item() if len(frames) > 1 else 0
-                if predicate is not None:
-                    frame = frame.filter(predicate)
-                if with_columns is not None:
-                    frame = frame.select(with_columns)
-                yield from frame.collect_batches(maintain_order=True, engine="streaming")
-            if left is not None and left <= 0:
+                found = _asked(frame, with_columns, predicate, left)
+                yield from found.collect_batches(maintain_order=True, engine="streaming")
+                if left is not None and len(frames) > 1:
+                    left -= min(left, frame.select(pl.len()).collect().item())
+            if left == 0:
                 return
 
-    return source
+    return register_io_source(source, schema=frames[0].collect_schema())
 
 
 def frame_in_memory(table: object) -> pl.LazyFrame | None:

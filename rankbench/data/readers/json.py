@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
-from polars.io.plugins import register_io_source
 from pydantic import Field
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.readers.frame_source import io_source
+from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readers.text_lines import chunks, head, marked, numbered_lines, whole_text
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
@@ -195,7 +194,7 @@ class JsonReader(Reader):
             while together := list(islice(rows, _TOGETHER)):
                 yield _frame(together, kept)
 
-        return checked(register_io_source(io_source(batches), schema=pl.Schema(kept)), path=path, columns=self.columns)
+        return checked(streamed(batches, pl.Schema(kept)), path=path, columns=self.columns)
 
 
 def _an_object_a_line(first: bytes) -> bool:

@@ -11,11 +11,10 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from polars.io.plugins import register_io_source
 from pydantic import Field
 
 from rankbench.core.text import short_repr
-from rankbench.data.readers.frame_source import io_source
+from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readers.text_lines import Chunk, chunks, numbered_lines, unpacked_name
 from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError
@@ -71,7 +70,7 @@ class LetorReader(Reader):
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the items; see `Reader.scan`. Counts the features at once unless d is given."""
         file = self._file(path)
-        return register_io_source(io_source(file.batches), schema=file.schema())
+        return streamed(file.batches, file.schema())
 
     def batches(self, path: Path) -> Iterator[pl.DataFrame]:
         """Yield the items in pieces of bounded size."""

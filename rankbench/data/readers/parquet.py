@@ -17,11 +17,10 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from polars.io.plugins import register_io_source
 from pydantic import ConfigDict, Field, ValidationError
 
 from rankbench.core.component import Typed
-from rankbench.data.readers.frame_source import pushed_source, readable
+from rankbench.data.readers.frame_source import guarded, readable
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
@@ -167,8 +166,7 @@ class Manifest(_Strict):
             raise InputError("the shards have no rows; convert the source again", path=folder)
         full = [folder / shard.file for shard in self.shards if shard.rows]
         frames = [pl.scan_parquet(path, glob=False) for path in full]
-        guards = [partial(readable, path) for path in full]
-        return register_io_source(pushed_source(frames, guards), schema=frames[0].collect_schema())
+        return guarded(frames, [partial(readable, path) for path in full])
 
 
 def stable_hash(query_id: str, purpose: Literal["shard", "split"]) -> int:

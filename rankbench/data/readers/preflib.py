@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
-from polars.io.plugins import register_io_source
 from pydantic import Field
 
 from rankbench.core.text import short_repr
-from rankbench.data.readers.frame_source import io_source
+from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
 from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
@@ -56,11 +55,8 @@ class PreflibReader(Reader):
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the orders; see `Reader.scan`."""
         existing(path)
-        return register_io_source(io_source(lambda: self.batches(path)), schema=orders_schema(("weight", "candidates")))
-
-    def batches(self, path: Path) -> Iterator[pl.DataFrame]:
-        """Yield the orders in pieces of bounded size."""
-        yield from PreflibFile(existing(path), self.names, self.counts).batches()
+        schema = orders_schema(("weight", "candidates"))
+        return streamed(lambda: PreflibFile(path, self.names, self.counts).batches(), schema)
 
 
 _BATCH = 20_000

@@ -14,11 +14,10 @@ from typing import IO
 from urllib.parse import urlsplit, urlunsplit
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from rankbench.core.system import GB, free_disk
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.frame_source import pushed_source, readable
+from rankbench.data.readers.frame_source import guarded, readable
 from rankbench.data.readers.text_lines import NULLS, head
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
@@ -69,7 +68,7 @@ def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
     """
     raw, header = _raw(text)
     with _named(text):
-        rows = register_io_source(pushed_source([raw], [partial(_named, text)]), schema=raw.collect_schema())
+        rows = guarded([raw], [partial(_named, text)])
     return _checked(rows, header, text, columns)
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from rankbench.core.text import short_repr
-from rankbench.data.readers.frame_source import io_source
+from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readers.text_lines import Chunk, chunks
 from rankbench.data.tables.schemas import selections_schema
 from rankbench.errors import InputError
@@ -46,7 +45,7 @@ class YandexReader(Reader):
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the selections; see `Reader.scan`."""
         existing(path)
-        return register_io_source(io_source(lambda: self.batches(path)), schema=selections_schema(part=False))
+        return streamed(lambda: self.batches(path), selections_schema(part=False))
 
     def batches(self, path: Path) -> Iterator[pl.DataFrame]:
         """Yield the selections in pieces of bounded size."""

@@ -10,10 +10,9 @@ from typing import ClassVar, Self
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from polars.io.plugins import register_io_source
 from pydantic import Field, model_validator
 
-from rankbench.data.readers.frame_source import io_source
+from rankbench.data.readers.frame_source import streamed
 from rankbench.data.tables.schemas import items_schema
 from rankbench.interfaces.dataset import Dataset, simulator_fingerprint
 
@@ -219,7 +218,7 @@ class Web10kLike(Dataset):
     def scan(self) -> pl.LazyFrame:
         """Return the items as a stream: queries are generated as they are read."""
         schema = items_schema(self.features)
-        return register_io_source(io_source(partial(self._frames, schema)), schema=schema, is_pure=True)
+        return streamed(partial(self._frames, schema), schema)
 
     def _frames(self, schema: pl.Schema) -> Iterator[pl.DataFrame]:
         population = _population(self.features, self.seed)

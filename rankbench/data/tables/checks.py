@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from rankbench.core.text import exception_text, listed
-from rankbench.data.readers.frame_source import io_source
+from rankbench.data.readers.frame_source import streamed
 from rankbench.data.tables import rankbench_register
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, PluginError, SpecError, nearest
@@ -219,7 +218,7 @@ def checked(
             yield check.feed(frame)
         check.end()
 
-    return register_io_source(io_source(batches), schema=start().schema)
+    return streamed(batches, start().schema)
 
 
 def _say_columns(names: Sequence[str], table: RawTable, kind: TableKind) -> None:
