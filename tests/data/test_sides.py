@@ -12,6 +12,7 @@ from amounts import examples
 from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
+from votes_as_they_come import votes
 
 from rankbench.data.readers.csv import CsvReader
 from rankbench.errors import InputError
@@ -19,6 +20,11 @@ from rankbench.ranking.aggregate import aggregate
 from rankbench.ranking.open import open_source
 
 Rows = list[tuple[str, ...]]
+
+
+def outcomes(*said: str) -> Rows:
+    """Return winner, loser and tie of ``x>y`` and ``x=y``."""
+    return [vote[:3] for vote in votes(*said)]
 
 
 def csv(folder: Path, rows: Rows, header: str = "model_a,model_b,winner") -> Path:
@@ -34,17 +40,14 @@ def read(path: Path, columns: str = "") -> Rows:
     ("rows", "expected"),
     [
         # `a` is a side in the first row, so it is one in the second, whoever is called so.
-        ([("x", "y", "a"), ("b", "a", "a")], [("x", "y", False), ("b", "a", False)]),
+        ([("x", "y", "a"), ("b", "a", "a")], outcomes("x>y", "b>a")),
         # `c` is an item's name, so `a` is one too.
-        ([("c", "a", "c"), ("b", "a", "a")], [("c", "a", False), ("a", "b", False)]),
+        ([("c", "a", "c"), ("b", "a", "a")], outcomes("c>a", "a>b")),
         # Both readings say the same.
-        ([("a", "b", "a"), ("a", "b", "b")], [("a", "b", False), ("b", "a", False)]),
+        ([("a", "b", "a"), ("a", "b", "b")], outcomes("a>b", "b>a")),
         # Among sides a tie is a tie, though an item is called so.
-        ([("x", "y", "left"), ("tie", "x", "tie")], [("x", "y", False), ("tie", "x", True)]),
-        (
-            [("1", "2", "1"), ("3", "2", "1"), ("2", "1", "2")],
-            [("1", "2", False), ("3", "2", False), ("1", "2", False)],
-        ),
+        ([("x", "y", "left"), ("tie", "x", "tie")], outcomes("x>y", "tie=x")),
+        ([("1", "2", "1"), ("3", "2", "1"), ("2", "1", "2")], outcomes("1>2", "3>2", "1>2")),
     ],
 )
 def test_a_word_has_one_meaning_in_a_column(tmp_path: Path, rows: Rows, expected: Rows) -> None:
@@ -54,20 +57,10 @@ def test_a_word_has_one_meaning_in_a_column(tmp_path: Path, rows: Rows, expected
 @pytest.mark.parametrize(
     ("rows", "row", "as_sides", "as_items"),
     [
-        (
-            [("a", "b", "a"), ("b", "a", "a")],
-            3,
-            [("a", "b", False), ("b", "a", False)],
-            [("a", "b", False), ("a", "b", False)],
-        ),
-        ([("2", "1", "1")], 2, [("2", "1", False)], [("1", "2", False)]),
-        ([("tie", "x", "tie")], 2, [("tie", "x", True)], [("tie", "x", False)]),
-        (
-            [("a", "x", "a"), ("same", "a", "same")],
-            3,
-            [("a", "x", False), ("same", "a", True)],
-            [("a", "x", False), ("same", "a", False)],
-        ),
+        ([("a", "b", "a"), ("b", "a", "a")], 3, outcomes("a>b", "b>a"), outcomes("a>b", "a>b")),
+        ([("2", "1", "1")], 2, outcomes("2>1"), outcomes("1>2")),
+        ([("tie", "x", "tie")], 2, outcomes("tie=x"), outcomes("tie>x")),
+        ([("a", "x", "a"), ("same", "a", "same")], 3, outcomes("a>x", "same=a"), outcomes("a>x", "same>a")),
     ],
 )
 def test_what_may_be_both_is_refused_with_the_columns_that_decide(
@@ -87,7 +80,7 @@ def test_an_item_called_like_a_tie_is_refused_among_names(tmp_path: Path) -> Non
     path = csv(tmp_path, [("x", "y", "x"), ("both", "y", "both")])
     with pytest.raises(InputError, match="'both' may be meant as"):
         read(path)
-    assert read(path, "item=winner") == [("x", "y", False), ("both", "y", False)]
+    assert read(path, "item=winner") == outcomes("x>y", "both>y")
 
 
 def test_sides_and_names_in_one_column_are_refused(tmp_path: Path) -> None:
@@ -202,7 +195,7 @@ def test_the_unchecked_path_sees_contradictions_too(tmp_path: Path) -> None:
 )
 def test_words_of_judges_and_of_chess_are_known(tmp_path: Path, words: tuple[str, ...], header: str) -> None:
     path = csv(tmp_path, [("x", "y", word) for word in words], header)
-    assert read(path) == [("x", "y", False), ("y", "x", False), ("x", "y", True)]
+    assert read(path) == outcomes("x>y", "y>x", "x=y")
 
 
 DROPS = {
@@ -251,7 +244,7 @@ def test_what_an_error_says_to_drop_can_be_dropped(tmp_path: Path) -> None:
         read(path)
     said = shlex.split(str(error.value).rpartition("--columns ")[2])[0]
     assert said == "drop=*|0-0|"
-    assert read(path, said) == [("x", "y", False), ("x", "z", False)]
+    assert read(path, said) == outcomes("x>y", "x>z")
     losers = csv(tmp_path, [("x", "y"), ("", "z")], "winner,loser")
     with pytest.raises(InputError, match=r":3 \[winner\]: the value is missing; --columns drop= leaves such rows out"):
         read(losers)
@@ -270,7 +263,7 @@ LEAGUE = [("Ants", "2-1", "Bees"), ("Cats", "0\u20130", "Dogs"), ("Bees", "1:3",
 def test_scores_of_both_in_one_column_are_read_as_those_in_two(tmp_path: Path) -> None:
     path = csv(tmp_path, LEAGUE, "Team 1,FT,Team 2")
     source = open_source(path)
-    votes = [("Ants", "Bees", False), ("Cats", "Dogs", True), ("Cats", "Bees", False), ("Ants", "Dogs", False)]
+    votes = outcomes("Ants>Bees", "Cats=Dogs", "Cats>Bees", "Ants>Dogs")
     assert source.frame.select("winner", "loser", "tie").collect().rows() == votes
     assert source.remarks[0] == "'FT' is read as the scores of 'Team 1' and 'Team 2'"
     with pytest.raises(InputError, match=r":6 \[FT\]: '2 to 1' are not the scores"):
@@ -292,14 +285,10 @@ def test_scores_in_one_column_that_may_be_series_are_asked_about(tmp_path: Path)
     with pytest.raises(InputError, match="may be scores, and the higher one won, or the games") as error:
         read(path)
     first, second = (shlex.split(part)[0] for part in str(error.value).split("--columns ")[1:])
-    assert read(path, first) == [("a", "b", False), ("b", "c", False), ("a", "c", False)]
+    assert read(path, first) == outcomes("a>b", "b>c", "a>c")
     votes = sorted(read(path, second))
     assert votes == sorted(
-        [("a", "b", False)] * 2
-        + [("b", "a", False)]
-        + [("b", "c", False)] * 2
-        + [("a", "c", False)] * 2
-        + [("c", "a", False)]
+        outcomes("a>b") * 2 + outcomes("b>a") + outcomes("b>c") * 2 + outcomes("a>c") * 2 + outcomes("c>a")
     )
 
 
@@ -319,7 +308,7 @@ def test_preferences_from_1_to_2_are_those_of_alpaca_eval(tmp_path: Path) -> Non
     # Elsewhere 1 and 2 are no sides, and what they mean is asked.
     with pytest.raises(InputError, match="not clear which say that"):
         read(csv(tmp_path, [("x", "y", "1.75")], "model_a,model_b,preference"))
-    assert read(csv(tmp_path, [("x", "y", "2")], "q,r,s"), "left=q,right=r,preference=s") == [("y", "x", False)]
+    assert read(csv(tmp_path, [("x", "y", "2")], "q,r,s"), "left=q,right=r,preference=s") == outcomes("y>x")
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
