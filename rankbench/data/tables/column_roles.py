@@ -20,12 +20,10 @@ from rankbench.data.tables.outcomes import (
     MOST_WORDS,
     numbers_reading,
     shown_vote,
-    side_words,
-    tie_words,
     word_readings,
 )
 from rankbench.data.tables.rank_columns import rank_columns
-from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, dropped, of_two_sides
+from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, OutcomeWords, dropped, of_two_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.table import (
@@ -281,17 +279,13 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
         return []  # ballots
     if not cells or len(columns) > _MOST_COLUMNS or not any(cells.values()):
         return []
+    texts, few = pl.DataFrame(cells), len(columns) <= 3
     found = [
-        ColumnReading(
-            {"left": left, "right": right, "winner": winner},
-            tuple(_shown(cells, left, right, winner)),
-            sure=share == 1,
-        )
+        reading
         for left, right in _pairs(cells, columns, roles, few=3 if {"left", "right"} <= set(roles) else 0)
         for winner in columns
-        if winner not in (left, right)
-        and roles.get("winner", winner) == winner
-        and (share := _says_who_won(cells, left, right, winner, few=len(columns) <= 3)) > 0
+        if winner not in (left, right) and roles.get("winner", winner) == winner
+        if (reading := _word_reading(texts, {"left": left, "right": right, "winner": winner}, few=few)) is not None
     ]
     # Beside two items that one column says all of, another one that says less may be meant.
     pairs = {(reading.roles["left"], reading.roles["right"]) for reading in found if reading.sure}
@@ -371,31 +365,25 @@ def _pairs(
             yield left, right
 
 
-def _says_who_won(cells: CellsByColumn, left: str, right: str, winner: str, *, few: bool) -> float:
-    """Return in what share of the rows a column says which item won, or that neither did; 0 unless in most."""
-    sides = {word for words in side_words(left, right) for word in words}
-    ties = set(tie_words(left, right))
-    rows = list(zip(cells[left], cells[right], cells[winner], strict=True))
-    says = [w in (x, y) or w.lower() in sides | ties for x, y, w in rows]
-    share = sum(says) / len(says)
-    if all(_is_number(w) for _, _, w in rows):
+def _word_reading(first: pl.DataFrame, roles: Mapping[str, str], *, few: bool) -> ColumnReading | None:
+    """Return the reading of a column that says in most of the first rows which item won, or that neither did."""
+    words = OutcomeWords.from_columns(roles)
+    parts = (words.left, words.right, words.said, words.side, words.item, words.tied)
+    rows = first.select(part.alias(str(at)) for at, part in enumerate(parts)).rows()
+    says = [side is not None or item is not None or tied for *_, side, item, tied in rows]
+    if all(_is_number(said) for _, _, said, *_ in rows):
         # A column of ones may say anything.
-        named = all(w in (x, y) for x, y, w in rows)
-        return share if share == 1 and (named or (few and len(set(cells[winner])) > 1)) else 0
-    decisive = any(told and w.lower() not in ties for told, (_, _, w) in zip(says, rows, strict=True))
-    return share if share > 0.5 and decisive else 0
-
-
-def _shown(cells: CellsByColumn, left: str, right: str, winner: str) -> Iterator[str]:
-    on_left, on_right = side_words(left, right)
-    ties = tie_words(left, right)
-    rows = list(zip(cells[left], cells[right], cells[winner], strict=True))
-    named = any(w in (x, y) and w.lower() not in {*on_left, *on_right} for x, y, w in rows)
-    for x, y, w in rows[:ROWS_SHOWN]:
-        won = w == x if named else w.lower() in on_left
-        lost = w == y if named else w.lower() in on_right
-        lead = 1 if won else -1 if lost else 0 if w.lower() in ties else None
-        yield shown_vote(x, y, lead, unread=w)
+        named = all(item is not None for *_, item, _ in rows)
+        if not all(says) or not (named or (few and len({row[2] for row in rows}) > 1)):
+            return None
+    elif sum(says) <= len(says) / 2 or not any(told and not row[-1] for told, row in zip(says, rows, strict=True)):
+        return None
+    by_item = any(item is not None and side is None for *_, side, item, _ in rows)
+    shown = []
+    for left, right, said, side, item, tied in rows[:ROWS_SHOWN]:
+        lead = item if by_item else side
+        shown.append(shown_vote(left, right, 0 if lead is None and tied else lead, unread=said))
+    return ColumnReading(roles, tuple(shown), sure=all(says))
 
 
 def _is_number(text: str) -> bool:

@@ -92,7 +92,7 @@ def dropped(columns: Mapping[str, str]) -> pl.Expr:
 
 
 @dataclass(frozen=True)
-class _Words:
+class OutcomeWords:
     """Expressions of what a row's winner is by each reading: 1 for the left, -1 for the right, or null."""
 
     left: pl.Expr
@@ -104,7 +104,8 @@ class _Words:
     word: pl.Expr
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, str]) -> _Words:
+    def from_columns(cls, columns: Mapping[str, str]) -> OutcomeWords:
+        """Return the expressions of a log's columns by role."""
         left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
         word = plain_word(said)
         of_left, of_right = _sides_meant(columns)
@@ -189,7 +190,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     column = columns["winner"]
     if "points" in roles or "preference" in roles:
         return roles | numbers_meaning(raw, columns)
-    words, row = _Words.from_columns(columns), pl.col("row")
+    words, row = OutcomeWords.from_columns(columns), pl.col("row")
     side, item, tied = words.side.is_not_null(), words.item.is_not_null(), words.tied
     cases = {
         "side": side & ~item,
@@ -265,7 +266,7 @@ def _words_said(raw: pl.LazyFrame, words: pl.Expr) -> list[str]:
     return list(counted.collect(engine="streaming")["said"])
 
 
-def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: _Words) -> None:
+def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: OutcomeWords) -> None:
     """Refuse a winner's column whose words nobody knows, with what they may mean; not if there are many, or one."""
     known = tie_words(columns["left"], columns["right"])
     said = [word for word in _words_said(raw, words.said) if word.lower() not in known]
@@ -281,7 +282,7 @@ def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: _Words) -> 
 def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     """Return the words of the two sides where one was said: the other one is the only other word of the column."""
     roles = {role: columns[role] for role in WORD_ROLES if columns.get(role)}
-    words = _Words.from_columns(columns)
+    words = OutcomeWords.from_columns(columns)
     said = _words_said(raw, words.said)
     known = {word.lower() for word in said}
     for role, word in roles.items():
@@ -415,7 +416,7 @@ def _texts(names: list[str]) -> pl.Expr:
 
 def _one_column(columns: Mapping[str, str]) -> _Outcome:
     """Return the outcome by the winner's column."""
-    words = _Words.from_columns(columns)
+    words = OutcomeWords.from_columns(columns)
     more: list[pl.Expr] = []
     if {"points", "margin", "preference"} & columns.keys():
         lead = named_number(columns)
