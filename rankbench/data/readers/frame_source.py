@@ -76,7 +76,7 @@ def streamed(batches: Callable[[], Iterator[pl.DataFrame]], schema: pl.Schema) -
     return register_io_source(source, schema=schema)
 
 
-def guarded(
+def frames_in_turn(
     frames: Sequence[pl.LazyFrame], guards: Sequence[Callable[[], AbstractContextManager[None]]]
 ) -> pl.LazyFrame:
     """Return frames one after the other, of which only the rows and columns are read that are asked.

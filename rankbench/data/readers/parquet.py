@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, ValidationError
 
 from rankbench.core.component import Typed
-from rankbench.data.readers.frame_source import guarded, readable
+from rankbench.data.readers.frame_source import frames_in_turn, readable
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
@@ -166,7 +166,7 @@ class Manifest(_Strict):
             raise InputError("the shards have no rows; convert the source again", path=folder)
         full = [folder / shard.file for shard in self.shards if shard.rows]
         frames = [pl.scan_parquet(path, glob=False) for path in full]
-        return guarded(frames, [partial(readable, path) for path in full])
+        return frames_in_turn(frames, [partial(readable, path) for path in full])
 
 
 def stable_hash(query_id: str, purpose: Literal["shard", "split"]) -> int:

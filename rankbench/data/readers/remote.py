@@ -17,7 +17,7 @@ import polars as pl
 
 from rankbench.core.system import GB, free_disk
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.frame_source import guarded, readable
+from rankbench.data.readers.frame_source import frames_in_turn, readable
 from rankbench.data.readers.text_lines import NULLS, head
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
@@ -68,7 +68,7 @@ def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
     """
     raw, header = _raw(text)
     with _named(text):
-        rows = guarded([raw], [partial(_named, text)])
+        rows = frames_in_turn([raw], [partial(_named, text)])
     return _checked(rows, header, text, columns)
 
 

@@ -368,7 +368,7 @@ def _pairs(
 def _word_reading(first: pl.DataFrame, roles: Mapping[str, str], *, few: bool) -> ColumnReading | None:
     """Return the reading of a column that says in most of the first rows which item won, or that neither did."""
     words = OutcomeWords.from_columns(roles)
-    parts = (words.left, words.right, words.said, words.side, words.item, words.tied)
+    parts = (words.left, words.right, words.text, words.side, words.item, words.tied)
     rows = first.select(part.alias(str(at)) for at, part in enumerate(parts)).rows()
     says = [side is not None or item is not None or tied for *_, side, item, tied in rows]
     if all(_is_number(said) for _, _, said, *_ in rows):

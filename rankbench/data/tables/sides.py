@@ -97,7 +97,7 @@ class OutcomeWords:
 
     left: pl.Expr
     right: pl.Expr
-    said: pl.Expr
+    text: pl.Expr
     side: pl.Expr
     item: pl.Expr
     tied: pl.Expr
@@ -202,7 +202,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         "other": ~(side | item | tied) & (words.word != ""),
     }
     marked = raw.select(
-        words.said.alias("said"),
+        words.text.alias("said"),
         words.word.is_in(list(BOTH_BAD)).fill_null(False).alias("bad"),
         *[case.fill_null(False).alias(name) for name, case in cases.items()],
     ).with_row_index("row")
@@ -269,7 +269,7 @@ def _words_said(raw: pl.LazyFrame, words: pl.Expr) -> list[str]:
 def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: OutcomeWords) -> None:
     """Refuse a winner's column whose words nobody knows, with what they may mean; not if there are many, or one."""
     known = tie_words(columns["left"], columns["right"])
-    said = [word for word in _words_said(raw, words.said) if word.lower() not in known]
+    said = [word for word in _words_said(raw, words.text) if word.lower() not in known]
     if not 1 < len(said) <= MOST_WORDS or any(char.isdigit() for word in said for char in word):
         return
     readings = word_readings(raw, {role: columns[role] for role in ("left", "right", "winner")}, said)
@@ -283,7 +283,7 @@ def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
     """Return the words of the two sides where one was said: the other one is the only other word of the column."""
     roles = {role: columns[role] for role in WORD_ROLES if columns.get(role)}
     words = OutcomeWords.from_columns(columns)
-    said = _words_said(raw, words.said)
+    said = _words_said(raw, words.text)
     known = {word.lower() for word in said}
     for role, word in roles.items():
         if len(said) <= MOST_WORDS and word.strip().lower() not in known:
@@ -430,8 +430,8 @@ def _one_column(columns: Mapping[str, str]) -> _Outcome:
         lead = pl.coalesce(words.item, pl.when(words.tied).then(0.0))
     if "tie" in columns:
         marked = flag(pl.col(columns["tie"]))
-        blank = words.said.fill_null("").str.strip_chars() == ""
+        blank = words.text.fill_null("").str.strip_chars() == ""
         against = ((marked & (lead != 0)) | (~marked & (lead == 0))).fill_null(False)
         lead = pl.when(marked & blank).then(0.0).when(~against).then(lead)
-        more += [pl.when(against).then(words.said).alias(CONTRADICTED), pl.col(columns["tie"]).alias(MARKED)]
-    return lead, words.said, more
+        more += [pl.when(against).then(words.text).alias(CONTRADICTED), pl.col(columns["tie"]).alias(MARKED)]
+    return lead, words.text, more
