@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.rating_formulas import LEAST_PRECISION, attenuation, gain_by_win, new_volatility, run_starts
+from rankbench.aggregators.rating_formulas import gain_by_win, run_starts
 from rankbench.core.component import Property
 from rankbench.errors import SpecError
 from rankbench.interfaces.queries import Comparisons
@@ -249,42 +249,29 @@ class Glicko2(RatedInRuns):
         return np.asarray(np.minimum(grown, np.maximum(state[:, DEVIATION], self.deviation / POINTS) ** 2))
 
     def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
-        """Rate a period ([G12]_ steps 3 to 7)."""
-        variance, old = self._variance(state, time), state.copy()
-        precision, gain = np.zeros(len(state)), np.zeros(len(state))
-        ties = np.zeros(len(votes), np.bool_) if votes.ties is None else votes.ties
-        rows = zip(votes.winners.tolist(), votes.losers.tolist(), votes.weights.tolist(), ties.tolist(), strict=True)
-        for winner, loser, weight, tie in rows:
-            for i, j, share in ((winner, loser, 0.5 if tie else 1.0), (loser, winner, 0.5 if tie else 0.0)):
-                g = attenuation(variance[j])
-                chance = 0.5 + 0.5 * math.tanh(0.5 * g * (old[i, RATING] - old[j, RATING]))
-                precision[i] += weight * g * g * chance * (1.0 - chance)
-                gain[i] += weight * g * (share - chance)
-        for i in np.unique([votes.winners, votes.losers]).tolist():
-            v, phi = 1.0 / max(precision[i], LEAST_PRECISION), math.sqrt(variance[i])
-            sigma = new_volatility(old[i, VOLATILITY], v * gain[i], phi, v, self.tau)
-            after = 1.0 / (1.0 / (variance[i] + sigma * sigma) + precision[i])
-            state[i] = old[i, RATING] + after * gain[i], math.sqrt(after), sigma, time
+        """Update all items that were judged in the period `time`, by the compiled form."""
+        self.walk(self._period_kernel(idle=True, time=time), state, votes, together=True)
 
     def learn_run(self, state: NDArray[np.float64], votes: Comparisons, number: int) -> None:
         """Learn the judgments of a run together: nobody becomes less certain between two runs."""
-        state[:, SEEN] = -1
-        self.learn(state, votes, 0)
+        self.walk(self._period_kernel(idle=False, time=number), state, votes, together=True)
 
     def run_kernel(self) -> Kernel:
         """Return the compiled form of runs, between which nobody becomes less certain."""
-        from rankbench.aggregators.kernels.elo import glicko_2_times
-
-        return Kernel(glicko_2_times, self._params(idle=False), lambda m: 2 * m)
-
-    def _params(self, *, idle: bool) -> NDArray[np.float64]:
-        return np.array([self.deviation / POINTS, self.volatility, self.tau, float(idle)])
+        return self._period_kernel(idle=False)
 
     def walk_kernel(self) -> Kernel:
         """Return the compiled form of all times."""
+        return self._period_kernel(idle=True)
+
+    def _period_kernel(self, *, idle: bool, time: int = 0) -> Kernel:
+        """Return the compiled form of periods that begin with `time`; whether what is idle becomes less certain."""
         from rankbench.aggregators.kernels.elo import glicko_2_times
 
-        return Kernel(glicko_2_times, self._params(idle=True), lambda m: 2 * m)
+        return Kernel(glicko_2_times, self._params(idle=idle, time=time), lambda m: 2 * m)
+
+    def _params(self, *, idle: bool, time: int = 0) -> NDArray[np.float64]:
+        return np.array([self.deviation / POINTS, self.volatility, self.tau, float(idle), float(time)])
 
     def kernel(self) -> Kernel:
         """Return the compiled form of judgments one after the other."""

@@ -115,13 +115,14 @@ def glicko_2_times(
 ) -> None:
     """Predict and rate all periods as `Glicko2.learn` does.
 
-    ``params = [phi and sigma of the unknown, tau, whether deviations grow in periods without judgments]``; work is
-    (2 m,).
+    ``params = [phi and sigma of the unknown, tau, whether deviations grow in periods without judgments, the number of
+    the first period]``; work is (2 m,).
     """
     m = state.shape[0]
     for t in range(len(starts) - 1):
+        now = t + int(params[4])
         for e in range(starts[t], starts[t + 1]):
-            of_first, of_second = variance_at(state, first[e], t, params), variance_at(state, second[e], t, params)
+            of_first, of_second = variance_at(state, first[e], now, params), variance_at(state, second[e], now, params)
             gap = state[first[e], RATING] - state[second[e], RATING]
             margins[e] = attenuation(of_first + of_second) * gap
             for side in range(2):
@@ -134,16 +135,16 @@ def glicko_2_times(
         for e in range(starts[t], starts[t + 1]):
             for side in range(2):
                 i = first[e] if side == 0 else second[e]
-                if state[i, SEEN] == t:
+                if state[i, SEEN] == now:
                     continue
-                variance, precision, gain = variance_at(state, i, t, params), work[i], work[m + i]
+                variance, precision, gain = variance_at(state, i, now, params), work[i], work[m + i]
                 v = 1.0 / max(precision, LEAST_PRECISION)
                 sigma = new_volatility(state[i, VOLATILITY], v * gain, math.sqrt(variance), v, params[2])
                 after = 1.0 / (1.0 / (variance + sigma * sigma) + precision)
                 state[i, RATING] += after * gain
                 state[i, DEVIATION] = math.sqrt(after)
                 state[i, VOLATILITY] = sigma
-                state[i, SEEN] = t
+                state[i, SEEN] = now
                 work[i] = 0.0
                 work[m + i] = 0.0
 
