@@ -25,10 +25,6 @@ def table_size(m: int) -> int:
     return m * m
 
 
-def _no_params() -> NDArray[np.float64]:
-    return np.zeros(0)
-
-
 @dataclass(frozen=True)
 class Kernel:
     """A compiled function with the parameters and the scratch memory it needs.
@@ -44,5 +40,5 @@ class Kernel:
     """
 
     function: Any
-    params: NDArray[np.float64] = field(default_factory=_no_params)
+    params: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     work: Callable[[int], int] = no_work

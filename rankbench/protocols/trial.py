@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,39 +236,32 @@ def trial_losses(
     ContenderDiverged, SpecError
         See `Trial.scores` and `rankbench.protocols.links.fit_link`.
     """
-    chosen = _choose(grid, trial)
-    held = trial.tested(grid[chosen.point])
-    info = {"point": float(chosen.point), "probit": float(chosen.link == "probit"), "scale": chosen.b}
+    point, link, b, seen = _choose(grid, trial)
+    held = trial.tested(grid[point])
+    info = {"point": float(point), "probit": float(link == "probit"), "scale": b}
     found = {}
     for loss in losses:
         if loss == "disagreement":
             found[loss] = margin_disagreement(held)
         elif loss == "log-loss":
-            found[loss] = win_log_loss(held, chosen.b, chosen.link)
+            found[loss] = win_log_loss(held, b, link)
         elif loss == "calibration":
-            found[loss] = calibration_error(held, chosen.b, chosen.link)
+            found[loss] = calibration_error(held, b, link)
         else:
-            b, info["nu"] = fit_tie_link(chosen.seen)
-            found[loss] = tie_log_loss(held, b, info["nu"])
+            tie_b, info["nu"] = fit_tie_link(seen)
+            found[loss] = tie_log_loss(held, tie_b, info["nu"])
     return found, info
 
 
-class _Chosen(NamedTuple):
-    point: int
-    link: Link
-    b: float
-    seen: PairOutcomes
-
-
-def _choose(grid: Sequence[Aggregator], trial: Trial) -> _Chosen:
-    """Choose parameters and link by the log loss of margins that were predicted out of fold."""
+def _choose(grid: Sequence[Aggregator], trial: Trial) -> tuple[int, Link, float, PairOutcomes]:
+    """Return the point, the link, its b and the votes by which they were chosen: least log loss, out of fold."""
     best, least = None, math.inf
     for number, point in enumerate(grid):
         seen = trial.predicted(point)
         for link in LINKS:
             b, loss = fit_link(seen, link)
             if best is None or loss < least - GAIN:
-                best, least = _Chosen(number, link, b, seen), loss
+                best, least = (number, link, b, seen), loss
     if best is None:
         raise SpecError("the grid has no point")
     return best

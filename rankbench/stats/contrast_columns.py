@@ -14,7 +14,7 @@ during development: docs/decisions/crossed-bootstrap.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,31 +28,6 @@ HELD = 4_000_000
 
 _TILE = 1 << 16
 """Number of float64 that are gone through at once: they stay in the processor's cache, and no memory is asked for."""
-
-
-class Columns(Protocol):
-    """N values of each of P things."""
-
-    @property
-    def rows(self) -> int:
-        """N."""
-
-    @property
-    def count(self) -> int:
-        """P."""
-
-    def variances(self) -> NDArray[np.float64]:
-        """Return each column's variance (divisor N - 1), shape (P,)."""
-
-    def largest(
-        self, centre: NDArray[np.float64], scale: NDArray[np.float64], sides: NDArray[np.uint8] | None = None
-    ) -> NDArray[np.float64]:
-        """Return each row's largest studentized deviation over columns whose scale is not 0, shape (N,).
-
-        That is ``(value - centre) / scale`` where `sides` has the bit `FIRST`, its negative
-        where it has `SECOND`, and so the absolute value where it has both (by default); at
-        least 0.
-        """
 
 
 @dataclass(frozen=True)
@@ -78,7 +53,11 @@ class DenseColumns:
     def largest(
         self, centre: NDArray[np.float64], scale: NDArray[np.float64], sides: NDArray[np.uint8] | None = None
     ) -> NDArray[np.float64]:
-        """Return each row's largest studentized deviation, shape (N,)."""
+        """Return each row's largest studentized deviation over columns whose scale is not 0, shape (N,).
+
+        That is ``(value - centre) / scale`` where `sides` has the bit `FIRST`, its negative where it has `SECOND`,
+        and so its size where both, as everywhere by default.
+        """
         live = scale > 0
         found, step = np.empty(self.rows), max(1, _TILE // max(1, self.count))
         for start in range(0, self.rows, step):
@@ -133,21 +112,8 @@ class _Differences:
         return found
 
 
-class Contrasts(Protocol):
-    """P linear contrasts of C arms."""
-
-    @property
-    def count(self) -> int:
-        """P."""
-
-    def means(self, arms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the contrasts of C numbers, shape (P,)."""
-
-    def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
-        """Return the contrasts of the rows of an array, shape (N, C)."""
-
-    def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return of which contrasts no spread is believed, shape (P,), see `Crossed.certain`."""
+Columns: TypeAlias = DenseColumns | _Differences
+"""N rows of P contrasts, held or computed where they are asked for."""
 
 
 @dataclass(frozen=True)
@@ -247,6 +213,10 @@ class AllPairs:
             return np.ones(self.count, np.bool_)
         first, second = np.triu_indices(self.arms, 1)
         return np.asarray(sample.cells[first] == sample.cells[second])
+
+
+Contrasts: TypeAlias = ContrastMatrix | OneArm | OnePair | AllPairs
+"""P linear contrasts of C arms."""
 
 
 def contrasts_of(some: NDArray[np.float64] | Contrasts) -> Contrasts:

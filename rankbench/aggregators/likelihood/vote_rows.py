@@ -212,7 +212,7 @@ class VoteRows:
         if graph.ridge == 0:
             found = np.ascontiguousarray(graph.scales.centered(graph.scales.centered(found).T))
         ahead = found @ sums.cross
-        left = inverted(self.penalized(sums, ridge) - sums.cross.T @ ahead)
+        left = solve_positive(self.penalized(sums, ridge) - sums.cross.T @ ahead, np.eye(self.q))
         whole = np.empty((m + self.q, m + self.q))
         whole[:m, :m] = found + ahead @ left @ ahead.T
         whole[:m, m:] = -ahead @ left
@@ -290,8 +290,3 @@ def solve_positive(matrix: NDArray[np.float64], side: NDArray[np.float64]) -> ND
     solved = cho_solve(factor, scaled)
     found: NDArray[np.float64] = scale[:, None] * solved if side.ndim == 2 else scale * solved
     return found
-
-
-def inverted(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the inverse of a positive definite matrix of few unknowns; see `solve_positive`."""
-    return solve_positive(matrix, np.eye(len(matrix)))
