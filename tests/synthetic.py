@@ -220,67 +220,40 @@ def claimed(*claims: dict[str, Any]) -> Plan:
 
 def paper() -> list[Plan]:
     """Figures 2, 3 and 4 in the shape of the real suite."""
-
-    def regression(k: float, lam: float, effect: float, **more: Any) -> Contender:
-        order = "inf" if math.isinf(k) else k
-        return Contender(f"regression k={order}, lambda={lam:g}", {"k": order, "lambda": lam}, effect, **more)
-
-    orders = (1, 3, 10, 30, 100, 300, 1000, math.inf)
+    orders = (1, 3, 10, 30, 100, 300, 1000, "inf")
     effects = (0.06, 0.04, 0.02, 0.005, -0.005, -0.012, -0.012, -0.012)
+    shares = (0, 0, 0, 0, 0.1, 0.6, 1, 1)
     three = [
-        Contender(f"regression k={'inf' if math.isinf(k) else k}", {"k": "inf" if math.isinf(k) else k, "s": "exact"},
-                  e, sd_draws=0.001 + 0.0005 * i, share_complete=(0, 0, 0, 0, 0.1, 0.6, 1, 1)[i],
-                  cell_of="regression k=inf" if k == 1000 else "")
-        for i, (k, e) in enumerate(zip(orders, effects, strict=True))
-    ] + [
-        Contender(f"SGD 1/t k={k}", {"k": k, "s": "sgd"}, e + 0.01)
-        for k, e in zip(orders[:5], effects[:5], strict=True)
-    ] + [
+        Contender(f"regression k={k}", {"k": k, "s": "exact"}, effect, sd_draws=0.001 + 0.0005 * i,
+                  share_complete=share, cell_of="regression k=inf" if k == 1000 else "")
+        for i, (k, effect, share) in enumerate(zip(orders, effects, shares, strict=True))
+    ]  # fmt: skip
+    three += [
+        Contender(f"SGD 1/t k={k}", {"k": k, "s": "sgd"}, effect + 0.01)
+        for k, effect in zip(orders[:5], effects, strict=False)
+    ]
+    three += [
         Contender("logistic", {"surrogate": "logistic"}, 0.01),
         Contender("full information", {"aggregator": "full"}, -0.02),
-    ]  # fmt: skip
-    figure_3 = Plan("figure-3", three, (200_000, 400_000, 800_000, 1_600_000), 12, extra={
-        "figures": [{"file": "figure-3", "kind": "risk", "title": "Risk against the order of aggregation",
-                     "parameter": "k", "series": ["regression k=*", "SGD 1/t k=*"],
-                     "references": ["logistic", "full information"]}],
-        "claims": [
-            {"id": "C1", "text": "For small k logistic is better.", "kind": "less",
-             "contrasts": [{"a": "logistic", "b": "regression k=1"}, {"a": "logistic", "b": "regression k=3"}]},
-            {"id": "C3", "text": "The gap grows with n.", "kind": "less",
-             "contrasts": [{"a": "regression k=100", "b": "logistic", "at": "last-first"}]},
-            {"id": "C4", "text": "Intervals widen at large k.", "kind": "wider",
-             "contrasts": [{"a": "regression k=300", "b": "regression k=1", "at": "last"}]},
-            {"id": "C5", "text": "Large k beats logistic.", "kind": "less",
-             "contrasts": [{"a": "regression k=1000", "b": "regression k=inf"},
-                           {"a": "regression k=300", "b": "logistic", "at": "each"}]},
-        ]})  # fmt: skip
-    lambdas = [10.0**-p for p in range(6, -1, -1)]
-    figure_4 = Plan(
-        "figure-4",
-        [regression(k, lam, e + (0.02 if lam == 1 else 0)) for k, e in ((10, 0.02), (100, -0.005), (math.inf, -0.012))
-         for lam in lambdas],
-        (800_000,), 12, baseline="regression k=100, lambda=0.001",
-        extra={
-            "figures": [{"file": "figure-4", "kind": "risk", "title": "Risk against regularization",
-                         "parameter": "lambda", "series": ["regression*"]}],
-            "claims": [{"id": "C7", "text": "Risk is insensitive to lambda.", "kind": "equivalent", "margin": 0.01,
-                        "contrasts": [{"a": "regression k=100, lambda=0.01", "b": "regression k=100, lambda=0.001"}]}],
-        },
+    ]
+    four = [
+        Contender(f"regression k={k}, lambda={lam:g}", {"k": k, "lambda": lam}, effect + (0.02 if lam == 1 else 0))
+        for k, effect in ((10, 0.02), (100, -0.005), ("inf", -0.012))
+        for lam in (10.0**-p for p in range(6, -1, -1))
+    ]
+    two = [Contender(f"SGD k={k}", {"k": k}, 0.01, curves=True) for k in (1, 10, 100, 1000)]
+    n = (200_000, 400_000, 800_000, 1_600_000)
+    panels = [{"title": "n = 4e5", "series": ["SGD k=*"], "n": [400_000]},
+              {"title": "k = 100", "series": ["SGD k=100"], "n": list(n)}]  # fmt: skip
+    figures = (
+        {"kind": "curves", "metrics": ["estimated-gap", "exact-gap-last", "exact-gap-average"], "panels": panels},
+        {"kind": "risk", "parameter": "k", "series": ["regression k=*", "SGD 1/t k=*"],
+         "references": ["logistic", "full information"]},
+        {"kind": "risk", "parameter": "lambda", "series": ["regression*"]},
     )  # fmt: skip
-    figure_2 = Plan(
-        "figure-2",
-        [Contender(f"SGD k={k}", {"k": k}, 0.01, curves=True) for k in (1, 10, 100, 1000)],
-        (200_000, 400_000, 800_000, 1_600_000), 8, baseline="",
-        extra={
-            "figures": [{"file": "figure-2", "kind": "curves", "title": "Optimality gap of the stochastic step",
-                         "level": 0.9, "metrics": ["estimated-gap", "exact-gap-last", "exact-gap-average"],
-                         "panels": [{"title": "n = 4e5", "series": ["SGD k=*"], "n": [400_000]},
-                                    {"title": "k = 100", "series": ["SGD k=100"],
-                                     "n": [200_000, 400_000, 800_000, 1_600_000]}]}],
-            "claims": [{"id": "C8", "text": "The curves coincide.", "kind": "coincide", "margin": 0.3,
-                        "metric": "exact-gap-last", "steps": [1000, 10_000, 100_000],
-                        "contrasts": [{"a": "SGD k=10", "b": "SGD k=100"},
-                                      {"a": "SGD k=100", "b": "SGD k=100", "n_a": 200_000, "n_b": 1_600_000}]}],
-        },
-    )  # fmt: skip
-    return [figure_2, figure_3, figure_4]
+    extras = [{"figures": [{"file": f"figure-{i}"} | figure]} for i, figure in enumerate(figures, 2)]
+    return [
+        Plan("figure-2", two, n, 8, "", extra=extras[0]),
+        Plan("figure-3", three, n, 12, extra=extras[1]),
+        Plan("figure-4", four, (800_000,), 12, "regression k=100, lambda=0.001", extra=extras[2]),
+    ]

@@ -13,7 +13,6 @@ from amounts import part_of
 from matplotlib.figure import Figure as Canvas
 from synthetic import Contender, Plan
 
-from rankbench.drawing.canvas import _logarithmic
 from rankbench.plugin import manager
 from rankbench.reports.claim_verdicts import in_windows
 from rankbench.reports.figures import drawn_figures
@@ -89,19 +88,6 @@ def test_means_of_windows() -> None:
         inside = (steps >= start - 1e-6) & ((steps < end - 1e-6) | (w == 9))
         np.testing.assert_allclose(means[:, w], values[:, inside].mean(axis=1))
         assert abs(at[w] - np.exp(np.log(steps[inside]).mean())) <= 0.5
-
-
-@pytest.mark.parametrize(
-    ("values", "scale"), [((0.17, 0.27), "linear"), ((0.001, 0.2), "log"), ((-1.0, 5.0), "linear")]
-)
-def test_less_than_a_decade_is_no_matter_of_logarithms(values: tuple[float, float], scale: str) -> None:
-    axes = Canvas().subplots()
-    axes.plot([1, 2], values)
-    _logarithmic([axes])
-    assert axes.get_yscale() == scale
-    low, high = axes.get_ylim()
-    span = (np.log(values[1] / values[0]), np.log(high / low)) if scale == "log" else (np.ptp(values), high - low)
-    assert span[0] >= 0.8 * span[1]
 
 
 def test_the_history_of_one_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

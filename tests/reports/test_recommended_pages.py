@@ -56,16 +56,6 @@ def test_from_a_journal_the_clear_the_close_and_the_rough(tmp_path: Path) -> Non
     assert "As good" not in of_journal(tmp_path / "3", contenders)
 
 
-def test_where_the_choice_was_not_run_nothing_was_checked(tmp_path: Path) -> None:
-    other = Plan("by-pair", [quiet("base", 0), quiet("other", 0)], n=(200_000,), repetitions=10, baseline="base")
-    text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0)], other)
-    assert (
-        "**best** (`erm:label=1`) is better than **base** in `methods`, but that is not confirmed: it was not run"
-        in text
-    )
-    assert ("`by-pair`", "best", "was not run") in [(line[0], line[2], line[-1]) for line in lines_of(text)]
-
-
 def test_an_oracle_is_neither_recommended_nor_in_the_way(tmp_path: Path) -> None:
     measured = [quiet("base", 0.2), quiet("best", 0.1), quiet("close", 0.101)]
     text = of_journal(tmp_path / "1", [*measured, quiet("knows", 0)], margin=0.01, oracles=["knows"])
@@ -83,12 +73,6 @@ def test_caveats_are_the_suite_s_and_who_failed_is_said(tmp_path: Path) -> None:
     assert "- Bear in mind: Not the order." in text
     assert "To predict, use **best**" in text
     assert "- **broken** failed in 1 of 10 runs and is not judged." in text
-
-
-def test_one_run_is_too_few(tmp_path: Path) -> None:
-    plan = Plan("methods", [quiet("base", 0.2), quiet("best", 0)], (200_000,), 1, "base", extra={"recommend": True})
-    (found,) = recommendations(synthetic.analysis(synthetic.write(tmp_path, [plan], {"heldout": 40})))
-    assert found.answer == ("1 run is too few to tell methods apart by: nothing can be recommended.",)
 
 
 # How often a page is wrong.

@@ -2,7 +2,7 @@
 
 Bits are flipped, files cut off, pages swapped, blanked and copied over one another, in every file that
 a finished run leaves. Then the report is made, or the suite is run, again: every file comes out as it was,
-byte for byte, or the error names the journal and its table and says what to do. `test_store_trust` changes values.
+byte for byte, or the error names the journal and its table and says what to do. `test_journal_cells` changes values.
 """
 
 from __future__ import annotations
