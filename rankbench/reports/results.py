@@ -136,6 +136,7 @@ def report(directory: Path | str, out: Path | str | None = None, *, ended: bool 
     damaged = damaged_facts(folder) if ended and of_run else ""
     with open_results(folder) as results:
         pages, rows = pages_of(results), results_frame(results)
+        analysis, headline = pages.analysis, headline_of(pages.analysis)
         if out is not None or not of_run:
             paths = publish(pages, results, folder, folder if out is None else Path(out))
         else:
@@ -145,7 +146,6 @@ def report(directory: Path | str, out: Path | str | None = None, *, ended: bool 
                 _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})
             except OSError as error:
                 raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
-    analysis = pages.analysis
     standings = [values_of(row) for section in analysis.sections for row in section.rows]
 
     def reasons(statuses: Collection[str]) -> dict[str, int]:
@@ -162,7 +162,7 @@ def report(directory: Path | str, out: Path | str | None = None, *, ended: bool 
         reasons(FAILURES),
         reasons({"skipped"}),
         [*([Notice("damaged", damaged)] if damaged else []), *notices(analysis, pages.figures)],
-        headline_of(analysis),
+        headline,
         claims_in_short(analysis),
     )
 

@@ -90,6 +90,15 @@ def test_frames(tmp_path: Path) -> None:
     assert found.rows.height == 16 * 6
 
 
+def test_a_ranking_of_items_is_said_first(tmp_path: Path) -> None:
+    """Read from the journal, which is closed when the report is made."""
+    plan = synthetic.small()
+    plan.losses, plan.n, plan.repetitions = ("score", "lower", "upper", "rank-low", "rank-high"), (100,), 1
+    found = report(synthetic.write(tmp_path, [plan], {"design": 5}, layout="ranking"))
+    assert found.headline.sentences[0].startswith("By regression k=1, **")
+    assert f"**Which item is first?** {found.headline.sentences[0]}" in (tmp_path / "leaderboard.md").read_text()
+
+
 def test_every_column_is_documented_in_order() -> None:
     table = DOCS.read_text().split("## Columns of `leaderboard.csv`")[1].split("\n## ")[0]
     assert tuple(re.findall(r"^\| `(\w+)` \| \S", table, re.MULTILINE)) == COLUMNS
