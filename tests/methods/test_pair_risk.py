@@ -8,32 +8,17 @@ import numpy as np
 import pytest
 from minima import step_to_minimum
 from sklearn.svm import LinearSVC
+from small_blocks import make_block, reweighted
 
 import rankbench
 from rankbench.errors import SpecError
-from rankbench.interfaces.method import Block
-from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.methods.pair_risk import PairRisk
 
 
 @pytest.fixture(scope="module")
 def block():
-    rng = np.random.default_rng(8)
-    sizes = rng.integers(3, 12, size=40)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    x = rng.normal(size=(offsets[-1], 5)).astype(np.float32) + 0.5
-    labels = (x @ [2, -1, 0.5, 0, 0] + 2 * rng.normal(size=offsets[-1])).round()
-    winners, losers, weights, ends = [], [], [], [0]
-    for q in range(40):
-        r = labels[offsets[q] : offsets[q + 1]]
-        for _ in range(30):
-            i, j = rng.integers(sizes[q], size=2)
-            if r[i] != r[j]:
-                i, j = (i, j) if r[i] > r[j] else (j, i)
-                winners.append(i), losers.append(j), weights.append(r[i] - r[j])
-        ends.append(len(winners))
-    said = Comparisons(np.array(ends), np.array(winners, np.int32), np.array(losers, np.int32), np.array(weights))
-    return Block(Queries([str(q) for q in range(40)], offsets, x, labels), said, len(said), 0, (1,))
+    sizes = np.random.default_rng(8).integers(3, 12, size=40)
+    return reweighted(make_block(list(sizes), 1000, seed=8), [1.0, 2.0, 3.0, 1.0])
 
 
 def pairs(block):

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import stats
+from small_blocks import make_block
 
-from rankbench.interfaces.method import Block
-from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.methods.baselines import RandomScores
 
 
-def queries(sizes) -> Queries:
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    total = int(offsets[-1])
-    return Queries([str(q) for q in range(len(sizes))], offsets, np.zeros((total, 0), np.float32), np.zeros(total))
-
-
-def block(design: Queries, repetition: int = 0) -> Block:
-    none = np.zeros(0, np.int32)
-    comparisons = Comparisons(np.zeros(len(design) + 1, np.int64), none, none, np.zeros(0))
-    return Block(design, comparisons, 0, repetition, (20, repetition))
-
-
 def test_streams_and_repetitions_are_independent_standard_normals():
-    design = queries([2000, 2000])
-    draws = [
-        RandomScores(stream=stream).fit(block(design, repetition)).score(design)
-        for stream in (0, 1)
-        for repetition in (0, 1)
-    ]
+    blocks = [make_block([2000, 2000], 10, seed=seed) for seed in (0, 1)]
+    draws = [RandomScores(stream=stream).fit(one).score(one.design) for stream in (0, 1) for one in blocks]
     for draw in draws:
         assert stats.kstest(draw, "norm").pvalue > 1e-4
     correlations = np.corrcoef(draws)[np.triu_indices(4, 1)]

@@ -1,4 +1,4 @@
-"""Structures of all subsets of each query's judgments, by the definition of the risk (19)."""
+"""Contenders that are fitted, and structures of all subsets of each query's judgments, as (19) defines its risk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.method import Block
+from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.methods.erm import ERM
+from rankbench.methods.erm.fit import fit_composed
+from rankbench.plugin.manager import get
+
+
+def contender(spec: str) -> ERM:
+    method = get(Method, spec)
+    assert isinstance(method, ERM)
+    return method
+
+
+def fitted(block: Block, method: ERM | str) -> Fitted:
+    outcome = fit_composed(block, {"": contender(method) if isinstance(method, str) else method})[""]
+    assert isinstance(outcome, Fitted), outcome
+    assert outcome.theta is not None
+    return outcome
 
 
 def structures_of_subsets(

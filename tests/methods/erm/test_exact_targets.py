@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from enumeration import structures_of_subsets
+from enumeration import contender, fitted, structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block, reweighted
 
@@ -30,18 +30,9 @@ def tied(block: Block) -> Block:
     return replace(block, comparisons=replace(block.comparisons, ties=ties))
 
 
-def fitted(block: Block, spec: str) -> Fitted:
-    method = get(Method, spec)
-    assert isinstance(method, ERM)
-    outcome = fit_composed(block, {"": method})[""]
-    assert isinstance(outcome, Fitted), outcome
-    return outcome
-
-
 def minimizer(block: Block, spec: str) -> NDArray[np.float64]:
     """Solve the normal equations of (19) and (28), its subsets enumerated."""
-    method = get(Method, spec)
-    assert isinstance(method, ERM)
+    method = contender(spec)
     x = block.design.x.astype(np.float64)
     curved, side = method.l2 * np.eye(x.shape[1]), np.zeros(x.shape[1])
     for rows, weight, scores in structures_of_subsets(block, method.aggregator, method.k):

@@ -6,13 +6,13 @@ import dataclasses
 
 import numpy as np
 import pytest
-from enumeration import structures_of_subsets
+from enumeration import fitted, structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block
 
 from rankbench.aggregators.edges import DifferenceGraph
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.method import Block, Fitted, Method, Optimizer
+from rankbench.interfaces.method import Block, Method, Optimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate
 from rankbench.methods.erm import ERM
 from rankbench.methods.erm.fit import fit_composed
@@ -45,13 +45,6 @@ def enumerated(
     return total
 
 
-def fit(block: Block, method: ERM) -> NDArray[np.float64]:
-    outcome = fit_composed(block, {"": method})[""]
-    assert isinstance(outcome, Fitted), outcome
-    assert outcome.theta is not None
-    return outcome.theta
-
-
 SURROGATES = [
     PairwiseLogistic(),
     PairwiseSquared(power=0.5),
@@ -77,7 +70,7 @@ def test_the_solver_minimizes_the_risk(
     made = get(Aggregator, aggregator)
     assert isinstance(made, Aggregator)
     method = ERM(aggregator=made, surrogate=surrogate, k=k, optimizer=get(Optimizer, "newton"), **{"lambda": 0.1})
-    theta = fit(weighted, method)
+    theta = fitted(weighted, method).theta
 
     def objective(at: NDArray[np.float64]) -> float:
         return float(enumerated(weighted, made, surrogate, k, at) + 0.05 * at @ at)
@@ -103,8 +96,8 @@ def test_steps_go_where_the_solver_is(weighted: Block, spec: str) -> None:
     )
     assert isinstance(exact, ERM)
     assert isinstance(steps, ERM)
-    wanted = fit(weighted, exact)
-    assert np.linalg.norm(fit(weighted, steps) - wanted) < 0.05 * np.linalg.norm(wanted)
+    wanted = fitted(weighted, exact).theta
+    assert np.linalg.norm(fitted(weighted, steps).theta - wanted) < 0.05 * np.linalg.norm(wanted)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +130,7 @@ def test_judgments_that_all_cancel_are_said_to(weighted: Block) -> None:
     steps = ERM(
         aggregator=DifferenceGraph(), surrogate=PairwiseLogistic(), optimizer=get(Optimizer, "composite"), draws=20
     )
-    assert not fit(block, steps).any()
+    assert not fitted(block, steps).theta.any()
 
 
 def test_a_tie_is_half_a_win_each_way() -> None:
@@ -148,6 +141,6 @@ def test_a_tie_is_half_a_win_each_way() -> None:
     halves = dataclasses.replace(block, comparisons=dataclasses.replace(said, ties=ties).without_ties())
     method = get(Method, "erm:aggregator=average-adjacency,k=inf,surrogate=pairwise-logistic,optimizer=newton")
     assert isinstance(method, ERM)
-    found = [fit(case, method) for case in (tied, halves, block)]
+    found = [fitted(case, method).theta for case in (tied, halves, block)]
     np.testing.assert_array_equal(found[0], found[1])
     assert not np.allclose(found[0], found[2])

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from amounts import examples
+from enumeration import contender, fitted
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import ComparisonAggregator
-from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.interfaces.method import Block
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.methods.erm import ERM
 from rankbench.methods.erm import fit as composed
-from rankbench.methods.erm.fit import fit_composed
-from rankbench.plugin.manager import get
 from rankbench.surrogates.order_preserving import OrderPreserving
 from rankbench.surrogates.regression import Regression
 
@@ -60,19 +59,6 @@ def judged(winners: list[int], losers: list[int], weight: float = 1.0, labels: f
     return Block(queries, said, len(winners), 0, (1, 2, 3))
 
 
-def theta(block: Block, method: ERM) -> NDArray[np.float64]:
-    outcome = fit_composed(block, {"": method})[""]
-    assert isinstance(outcome, Fitted), outcome
-    assert outcome.theta is not None
-    return outcome.theta
-
-
-def contender(spec: str) -> ERM:
-    method = get(Method, spec)
-    assert isinstance(method, ERM)
-    return method
-
-
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_cycle_says_nothing(spec: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +66,7 @@ def test_a_cycle_says_nothing(spec: str, compiled: bool, monkeypatch: pytest.Mon
         monkeypatch.setattr(composed, "is_compiled", lambda contender: False)
     for repeats in (1, 3):
         block = judged(CYCLE[0] * repeats, CYCLE[1] * repeats, 0.1)
-        assert not theta(block, contender(spec)).any()
+        assert not fitted(block, contender(spec)).theta.any()
 
 
 def test_a_plugins_rounding_makes_no_target() -> None:
@@ -88,8 +74,8 @@ def test_a_plugins_rounding_makes_no_target() -> None:
     assert scores.any()
     for surrogate in (Regression(gain="identity"), Regression(), OrderPreserving()):
         method = ERM(aggregator=Third(), surrogate=surrogate, optimizer="newton")
-        assert not theta(judged(*CYCLE, 0.7), method).any()
-    assert theta(judged(*CYCLE, 0.7), ERM(aggregator=Third(), k=2, draws=50)).any()
+        assert not fitted(judged(*CYCLE, 0.7), method).theta.any()
+    assert fitted(judged(*CYCLE, 0.7), ERM(aggregator=Third(), k=2, draws=50)).theta.any()
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -99,11 +85,11 @@ def test_the_unit_of_weights_does_not_matter(aggregator: str, compiled: bool, mo
     if not compiled:
         monkeypatch.setattr(composed, "is_compiled", lambda contender: False)
     method = contender(f"erm:aggregator={aggregator},surrogate=regression(gain=identity)")
-    wanted = theta(judged([0, 1, 0], [1, 2, 2]), method)
+    wanted = fitted(judged([0, 1, 0], [1, 2, 2]), method).theta
     assert wanted.any()
     for weight in (2.0**-60, 2.0**60):
-        np.testing.assert_array_equal(theta(judged([0, 1, 0], [1, 2, 2], weight), method), wanted)
-        assert not theta(judged(*CYCLE, 0.1 * weight), method).any()
+        np.testing.assert_array_equal(fitted(judged([0, 1, 0], [1, 2, 2], weight), method).theta, wanted)
+        assert not fitted(judged(*CYCLE, 0.1 * weight), method).theta.any()
 
 
 def test_a_normalizer_that_is_rounding_divides_nothing() -> None:

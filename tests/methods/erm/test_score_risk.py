@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from enumeration import structures_of_subsets
+from enumeration import contender, fitted, structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block
 
@@ -32,18 +32,6 @@ def small() -> Block:
     return make_block([4, 6, 3], 18, d=4)
 
 
-def contender(text: str) -> ERM:
-    method = get(Method, text)
-    assert isinstance(method, ERM)
-    return method
-
-
-def fit(block: Block, text: str) -> Fitted:
-    outcome = fit_composed(block, {"": contender(text)})[""]
-    assert isinstance(outcome, Fitted), outcome
-    return outcome
-
-
 def enumerated(block: Block, method: ERM, theta: NDArray[np.float64]) -> float:
     """Return the regularized risk (19) by enumerating all k-subsets of every query's judgments."""
     total, surrogate = 0.5 * method.l2 * float(theta @ theta), method.surrogate
@@ -61,13 +49,13 @@ def test_the_solver_minimizes_the_risk(
     small: Block, surrogate: str, aggregator: str, k: int | str, optimizer: str
 ) -> None:
     text = f"erm:surrogate={surrogate},aggregator={aggregator},k={k},lambda=0.1,optimizer={optimizer}"
-    fitted, method, step = fit(small, text), contender(text), 1e-4
+    found, method, step = fitted(small, text), contender(text), 1e-4
     # The line search of lbfgs compares values, which rounding hides below this.
-    assert fitted.optimality < 1e-7
-    assert fitted.theta is not None
-    assert fitted.info["mc_error"] == 0
+    assert found.optimality < 1e-7
+    assert found.theta is not None
+    assert found.info["mc_error"] == 0
     slope = [
-        (enumerated(small, method, fitted.theta + step * e) - enumerated(small, method, fitted.theta - step * e))
+        (enumerated(small, method, found.theta + step * e) - enumerated(small, method, found.theta - step * e))
         / (2 * step)
         for e in np.eye(4)
     ]
@@ -83,20 +71,20 @@ def test_between_one_and_all_the_mean_target_has_an_error_that_is_said(
     small: Block, surrogate: str, aggregator: str
 ) -> None:
     text = f"erm:surrogate={surrogate},aggregator={aggregator},k=3,lambda=0.1,optimizer=newton,draws=20000"
-    fitted, method = fit(small, text), contender(text)
-    assert fitted.theta is not None
-    assert 0 < fitted.info["mc_error"] < 0.05
-    best = fitted.theta + 0.0
+    found, method = fitted(small, text), contender(text)
+    assert found.theta is not None
+    assert 0 < found.info["mc_error"] < 0.05
+    best = found.theta + 0.0
     moves = np.random.default_rng(0).normal(size=(20, 4))
-    off = 5 * fitted.info["mc_error"] * np.linalg.norm(best)
+    off = 5 * found.info["mc_error"] * np.linalg.norm(best)
     here = enumerated(small, method, best)
     assert all(enumerated(small, method, best + off * m / np.linalg.norm(m)) > here - 1e-4 * abs(here) for m in moves)
 
 
 def test_steps_go_where_the_solver_is_and_say_how_far_they_are(small: Block) -> None:
     text = "erm:surrogate=listnet,aggregator=win-rate,k=3,lambda=1"
-    exact = fit(small, f"{text},optimizer=newton,draws=40000")
-    steps = fit(small, f"{text},optimizer=composite(c=1,schedule=inverse-t,t0=100),draws=40000")
+    exact = fitted(small, f"{text},optimizer=newton,draws=40000")
+    steps = fitted(small, f"{text},optimizer=composite(c=1,schedule=inverse-t,t0=100),draws=40000")
     assert exact.theta is not None
     assert steps.theta is not None
     assert np.linalg.norm(steps.theta - exact.theta) < 0.05 * np.linalg.norm(exact.theta)
@@ -107,7 +95,7 @@ def test_steps_go_where_the_solver_is_and_say_how_far_they_are(small: Block) -> 
 def test_linear_power_does_not_depend_on_k_beyond_its_weights(small: Block, k: int) -> None:
     """Net weights are additive and the loss is linear in them: one judgment at a time says it all."""
     text = "erm:surrogate=linear-power,aggregator=net-weights,lambda=0.1,optimizer=newton"
-    one, whole = fit(small, f"{text},k={k}").theta, fit(small, f"{text},k=inf").theta
+    one, whole = fitted(small, f"{text},k={k}").theta, fitted(small, f"{text},k=inf").theta
     assert one is not None
     assert whole is not None
     np.testing.assert_allclose(one, whole, atol=1e-7)
@@ -131,7 +119,7 @@ def test_the_closed_form_of_the_linear_loss(small: Block) -> None:
         for e in range(c.offsets[q], c.offsets[q + 1]):
             pull += share / nu * c.weights[e] / n_q * (x[c.winners[e]] - x[c.losers[e]])
     text = f"erm:surrogate=linear(nu={nu}),aggregator=net-weights,lambda={l2},optimizer=exact"
-    np.testing.assert_allclose(fit(block, text).theta, np.linalg.solve(gram, pull), rtol=1e-9)
+    np.testing.assert_allclose(fitted(block, text).theta, np.linalg.solve(gram, pull), rtol=1e-9)
 
 
 def test_what_is_not_linear_in_its_target_is_refused_when_planned() -> None:
