@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import re
@@ -10,10 +9,12 @@ import subprocess
 import sys
 import time
 from fractions import Fraction
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
-from certify_laws import PHIS, THEOREM_2, THEOREM_3, disagreement, least, pairwise_risk, sides
+from certify_laws import GONE, PHIS, THEOREM_2, THEOREM_3, changed, disagreement, least, pairwise_risk, sides
 
 import rankbench
 from rankbench.certify.check import check, main
@@ -85,45 +86,29 @@ def leaves(value: object, path: tuple = ()) -> list[tuple]:
     return [path]
 
 
+WORDS = ["low", "dag", "any", "VIOLATION", "CONSISTENT_AT_MU", "1>2>3", "3>2>1", "ndcg"]
+ANYTHING = [None, True, 0, 1, -1, "0", "1", "-1", "1/2", "x", [], {}, "9" * 500]
+
+
 def altered(content: dict, rng: random.Random) -> dict:
     """Change one place at random: a number by a little or a lot, another word, gone, or doubled."""
-    other = copy.deepcopy(content)
-    path = rng.choice([p for p in leaves(other) if p and p[0] not in ("searched", "versions", "seed")])
-    holder = other
-    for key in path[:-1]:
-        holder = holder[key]
-    value = holder[path[-1]]
-    kind = rng.randrange(6)
+    path = rng.choice([p for p in leaves(content) if p and p[0] not in ("searched", "versions", "seed")])
+    holder = reduce(getitem, path[:-1], content)
+    value, kind = holder[path[-1]], rng.randrange(6)
+    try:
+        number = Fraction(value)
+        steps = (Fraction(1, 10**9), number, -2 * number, -2 * number / 3, Fraction(1), -number, 999 * number)
+        other = number + rng.choice(steps)
+        found = int(other) if isinstance(value, int) else str(other)
+    except (TypeError, ValueError):
+        found = rng.choice(WORDS)
     if kind == 0 and isinstance(holder, dict):
-        del holder[path[-1]]
+        found = GONE
     elif kind == 1 and isinstance(holder, list):
-        holder.insert(path[-1], copy.deepcopy(rng.choice(holder)))
+        path, found = path[:-1], [*holder, rng.choice(holder)]
     elif kind == 2:
-        holder[path[-1]] = rng.choice([None, True, 0, 1, -1, "0", "1", "-1", "1/2", "x", [], {}, "9" * 500])
-    elif isinstance(value, str):
-        try:
-            number = Fraction(value)
-        except ValueError:
-            holder[path[-1]] = rng.choice(
-                ["low", "dag", "any", "VIOLATION", "CONSISTENT_AT_MU", "1>2>3", "3>2>1", "ndcg"]
-            )
-        else:
-            holder[path[-1]] = str(
-                rng.choice(
-                    [
-                        number + Fraction(1, 10**9),
-                        number * 2,
-                        -number,
-                        number / 3,
-                        number + 1,
-                        Fraction(0),
-                        number * 1000,
-                    ]
-                )
-            )
-    elif isinstance(value, int):
-        holder[path[-1]] = value + rng.choice([-1, 1, 2, 1000])
-    return other
+        found = rng.choice(ANYTHING)
+    return changed(content, {"/".join(map(str, path)): found})
 
 
 def claim_holds(content: dict) -> bool:
