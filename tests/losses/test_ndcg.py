@@ -24,8 +24,6 @@ VARIANTS = [
         ("exp2", "identity", "exp"), ("log", "log2", "reciprocal"), (math.inf, 2.0)
     )
 ]
-few = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
-pairs = st.lists(st.tuples(st.one_of(few, st.floats(-5, 5)), st.one_of(few, st.floats(-5, 5))), min_size=1, max_size=70)
 
 
 def brute_force(alpha, s, gain, discount, cutoff):
@@ -65,17 +63,6 @@ def test_equals_scikit_learn(cutoff):
         assert 1 - compiled(ours, alpha, r) == pytest.approx(theirs, rel=1e-12)
 
 
-@pytest.mark.parametrize("loss", [*VARIANTS, Precision(k=4)], ids=str)
-@given(pairs)
-@examples(40)
-def test_compiled_equals_numpy(loss, rows):
-    alpha, s = np.array(rows).T.copy()
-    value = loss.value(alpha, s)
-    assert value >= loss.range[0] - 1e-9 * abs(value) - 1e-12
-    if abs(value) < 1e6:  # beyond, Z is a difference of nearly equal numbers
-        assert compiled(loss, alpha, s) == pytest.approx(value, rel=1e-8, abs=1e-10)
-
-
 @pytest.mark.parametrize("m", [1, 8, 9, 64, 65, 100, 333, 5000])
 def test_compiled_at_every_size(m):
     rng = np.random.default_rng(m)
@@ -84,25 +71,11 @@ def test_compiled_at_every_size(m):
         assert compiled(loss, alpha, s) == pytest.approx(loss.value(alpha, s), rel=1e-9, abs=1e-11)
 
 
-@given(pairs)
-@examples(40)
-def test_depends_on_order_alone_and_not_on_numbering(rows):
-    alpha, s = np.array(rows).T.copy()
-    loss = NDCG(gain="exp")
-    value = loss.value(alpha, s)
-    assert loss.value(np.argsort(np.argsort(np.unique(alpha)))[np.searchsorted(np.unique(alpha), alpha)] * 1.0, s) == (
-        pytest.approx(value)
-    )
-    assert loss.value(alpha[::-1].copy(), s[::-1].copy()) == pytest.approx(value)
-    assert loss.bounds() == (0.0, 1.0)
-    assert -1e-12 <= value <= 1 + 1e-12
-    assert loss.value(s, s) == pytest.approx(0, abs=1e-12)
-
-
 def test_centred_scores_can_cost_more_than_one():
     s = np.array([0.2, -0.1, -0.1])
     assert NDCG(gain="identity").value(-s, s) > 1
     assert NDCG(gain="identity").bounds() == (0.0, math.inf)
+    assert NDCG(gain="exp").bounds() == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("loss", [NDCG(), NDCG(gain="identity"), NDCG(gain="exp"), Precision()], ids=str)

@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 from rankbench.core.spec import parse
 from rankbench.errors import SpecError
 from rankbench.interfaces.method import Method, Penalty
-from rankbench.interfaces.queries import Comparisons
 from rankbench.methods.erm import ERM
 from rankbench.optimizers.composite import Composite, Proximal
-from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
+from rankbench.optimizers.problems import Gram, QuadraticProblem
 from rankbench.optimizers.score_problem import PenalizedProblem
 from rankbench.plugin.manager import get
-from rankbench.surrogates.pairwise import PairwiseLogistic
 
 PENALTIES = [
     Penalty(),
@@ -133,26 +131,6 @@ def test_the_solver_converges_on_badly_conditioned_risks(condition):
     assert fit.converged
     assert 0 < np.count_nonzero(fit.theta) < 30
     assert off_the_conditions(penalty, fit.theta, problem.value_and_gradient(fit.theta)[1]) < 2e-8
-
-
-def test_the_solver_of_logistic_risks_ends_where_the_conditions_of_a_minimum_hold():
-    rng = np.random.default_rng(2)
-    x, side = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
-    said = Comparisons(
-        np.array([0, 60]),
-        np.where(side, 2 * np.arange(60), 2 * np.arange(60) + 1).astype(np.int32),
-        np.where(side, 2 * np.arange(60) + 1, 2 * np.arange(60)).astype(np.int32),
-        np.ones(60),
-    )
-    # Item 2i has features x_i, item 2i + 1 none: differences are the rows of x.
-    rows = np.zeros((120, 5))
-    rows[::2] = x
-    problem = PairwiseProblem(rows, np.array([0, 120]), said, PairwiseLogistic(), 0.0)
-    fit = Proximal().solve(PenalizedProblem(problem, Penalty(0.0, 0.05)))
-    assert fit.converged
-    gradient = x.T @ (1 / (1 + np.exp(-x @ fit.theta)) - side) / 60
-    assert off_the_conditions(Penalty(0.0, 0.05), fit.theta, gradient) < 1e-7
-    assert (fit.theta == 0).any()
 
 
 def test_parts_are_named():
