@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,10 @@ import numpy as np
 
 from rankbench.certify.certificate import Certificate, difference_edges, shown
 from rankbench.certify.checking.law import law, true_risks
+from rankbench.certify.checking.numbers import Phi
+from rankbench.certify.checking.rules import read_risk
 from rankbench.certify.floats import float_risk, on_cone
+from rankbench.certify.laws import Law
 from rankbench.certify.piecewise import least_on_cone
 from rankbench.drawing.looks import COLORS, render, safe, styled
 from rankbench.errors import InputError
@@ -67,24 +70,12 @@ def _surrogate(content: Mapping[str, Any], order: tuple[int, ...], name: str) ->
 
 
 def _stated(content: Mapping[str, Any]) -> ExactSurrogate:
-    """Return the risk that a certificate writes down."""
-    phis = []
-    for written in content["phis"]:
-        if "pieces" in written:
-            pieces = tuple(
-                (Fraction(p["until"]) if "until" in p else None, tuple(Fraction(c) for c in p["coefficients"]))
-                for p in written["pieces"]
-            )
-            phis.append(ConvexPhi(pieces))
-        else:
-            infimum = Fraction(written["infimum"]) if "infimum" in written else None
-            phis.append(ConvexPhi(expression=written["expression"], infimum=infimum))
-    terms = tuple(
-        PhiTerm(Fraction(t["factor"]), tuple(t["form"]), Fraction(t["offset"]), phis[t["phi"]])
-        for t in content["risk"]["terms"]
-    )
-    linear = tuple(Fraction(b) for b in content["risk"]["linear"])
-    return ExactSurrogate(terms, linear, Fraction(content["risk"]["entropy"]))
+    """Return the risk that a certificate writes down, as the checker reads it."""
+    read = [Phi(written) for written in content["phis"]]
+    phis = [ConvexPhi(tuple((end, tuple(c)) for end, c in phi.pieces), phi.text, phi.infimum) for phi in read]
+    risk = read_risk(content["risk"], content["items"], len(phis))
+    terms = tuple(PhiTerm(term.factor, term.form, term.offset, phis[term.phi]) for term in risk.terms)
+    return ExactSurrogate(terms, risk.linear, risk.entropy)
 
 
 RIGHT, WRONG = COLORS[2], COLORS[1]
@@ -115,27 +106,19 @@ def draw_counterexample(certificate: Certificate) -> dict[str, bytes]:
         height = max(3.4, 1.7 + 0.2 * len(rows))
         figure = Figure(figsize=(9.0, height), layout="constrained")
         left, middle, last = figure.subplots(1, 3, width_ratios=(1.15, 1, 1))
-        if law.of_graphs:
-            _draw_graph(left, certificate)
-        else:
-            _draw_grades(left, certificate)
+        draw = _draw_graph if law.of_graphs else _draw_grades
+        draw(left, law, certificate.alpha)
         _draw_risks(middle, rows, "true", f"true risk: {certificate.loss} (less is better)", names=True)
         _draw_risks(last, rows, "surrogate", "least surrogate risk (less is better)", names=False)
         total = math.factorial(law.items)
         if len(rows) < total:
-            middle.set_ylabel(safe(_which(certificate, len(rows), total)), fontsize=8)
+            which = "least surrogate risk" if "risk" in certificate.content else "the proof"
+            middle.set_ylabel(safe(f"{len(rows)} of {total} orders, those of {which}"), fontsize=8)
         about = f"{certificate.surrogate} for {certificate.loss}, {certificate.noise}"
         figure.suptitle(f"{safe(f'{about}: {certificate.label}')}\n{safe(_subtitle(certificate))}", fontsize=9.5)
         handles, names = last.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=2)
         return render(figure)
-
-
-def _which(certificate: Certificate, count: int, total: int) -> str:
-    """Say which orders have bars."""
-    if "risk" in certificate.content:
-        return f"{count} of {total} orders, those of least surrogate risk"
-    return f"{count} of {total} orders, those of the proof"
 
 
 def _subtitle(certificate: Certificate) -> str:
@@ -146,16 +129,15 @@ def _subtitle(certificate: Certificate) -> str:
     return f"right: {right}; the surrogate prefers {preferred}, by at least {float(certificate.gap):.3g}"
 
 
-def _draw_graph(axes: Axes, certificate: Certificate) -> None:
+def _draw_graph(axes: Axes, law: Law, alpha: Sequence[Fraction]) -> None:
     """Draw who leads whom on average, on a circle, item 1 at the top."""
-    law = certificate.law
-    m = law.items if law else 0
+    m = law.items
     at = [(math.sin(2 * math.pi * i / m), math.cos(2 * math.pi * i / m)) for i in range(m)]
     axes.set_axis_off()
     axes.set_aspect("equal")
     axes.set_xlim(-1.55, 1.55)
     axes.set_ylim(-1.45, 1.55)
-    for (i, j), weight in difference_edges(law).items() if law else ():
+    for (i, j), weight in difference_edges(law).items():
         start, end = np.array(at[i]), np.array(at[j])
         axes.annotate(
             "",
@@ -170,20 +152,17 @@ def _draw_graph(axes: Axes, certificate: Certificate) -> None:
     for i, (x, y) in enumerate(at):
         axes.plot([x], [y], "o", markersize=20, color=COLORS[0])
         axes.text(x, y, str(i + 1), ha="center", va="center", color="white", fontsize=10, fontweight="bold")
-    scores = ", ".join(f"{float(a):.3g}" for a in certificate.alpha)
+    scores = ", ".join(f"{float(a):.3g}" for a in alpha)
     axes.set_title(safe("who leads whom on average, by how much"))
     axes.text(0.0, -1.4, safe(f"scores that the surrogate prefers: {scores}"), ha="center", va="center", fontsize=8)
 
 
-def _draw_grades(axes: Axes, certificate: Certificate) -> None:
+def _draw_grades(axes: Axes, law: Law, alpha: Sequence[Fraction]) -> None:
     """Draw the grades as a table, with the scores under them."""
-    law = certificate.law
     axes.set_axis_off()
     axes.set_title("grades, and their probabilities")
-    if law is None:
-        return
     cells = [[f"{w}", *(shown(g) for g in s if not isinstance(g, tuple))] for w, s in law.support]
-    cells.append(["scores", *(f"{float(a):.3g}" for a in certificate.alpha)])
+    cells.append(["scores", *(f"{float(a):.3g}" for a in alpha)])
     table = axes.table(
         cellText=cells, colLabels=["p", *(f"item {i + 1}" for i in range(law.items))], loc="center", cellLoc="center"
     )
