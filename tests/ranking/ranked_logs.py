@@ -1,16 +1,45 @@
-"""Votes in memory, ranked as the engine ranks a log."""
+"""Votes that are drawn, and votes in memory, ranked as the engine ranks a log."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
 
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.rank import ItemRanking, rank
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
 from rankbench.ranking.votes import Votes
+
+
+def two_items(rng: np.random.Generator, n: int, m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return two different ones of m items for each of n votes."""
+    one = rng.integers(m, size=n)
+    return one, (one + rng.integers(1, m, size=n)) % m
+
+
+def named(
+    one: ArrayLike, other: ArrayLike, won: ArrayLike = True, *, query_id: Any = "q", **columns: Any
+) -> pl.DataFrame:
+    """Return votes on items i0, i1, .. that the one of two won, or else the other, with further columns."""
+    sides = {"winner": np.where(won, one, other), "loser": np.where(won, other, one)}
+    names = {side: [f"i{item}" for item in items] for side, items in sides.items()}
+    return pl.DataFrame({"query_id": query_id, **names, **columns})
+
+
+def bytes_of(found: PairCounts | ClusterCounts) -> list[object]:
+    """Return all that was counted, arrays as bytes."""
+    counts = found.counts if isinstance(found, ClusterCounts) else found
+    arrays = [counts.starts, counts.high, counts.forward, counts.backward, counts.ties]
+    said: list[object] = [counts.items, counts.judgments, counts.weighted]
+    if isinstance(found, ClusterCounts):
+        said.append(found.clusters)
+        arrays += [found.starts, found.cells, found.weights]
+    return said + [array.tobytes() for array in arrays]
 
 
 def log_of(votes: Votes, aggregator: Aggregator, by_judge: bool) -> RankedLog:

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 import pytest
+from ranked_logs import named, two_items
 
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry
@@ -74,17 +75,6 @@ def test_a_tie_is_half_a_win_each_way(llmfao: pl.DataFrame) -> None:
     np.testing.assert_allclose(scores(found, items), expected - expected.mean(), atol=1e-6)
 
 
-def test_evalica_counts_a_tie_the_same_way(llmfao: pl.DataFrame) -> None:
-    evalica = pytest.importorskip("evalica")
-    items, left, right, said = indices(llmfao)
-    winners = [{"left": evalica.Winner.X, "right": evalica.Winner.Y, "tie": evalica.Winner.Draw}[s] for s in said]
-    names = ([items[i] for i in left], [items[i] for i in right])
-    worths = evalica.bradley_terry(*names, winners, tie_weight=0.5, tolerance=1e-12, limit=100_000).scores
-    expected = np.log(np.array([worths[item] for item in items]))
-    found = rankbench.aggregate(LLMFAO, "bradley-terry:ridge=0")
-    np.testing.assert_allclose(scores(found, items), expected - expected.mean(), atol=1e-6)
-
-
 def log_of(rows: list[tuple[str, ...]], *more: str) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["winner", "loser", *more], orient="row")
 
@@ -92,18 +82,12 @@ def log_of(rows: list[tuple[str, ...]], *more: str) -> pl.DataFrame:
 def random_log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     truth = np.linspace(1, -1, items)
-    a = rng.integers(items, size=votes)
-    b = (a + rng.integers(1, items, size=votes)) % items
+    a, b = two_items(rng, votes, items)
     won = rng.random(votes) < 1 / (1 + np.exp(truth[b] - truth[a]))
-    return pl.DataFrame(
-        {
-            "query_id": [f"q{q}" for q in rng.integers(3, size=votes)],
-            "winner": [f"i{i}" for i in np.where(won, a, b)],
-            "loser": [f"i{i}" for i in np.where(won, b, a)],
-            "judge": [f"j{j}" for j in rng.integers(judges, size=votes)],
-            "tie": rng.random(votes) < 0.2,
-        }
+    queries, judge = (
+        [f"{word}{at}" for at in rng.integers(most, size=votes)] for word, most in (("q", 3), ("j", judges))
     )
+    return named(a, b, won, query_id=queries, judge=judge, tie=rng.random(votes) < 0.2)
 
 
 @pytest.mark.parametrize("method", ["bradley-terry", "davidson", "win-rate", "borda", "kemeny", "elo"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from ranked_logs import two_items
 from scipy.special import expit
 
 import rankbench
@@ -17,8 +18,7 @@ SCORES = np.array([0.9, 0.3, 0.0, -0.3, -0.9])
 def planted(n: int, seed: int, *, side: float = 0.25, length: float = 0.0, strong_left: float = 0.5) -> pl.DataFrame:
     """Return votes of items i0 (the best) to i4; the stronger of two stands left with a chance of `strong_left`."""
     rng = np.random.default_rng(seed)
-    one = rng.integers(0, 5, n)
-    other = (one + rng.integers(1, 5, n)) % 5
+    one, other = two_items(rng, n, 5)
     strong, weak = np.minimum(one, other), np.maximum(one, other)
     left_is_strong = rng.random(n) < strong_left
     left, right = np.where(left_is_strong, strong, weak), np.where(left_is_strong, weak, strong)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from ranked_logs import two_items
 
 from rankbench.cli import main
 
@@ -68,8 +69,7 @@ def test_what_control_refuses_is_not_offered(tmp_path: Path) -> None:
     """Ids and what else follows from the items, a value that is missing far down, and a covariate twice."""
     rng = np.random.default_rng(20261127)
     n = 1500
-    a = rng.integers(4, size=n)
-    b = (a + rng.integers(1, 4, size=n)) % 4
+    a, b = two_items(rng, n, 4)
     length = rng.integers(10, 99, size=(2, n))
     frame = pl.DataFrame(
         {

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from amounts import is_full
+from ranked_logs import two_items
 
 VOTES, ITEMS, JUDGES, TURNS = 1_000_000 if is_full() else 400_000, 200, 500, 3
 
@@ -32,8 +33,7 @@ print(json.dumps([time.process_time() - before, resource.getrusage(resource.RUSA
 def logs(folder: Path) -> dict[str, Path]:
     """Write the same votes with sides and without, and a small log of each kind."""
     rng = np.random.default_rng(1)
-    first = rng.integers(ITEMS, size=VOTES)
-    second = (first + rng.integers(1, ITEMS, size=VOTES)) % ITEMS
+    first, second = two_items(rng, VOTES, ITEMS)
     names, judges = (
         pl.Series([f"{word} {at}" for at in range(n)]) for word, n in (("model", ITEMS), ("judge", JUDGES))
     )

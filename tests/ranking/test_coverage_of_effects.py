@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
+from ranked_logs import two_items
 from scipy.special import expit
 
 import rankbench
@@ -46,8 +47,7 @@ class Setting:
     def votes_of(self, rng: np.random.Generator, judge: np.ndarray, normal: np.ndarray) -> pl.DataFrame:
         """Return votes of judges whose tastes are those of a row of standard normal numbers."""
         n = len(judge)
-        one = rng.integers(0, self.m, n)
-        other = (one + rng.integers(1, self.m, n)) % self.m
+        one, other = two_items(rng, n, self.m)
         strong, weak = np.minimum(one, other), np.maximum(one, other)
         left_is_strong = rng.random(n) < self.stronger_left
         left, right = np.where(left_is_strong, strong, weak), np.where(left_is_strong, weak, strong)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import part_of, trials
+from ranked_logs import named, two_items
 
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry
@@ -30,19 +31,16 @@ def log(seed: int, votes: int, judges: int, mixed: bool = True) -> pl.DataFrame:
     mixes them, or one judge after the other.
     """
     rng = np.random.default_rng([seed, votes, judges])
-    a = rng.integers(M, size=votes)
-    b = (a + rng.integers(1, M, size=votes)) % M
-    names = np.array([f"i{i}" for i in range(M)])
+    a, b = two_items(rng, votes, M)
     if not judges:
-        return pl.DataFrame({"query_id": ["q"] * votes, "winner": names[a], "loser": names[b]})
+        return named(a, b)
     shares = rng.lognormal(size=judges)
     judge = rng.choice(judges, size=votes, p=shares / shares.sum())
     if not mixed:
         judge.sort()
     taste = 0.7 * rng.normal(size=(judges, M))
     won = rng.random(votes) < 1 / (1 + np.exp(taste[judge, b] - taste[judge, a]))
-    columns = {"winner": names[np.where(won, a, b)], "loser": names[np.where(won, b, a)]}
-    return pl.DataFrame({"query_id": ["q"] * votes, **columns, "judge": [f"j{j}" for j in judge]})
+    return named(a, b, won, judge=[f"j{j}" for j in judge])
 
 
 def wrong(method: str, logs: int, votes: int, judges: int, *, mixed: bool = True, replicates: int = 1000) -> float:
@@ -71,8 +69,7 @@ def test_sums_of_wins(method: str, votes: int, judges: int, most: float) -> None
 def counted(seed: int, judges: int, gap: float) -> CountedVotes:
     """Return twenty votes a judge, of lognormal shares, on eight items whose log-odds are a gap apart."""
     rng = np.random.default_rng([seed, judges, 15])
-    a = rng.integers(M, size=20 * judges)
-    b = (a + rng.integers(1, M, size=len(a))) % M
+    a, b = two_items(rng, 20 * judges, M)
     shares = rng.lognormal(size=judges)
     judge = rng.choice(judges, size=len(a), p=shares / shares.sum())
     level = gap * np.arange(M) + 0.7 * rng.normal(size=(judges, M))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from amounts import trials
 from numpy.typing import NDArray
+from ranked_logs import two_items
 from scipy import stats
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
@@ -61,8 +62,7 @@ class Setting:
     def log(self, seed: int) -> CountedVotes:
         rng = np.random.default_rng([seed, self.votes, self.judges])
         m, n = len(self.skills), self.votes
-        a = rng.integers(m, size=n)
-        b = (a + rng.integers(1, m, size=n)) % m
+        a, b = two_items(rng, n, m)
         lead = self.skills[a] - self.skills[b]
         judge = np.zeros(n, np.int64)
         if self.judges:

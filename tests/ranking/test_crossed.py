@@ -12,6 +12,7 @@ import pytest
 from amounts import part_of, trials
 from competing import cells
 from numpy.typing import NDArray
+from ranked_logs import two_items
 from scipy.linalg import sqrtm
 from scipy.special import expit
 
@@ -41,8 +42,7 @@ def log(
 ) -> pl.DataFrame:
     """Return votes on equal items, of which each judge, and each query, prefers some."""
     rng = np.random.default_rng([seed, votes, judges, queries])
-    a = rng.integers(M, size=votes)
-    b = (a + rng.integers(1, M, size=votes)) % M
+    a, b = two_items(rng, votes, M)
     judge, query = rng.integers(judges, size=votes), rng.integers(queries, size=votes)
     taste, kind = by_judge * rng.normal(size=(judges, M)), by_query * rng.normal(size=(queries, M))
     won = rng.random(votes) < expit(taste[judge, a] - taste[judge, b] + kind[query, a] - kind[query, b])
@@ -204,24 +204,6 @@ def test_what_is_put_in_order_part_by_part_is_what_all_of_it_is(
     np.testing.assert_allclose(parts.covariance(method, scores)[0], expected, rtol=1e-9, atol=1e-13)
     for name in ("count", "effective", "items", "votes", "of_variance"):
         np.testing.assert_allclose(getattr(parts.units, name), getattr(units, name), rtol=1e-12)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_votes_are_loaded_as_their_rows_say(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crossed, "_AT_ONCE", 64)
-    frame = log(2, 300, 9, 11, ties=0.2)
-    if weighted:
-        frame = frame.with_columns(weight=np.random.default_rng(0).random(300) + 0.5)
-    loaded = crossed_votes(frame.lazy())
-    judges, queries = (sorted(set(frame[name])) for name in ("judge", "query_id"))
-    assert [judges[number] for number in loaded.judge] == frame["judge"].to_list()
-    assert [queries[number] for number in loaded.query] == frame["query_id"].to_list()
-    assert loaded.weight.tolist() == (frame["weight"].to_list() if weighted else [1.0] * 300)
-    items, low, high = loaded.items, loaded.counts.low, loaded.counts.high
-    for cell, (winner, loser, tie) in zip(loaded.cell, frame.select("winner", "loser", "tie").rows(), strict=True):
-        pair, outcome = divmod(int(cell), 3)
-        assert {items[low[pair]], items[high[pair]]} == {winner, loser}
-        assert outcome == (2 if tie else 0 if items[low[pair]] == winner else 1)
 
 
 def covered(method: Aggregator, logs: int, by_judge: float, by_query: float, replicates: int = 200) -> float:

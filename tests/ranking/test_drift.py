@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import part_of, trials
+from ranked_logs import named, two_items
 
 import rankbench
 from rankbench.ranking.count_log import count_log
@@ -37,8 +38,7 @@ class Null:
         """Return votes; the item `fallen` loses everything from half of the log on."""
         rng = np.random.default_rng([20261123, seed])
         scores = rng.normal(size=self.m)
-        a = rng.integers(self.m, size=self.n)
-        b = (a + rng.integers(1, self.m, size=self.n)) % self.m
+        a, b = two_items(rng, self.n, self.m)
         lead = scores[a] - scores[b]
         judge = rng.integers(max(self.judges, 1), size=self.n)
         judge = np.sort(judge) if self.in_turn else judge
@@ -51,16 +51,8 @@ class Null:
             late = np.arange(self.n) >= self.n // 2
             won = np.where(late & (a == fallen), False, np.where(late & (b == fallen), True, won))
             tied &= ~(late & ((a == fallen) | (b == fallen)))
-        columns = {
-            "query_id": ["q"] * self.n,
-            "winner": [f"i{x}" for x in np.where(won, a, b)],
-            "loser": [f"i{x}" for x in np.where(won, b, a)],
-            "tie": tied,
-            "time": np.arange(self.n),
-        }
-        if self.judges:
-            columns["judge"] = [f"j{x}" for x in judge]
-        return pl.DataFrame(columns)
+        judged = {"judge": [f"j{x}" for x in judge]} if self.judges else {}
+        return named(a, b, won, tie=tied, time=np.arange(self.n), **judged)
 
 
 def found(frame: pl.DataFrame) -> Drift:
@@ -134,15 +126,7 @@ def test_without_an_order_of_time_nothing_is_known() -> None:
 
 def test_an_item_with_few_votes_before_the_moment_is_not_accused() -> None:
     votes = Null().votes(0)
-    late = pl.DataFrame(
-        {
-            "query_id": ["q"] * 60,
-            "winner": ["i1"] * 60,
-            "loser": ["new"] * 60,
-            "tie": [False] * 60,
-            "time": range(540, 600),
-        }
-    )
+    late = named(["1"] * 60, ["new"] * 60, tie=False, time=range(540, 600))
     assert found(pl.concat([votes, late])).items == []
 
 

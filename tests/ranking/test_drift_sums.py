@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from ranked_logs import two_items
 
 from rankbench.ranking.drift import _Looked, _tested
 
@@ -16,8 +17,7 @@ M, JUDGES, MOMENTS = 7, 40, 3
 def looked(n: int = 900) -> _Looked:
     """Return votes with any residuals, those of one judge together; the last judge has none."""
     rng = np.random.default_rng(20261123)
-    winners = rng.integers(M, size=n)
-    losers = (winners + rng.integers(1, M, size=n)) % M
+    winners, losers = two_items(rng, n, M)
     judges = np.sort(rng.integers(JUDGES - 1, size=n))
     return _Looked(
         winners.astype(np.int32),

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from ranked_logs import named, two_items
 
 import rankbench
 
@@ -58,16 +59,6 @@ def test_ratings_are_those_of_the_textbook(log, factor: float) -> None:
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_ratings_are_those_of_evalica(log) -> None:
-    evalica = pytest.importorskip("evalica")
-    votes = log()
-    of = {"left": evalica.Winner.X, "right": evalica.Winner.Y, "tie": evalica.Winner.Draw}
-    sides = votes["left"].to_list(), votes["right"].to_list()
-    found = evalica.elo(*sides, [of[said] for said in votes["winner"]], k=32, initial=0).scores
-    assert points(votes, 32) == pytest.approx(found.to_dict(), abs=1e-6)
-
-
-@pytest.mark.parametrize("log", LOGS)
 def test_who_stands_left_means_nothing(log) -> None:
     votes = log()
     turned = votes.select(
@@ -90,22 +81,13 @@ def test_a_log_of_ties_alone_says_nothing_against_anybody() -> None:
 def timed(votes: int = 400, seed: int = 0) -> pl.DataFrame:
     """Return votes in the order of time, items improving one after the other."""
     rng = np.random.default_rng(seed)
-    a = rng.integers(0, 6, votes)
-    b = (a + rng.integers(1, 6, votes)) % 6
+    a, b = two_items(rng, votes, 6)
     skill = np.sin(np.arange(votes)[:, None] / 60 + np.arange(6))
     at = np.arange(votes)
     first = rng.random(votes) < 1 / (1 + np.exp(2 * (skill[at, b] - skill[at, a])))
-    return pl.DataFrame(
-        {
-            "query_id": [f"q{q}" for q in rng.integers(0, 2, votes)],
-            "winner": [f"i{i}" for i in np.where(first, a, b)],
-            "loser": [f"i{i}" for i in np.where(first, b, a)],
-            "tie": rng.random(votes) < 0.2,
-            "weight": rng.choice([1.0, 2.0, 0.5], votes),
-            "judge": [f"j{j:02}" for j in rng.integers(0, 80, votes)],
-            "time": np.arange(votes),
-        }
-    )
+    queries, tie = [f"q{q}" for q in rng.integers(0, 2, votes)], rng.random(votes) < 0.2
+    weight, judge = rng.choice([1.0, 2.0, 0.5], votes), [f"j{j:02}" for j in rng.integers(0, 80, votes)]
+    return named(a, b, first, query_id=queries, tie=tie, weight=weight, judge=judge, time=np.arange(votes))
 
 
 def of_order(found: rankbench.Aggregation) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
+from ranked_logs import named, two_items
 
 import rankbench
 from rankbench.interfaces.dataset import Dataset
@@ -19,19 +20,11 @@ from rankbench.ranking.describe import describe
 def votes(n: int = 1000, left: float = 0.63, judges: int = 0, *, again: bool = False) -> pl.DataFrame:
     """Return votes of which exactly this share is for the left, on pairs drawn by lot."""
     rng = np.random.default_rng(4)
-    a = rng.integers(0, 6, n)
-    b = (a + rng.integers(1, 6, n)) % 6
+    a, b = two_items(rng, n, 6)
     won = rng.permutation(n) < round(left * n)
-    judge = [f"j{i % judges}" for i in range(n)] if judges else None
-    frame = pl.DataFrame(
-        {
-            "query_id": ["all"] * n if again or not judges else [f"q{i}" for i in range(n)],
-            "winner": [f"i{x}" for x in np.where(won, a, b)],
-            "loser": [f"i{x}" for x in np.where(won, b, a)],
-            "first": won,
-        }
-    )
-    return frame if judge is None else frame.with_columns(judge=pl.Series(judge))
+    judged = {"judge": [f"j{i % judges}" for i in range(n)]} if judges else {}
+    queries = "all" if again or not judges else [f"q{i}" for i in range(n)]
+    return named(a, b, won, query_id=queries, first=won, **judged)
 
 
 class Log(Dataset):

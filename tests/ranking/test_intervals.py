@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from ranked_logs import named, two_items
 
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
@@ -22,11 +23,8 @@ from rankbench.ranking.rank import LogFacts, by_judge, chosen_intervals
 
 def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
-    a = rng.integers(items, size=votes)
-    b = (a + rng.integers(1, items, size=votes)) % items
-    return pl.DataFrame({"winner": a, "loser": b, "judge": rng.integers(judges, size=votes)}).select(
-        pl.lit("q").alias("query_id"), pl.all().cast(pl.String)
-    )
+    a, b = two_items(rng, votes, items)
+    return named(a, b, judge=rng.integers(judges, size=votes)).cast({"judge": pl.String})
 
 
 def facts_of(frame: pl.DataFrame) -> LogFacts:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from ranked_logs import two_items
 
 import rankbench
 from rankbench.data.readers import csv as csv_lines
@@ -49,8 +50,7 @@ contenders = [{ use = "win-rate" }]
 @pytest.fixture
 def votes(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
-    a = rng.integers(5, size=200)
-    b = (a + rng.integers(1, 5, size=200)) % 5
+    a, b = two_items(rng, 200, 5)
     frame = pl.DataFrame({"x": a, "y": b, "said": np.where(rng.random(200) < 0.7, np.minimum(a, b), np.maximum(a, b))})
     frame = frame.cast(pl.String).with_columns(judge=pl.Series(rng.integers(20, size=200)))
     path = tmp_path / "votes.csv"

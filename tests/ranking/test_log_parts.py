@@ -10,10 +10,10 @@ import pytest
 from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from ranked_logs import bytes_of
 
 from rankbench.data.convert import convert
 from rankbench.errors import InputError
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking import count_log as scan
 from rankbench.ranking import lists as parquet_log
 from rankbench.ranking.count_log import count_log
@@ -51,16 +51,6 @@ def named(log: pl.DataFrame) -> pl.DataFrame:
     return log.with_columns(
         pl.format("item {}", "winner").alias("winner"), pl.format("item {}", "loser").alias("loser")
     )
-
-
-def bytes_of(found: PairCounts | ClusterCounts) -> list[object]:
-    counts = found.counts if isinstance(found, ClusterCounts) else found
-    arrays = [counts.starts, counts.high, counts.forward, counts.backward, counts.ties]
-    mine: list[object] = [counts.items, counts.judgments, counts.weighted]
-    if isinstance(found, ClusterCounts):
-        mine.append(found.clusters)
-        arrays += [found.starts, found.cells, found.weights]
-    return mine + [array.tobytes() for array in arrays]
 
 
 def naive(log: pl.DataFrame) -> dict[tuple[str, str, str], np.ndarray]:

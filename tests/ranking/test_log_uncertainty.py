@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
+from ranked_logs import two_items
 from scipy.linalg import sqrtm
 from scipy.special import expit
 
@@ -28,8 +29,7 @@ Log = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.
 def log() -> Log:
     rng = np.random.default_rng(0)
     truth = rng.normal(size=M)
-    a = rng.integers(0, M, N)
-    b = (a + rng.integers(1, M, N)) % M
+    a, b = two_items(rng, N, M)
     first = rng.random(N) < expit(truth[a] - truth[b])
     winners, losers = np.where(first, a, b), np.where(first, b, a)
     return winners, losers, rng.random(N) < 0.2, rng.integers(0, JUDGES, N), rng.random(N) + 0.5

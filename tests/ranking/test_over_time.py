@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from amounts import trials
 from click.testing import CliRunner
+from ranked_logs import named, two_items
 
 from rankbench.cli import main
 from rankbench.errors import SpecError
@@ -31,17 +32,10 @@ def walks(
     steps[0] = rng.normal(size=m)
     scores = np.cumsum(steps, axis=0)
     t = np.repeat(np.arange(times), votes)
-    a = rng.integers(m, size=len(t))
-    b = (a + rng.integers(1, m, size=len(t))) % m
+    a, b = two_items(rng, len(t), m)
     a[:m], b[:m] = np.arange(m), (np.arange(m) + 1) % m  # all are there from the first time on
     won = rng.random(len(t)) < 1 / (1 + np.exp(scores[t, b] - scores[t, a]))
-    names = {
-        "query_id": ["q"] * len(t),
-        "winner": [f"i{x}" for x in np.where(won, a, b)],
-        "loser": [f"i{x}" for x in np.where(won, b, a)],
-        "time": t,
-    }
-    return scores, pl.DataFrame(names)
+    return scores, named(a, b, won, time=t)
 
 
 def covered(seed: int) -> tuple[float, bool, float]:
@@ -81,17 +75,14 @@ def judged(seed: int, *, judges: int, in_turn: bool, rise: float = 0.0) -> pl.Da
     """Return 1,200 votes of judges with tastes; the first of six items may rise at half of the 12 times."""
     rng = np.random.default_rng([20261124, seed])
     n, m = 1200, 6
-    a = rng.integers(m, size=n)
-    b = (a + rng.integers(1, m, size=n)) % m
+    a, b = two_items(rng, n, m)
     times, judge = np.sort(rng.integers(12, size=n)), rng.integers(judges, size=n)
     if in_turn:
         judge.sort()
     tastes = rng.normal(scale=0.8, size=(judges, m))
     lead = tastes[judge, a] - tastes[judge, b] + rise * (times >= 6) * ((a == 0) * 1.0 - (b == 0))
     won = rng.random(n) < 1 / (1 + np.exp(-lead))
-    winner, loser = np.where(won, a, b), np.where(won, b, a)
-    names = {"winner": [f"i{x}" for x in winner], "loser": [f"i{x}" for x in loser]}
-    return pl.DataFrame({"query_id": ["q"] * n} | names | {"time": times, "judge": [f"j{x}" for x in judge]})
+    return named(a, b, won, time=times, judge=[f"j{x}" for x in judge])
 
 
 @pytest.mark.parametrize("in_turn", [False, True])
@@ -134,17 +125,9 @@ def test_an_item_that_falls_is_named_and_the_others_are_not() -> None:
 def dated(days: int, *, clock: bool = False) -> pl.DataFrame:
     rng = np.random.default_rng(1)
     n = 400
-    a = rng.integers(4, size=n)
-    b = (a + rng.integers(1, 4, size=n)) % 4
+    a, b = two_items(rng, n, 4)
     day = pl.lit("2020-01-01").str.to_datetime() + pl.duration(hours=24 * pl.col("time"))
-    frame = pl.DataFrame(
-        {
-            "query_id": ["q"] * n,
-            "winner": [f"i{x}" for x in a],
-            "loser": [f"i{x}" for x in b],
-            "time": np.sort(rng.integers(days, size=n)),
-        }
-    ).with_columns(time=day)
+    frame = named(a, b, time=np.sort(rng.integers(days, size=n))).with_columns(time=day)
     return frame if clock else frame.with_columns(pl.col("time").dt.date())
 
 
@@ -171,22 +154,13 @@ def test_the_unit_is_the_finest_of_at_most_200_unless_it_is_said(days: int, unit
 
 def test_a_gap_of_two_years_is_two_steps_of_the_walk() -> None:
     """What is not judged for long is less certain."""
-    frame = dated(90).with_columns(
-        pl.when(pl.col("time").dt.month() > 2).then(pl.col("time").dt.offset_by("9y")).otherwise("time").alias("time")
-    )
-    found = scores_over_time(frame, "dynamic-bradley-terry:drift=0.5", unit="year")
-    assert found.facts["times"] == ["2020", "2029"]
-    near = scores_over_time(
-        frame.with_columns(
-            pl.when(pl.col("time").dt.year() > 2020)
-            .then(pl.col("time").dt.offset_by("-8y"))
-            .otherwise("time")
-            .alias("time")
-        ),
-        "dynamic-bradley-terry:drift=0.5",
-        unit="year",
-    )
-    width = [float((one.now["change_upper"] - one.now["change_lower"]).mean()) for one in (found, near)]
+    width = []
+    for later, last in (("9y", "2029"), ("1y", "2021")):
+        shifted = pl.when(pl.col("time").dt.month() > 2).then(pl.col("time").dt.offset_by(later)).otherwise("time")
+        frame = dated(90).with_columns(time=shifted)
+        found = scores_over_time(frame, "dynamic-bradley-terry:drift=0.5", unit="year")
+        assert found.facts["times"] == ["2020", last]
+        width.append(float((found.now["change_upper"] - found.now["change_lower"]).mean()))
     assert width[0] > width[1]
 
 
@@ -199,17 +173,8 @@ def test_times_backwards_in_the_future_and_very_many() -> None:
     assert scores_over_time(future, "dynamic-bradley-terry").facts["now"].startswith("2220-")
     rng = np.random.default_rng(3)
     n = 100_000
-    a = rng.integers(6, size=n)
-    b = (a + rng.integers(1, 6, size=n)) % 6
-    many = pl.DataFrame(
-        {
-            "query_id": ["q"] * n,
-            "winner": [f"i{x}" for x in a],
-            "loser": [f"i{x}" for x in b],
-            "time": rng.permutation(n),
-            "judge": [f"j{x}" for x in range(n)],
-        }
-    )
+    a, b = two_items(rng, n, 6)
+    many = named(a, b, time=rng.permutation(n), judge=[f"j{x}" for x in range(n)])
     found = scores_over_time(many, "dynamic-bradley-terry:drift=0.01")
     assert len(found.facts["times"]) == 50
     sizes = found.table.group_by("time").agg(pl.col("votes").sum() / 2)["votes"]
@@ -315,13 +280,10 @@ def test_bands_are_those_of_a_fine_grid_wherever_the_likeliest_variances_are(apa
         np.vstack([rng.normal(size=(1, m)) * apart**0.5, rng.normal(size=(times - 1, m)) * walk**0.5]), axis=0
     )
     t = np.repeat(np.arange(times), n)
-    a = rng.integers(m, size=len(t))
-    b = (a + rng.integers(1, m, size=len(t))) % m
+    a, b = two_items(rng, len(t), m)
     a[:m], b[:m] = np.arange(m), (np.arange(m) + 1) % m
     won = rng.random(len(t)) < 1 / (1 + np.exp(scores[t, b] - scores[t, a]))
-    w, loser = np.where(won, a, b), np.where(won, b, a)
-    votes = pl.DataFrame({"time": t, "w": w, "l": loser, "winner": [f"i{x}" for x in w]})
-    votes = votes.with_columns(loser=pl.Series([f"i{x}" for x in loser]))
+    votes = named(a, b, won, time=t, w=np.where(won, a, b), l=np.where(won, b, a))
     found = scores_over_time(votes.select("winner", "loser", "time"), since="1")
     mean, deviation, at, weights = Dense(votes, m, times).averaged(
         np.geomspace(1e-6, 100, 32), np.geomspace(3e-4, 3e3, 28), 1
@@ -417,9 +379,7 @@ def of_times(times: list[Any]) -> pl.DataFrame:
     """Return votes of which each time has some."""
     rng = np.random.default_rng(5)
     times = sorted(times * 6)
-    won = rng.integers(0, 3, len(times))
-    lost = (won + 1 + rng.integers(0, 2, len(times))) % 3
-    return pl.DataFrame({"winner": [f"i{k}" for k in won], "loser": [f"i{k}" for k in lost], "time": times})
+    return named(*two_items(rng, len(times), 3), time=times)
 
 
 MONTHS = [date(2023 + k // 12, 1 + k % 12, 15) for k in range(20)]

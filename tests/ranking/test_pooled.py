@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from amounts import is_full, part_of, trials
 from numpy.typing import NDArray
+from ranked_logs import two_items
 from scipy.special import expit
 
 import rankbench
@@ -38,8 +39,7 @@ def log(
     scores = 0.7 * rng.normal(size=m) + np.sqrt(variance) * rng.normal(size=(len(sizes), m))
     category = np.repeat(np.arange(len(sizes)), sizes)
     n, many = len(category), max(judges, 1)
-    a = rng.integers(m, size=n)
-    b = (a + rng.integers(1, m, size=n)) % m
+    a, b = two_items(rng, n, m)
     tastes = taste * rng.normal(size=(many * (len(sizes) if nested else 1), m))
     judge = rng.integers(many, size=n) + (category * many if nested else 0)
     lead = scores[category, a] - scores[category, b] + tastes[judge, a] - tastes[judge, b]
@@ -166,8 +166,7 @@ def test_the_statistic_is_its_definition() -> None:
     rng = np.random.default_rng(4)
     judges = np.repeat(np.arange(4), 6)
     category = np.tile([0, 0, 0, 1, 1, 1], 4)
-    winners = rng.integers(3, size=24)
-    losers = (winners + rng.integers(1, 3, size=24)) % 3
+    winners, losers = two_items(rng, 24, 3)
     residuals = rng.normal(size=24)
 
     def spread(labels: NDArray[np.int64]) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.io.plugins import register_io_source
+from ranked_logs import named, two_items
 
 import rankbench
 from rankbench.ranking import aggregate as engine
@@ -43,25 +44,11 @@ class Passes:
 
 def votes(integers: bool = False) -> pl.DataFrame:
     rng = np.random.default_rng(5)
-    a = rng.integers(6, size=N)
-    b = (a + rng.integers(1, 6, size=N)) % 6
+    a, b = two_items(rng, N, 6)
     # The left wins too often, judges vote on the same again, and item 0 looks like the letter o.
-    frame = pl.DataFrame(
-        {
-            "query_id": ["q"] * N,
-            "winner": a,
-            "loser": b,
-            "tie": rng.random(N) < 0.2,
-            "judge": rng.integers(40, size=N),
-            "first": rng.random(N) < 0.7,
-        }
-    )
-    text = pl.col("judge").cast(pl.String)
-    if integers:
-        return frame.with_columns(text)
-    return frame.with_columns(
-        pl.format("item {}", "winner").alias("winner"), pl.format("item {}", "loser").alias("loser"), text
-    )
+    tie, judge, first = rng.random(N) < 0.2, rng.integers(40, size=N).astype(str), rng.random(N) < 0.7
+    frame = named(a, b, tie=tie, judge=judge, first=first)
+    return frame.with_columns(winner=a, loser=b) if integers else frame
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -15,12 +15,12 @@ import polars as pl
 import pytest
 from amounts import is_full, part_of
 from click.testing import CliRunner
+from ranked_logs import bytes_of, two_items
 
 import rankbench
 from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.errors import ExecutorError, InputError, SpecError
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.count_log import count_log
 from rankbench.ranking.thread_tables import ROWS
 
@@ -70,8 +70,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of shards of three parts together; none ends with a part."""
     rng = np.random.default_rng(1)
     n, m = 2 * ROWS + 5000, 12
-    winners = rng.integers(0, m, n)
-    losers = (winners + rng.integers(1, m, n)) % m
+    winners, losers = two_items(rng, n, m)
     names = pl.Series([f"i{k}" for k in range(m)])
     folder = tmp_path_factory.mktemp("shards")
     pl.DataFrame(
@@ -85,16 +84,6 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ).write_parquet(folder / "log.parquet")
     convert(folder / "log.parquet", folder / "shards", shards=5)
     return folder / "shards"
-
-
-def bytes_of(found: PairCounts | ClusterCounts) -> list[object]:
-    counts = found.counts if isinstance(found, ClusterCounts) else found
-    arrays = [counts.starts, counts.high, counts.forward, counts.backward, counts.ties]
-    said: list[object] = [counts.items, counts.judgments, counts.weighted]
-    if isinstance(found, ClusterCounts):
-        said.append(found.clusters)
-        arrays += [found.starts, found.cells, found.weights]
-    return said + [array.tobytes() for array in arrays]
 
 
 def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, long: Path) -> None:
@@ -120,14 +109,6 @@ def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, l
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     assert found == expected
     cluster.replace()
-
-
-def test_sums_of_weights_depend_on_the_parts(long: Path) -> None:
-    """Were they exact, the tests of bytes would show nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankbench.ranking.count_log.PART", 16 * ROWS)
-        whole = bytes_of(count_log(long))
-    assert bytes_of(count_log(long)) != whole
 
 
 def test_shards_with_and_without_weights(cluster: Cluster, shards: Path, tmp_path: Path) -> None:

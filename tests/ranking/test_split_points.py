@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from ranked_logs import two_items
 from scipy.stats import t as student
 
 import rankbench
@@ -34,8 +35,7 @@ LEVEL = pl.DataFrame({"left": ["x"] * 100, "right": ["y"] * 100, "preference": [
 def graded(n: int = 300, m: int = 5, seed: int = 0) -> pl.DataFrame:
     """Return votes of all kinds: split points, whole ones, ties."""
     rng = np.random.default_rng(seed)
-    i = rng.integers(0, m, n)
-    j = (i + rng.integers(1, m, n)) % m
+    i, j = two_items(rng, n, m)
     points = 1 / (1 + np.exp(-(0.4 * (j - i) + 0.5 + rng.normal(size=n))))
     points = np.where(rng.random(n) < 0.2, rng.choice([0, 0.5, 1], n), points.round(2))
     return pl.DataFrame(

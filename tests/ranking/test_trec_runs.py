@@ -105,20 +105,6 @@ def test_scores_are_the_measure_of_each_topic(tmp_path: Path, loss: str) -> None
     assert dict(ranked.select("system", "score").iter_rows()) == pytest.approx(means, abs=1e-12)
 
 
-def test_trec_eval_says_the_same(tmp_path: Path) -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    qrels, runs = drawn(seed=7)
-    judged, paths = written(tmp_path, qrels, runs)
-    expected = pytrec_eval.RelevanceEvaluator(
-        {topic: {doc: max(g, 0) for doc, g in docs.items()} for topic, docs in qrels.items()}, {"ndcg_cut.10"}
-    )
-    for path in paths:
-        said = expected.evaluate(runs[path.stem])
-        for topic, score in TrecReader(qrels=str(judged)).scan(path).collect().select("query_id", "score").iter_rows():
-            # What a run lacks trec_eval leaves out unless it is told otherwise (-c).
-            assert score == pytest.approx(said[topic]["ndcg_cut_10"] if topic in said else 0.0, abs=1e-6)
-
-
 def test_documents_of_one_score_share_their_places(tmp_path: Path) -> None:
     (tmp_path / "q").write_text("1 0 a 1\n1 0 b 0\n1 0 c 0\n")
     (tmp_path / "r").write_text("1 Q0 b 1 3.0 s\n1 Q0 a 2 3.0 s\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ranked_logs import two_items
 
 from rankbench.ranking import sampling_units as units
 from rankbench.ranking.partial_counts import count_clusters
@@ -50,8 +51,7 @@ def test_units_behind_a_variance(at_once: int, monkeypatch: pytest.MonkeyPatch) 
     n, m, people = 3000, 6, 40
     share = rng.lognormal(size=people)
     judges = rng.choice(people, size=n, p=share / share.sum())
-    a = rng.integers(m, size=n)
-    b = (a + rng.integers(1, m, size=n)) % m
+    a, b = two_items(rng, n, m)
     taste = rng.normal(size=(people, m))
     won = rng.random(n) < 1 / (1 + np.exp(taste[judges, b] - taste[judges, a]))
     ties = rng.random(n) < 0.2
@@ -87,7 +87,6 @@ def said(judges: np.ndarray, weights: np.ndarray, about: np.ndarray) -> np.ndarr
 
 def test_sums_of_clusters_take_twelve_bytes() -> None:
     rng = np.random.default_rng(4)
-    winners = rng.integers(500, size=4000)
-    losers = (winners + rng.integers(1, 500, size=4000)) % 500
+    winners, losers = two_items(rng, 4000, 500)
     data = count_clusters(winners, losers, rng.integers(900, size=4000))
     assert data.cells.nbytes + data.weights.nbytes <= 12 * 4000
