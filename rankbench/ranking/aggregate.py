@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.component import JudgmentKind
-from rankbench.core.runtime import LOG_SEED
+from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
@@ -21,8 +21,11 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.table import with_column
+from rankbench.plugin import manager
+from rankbench.ranking.covariates import beside_unadjusted, checked_control, rank_controlled
 from rankbench.ranking.load import load_log, opened_log
 from rankbench.ranking.open import Log, LogSource
+from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, by_formula, rank
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import ridge_of, shrunk
@@ -171,14 +174,10 @@ def aggregate(
     ExecutorError
         The cluster cannot be used, or its workers do not see the log.
     """
-    from rankbench.core.runtime import settle_runtime
-
     settle_runtime()
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
     if pool:
-        from rankbench.ranking.pooled import category_rankings, check_shared
-
         check_shared(by, intervals, executor)
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
@@ -197,8 +196,6 @@ def aggregate(
 
     controlling: ControlledAggregator | None = None
     if control:
-        from rankbench.ranking.covariates import beside_unadjusted, checked_control, rank_controlled
-
         controlling, intervals = checked_control(aggregator, source, intervals, by=by, address=address)
     elif aggregator.config().get("control"):
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
@@ -273,8 +270,6 @@ def first_items(found: Aggregation, top: int | None) -> Aggregation:
 
 
 def _aggregator(method: str) -> Aggregator:
-    from rankbench.plugin import manager
-
     return manager.get(Aggregator, method)
 
 
@@ -297,8 +292,6 @@ def _check_fit(aggregator: Aggregator, source: LogSource) -> None:
 
 def fitting_aggregators(judgments: Sequence[JudgmentKind]) -> list[str]:
     """Return the names of the aggregators that rank some kinds of judgments without knowing the truth."""
-    from rankbench.plugin import manager
-
     classes = (manager.component_class(Aggregator, name) for name in manager.names(Aggregator.kind))
     fits = (cls for cls in classes if cls.judgments in judgments and cls.structure == "scores" and not cls.needs_truth)
     return [cls.name for cls in fits]

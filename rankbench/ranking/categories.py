@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
@@ -20,10 +20,6 @@ from rankbench.ranking.expected_votes import ExpectedShares, drawn_first, expect
 from rankbench.ranking.sampling_units import Units, spread_of_points, units_of_counts
 from rankbench.ranking.votes import Votes, load_votes
 from rankbench.stats.random_effects import CategoryEstimates
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _DIFFERENCES = 300
 """Of scores of drawn votes, from which it is estimated how much more scores of few votes vary."""

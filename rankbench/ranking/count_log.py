@@ -1,7 +1,5 @@
 """Logs of any length are counted by pair, here or on a cluster.
 
-Importing this package imports neither numba nor Polars.
-
 The workers read the log themselves, so its Parquet files stand on a file system that they
 share with this machine, under the same paths; nothing but counts goes over the network. A task
 is a part of the log, and parts are summed up by the workers in the tree that is used on one

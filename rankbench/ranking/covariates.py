@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
+from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import (
     Intervals,
     ItemRanking,
@@ -24,11 +26,6 @@ from rankbench.ranking.rank import (
 )
 from rankbench.ranking.sampling_units import LARGEST, Units, check_size, units_of_counts, units_of_votes
 from rankbench.ranking.votes import Votes, covariate_votes, load_votes
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.aggregator import Aggregator
-    from rankbench.ranking.open import LogSource
-
 
 _LEVEL = 0.95
 

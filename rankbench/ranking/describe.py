@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,11 +25,8 @@ from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.table import QUERY, TableKind, with_column
 from rankbench.plugin.manager import get
 from rankbench.ranking.describe_votes import Sizes, TableSummary, describe_votes
-from rankbench.ranking.open import LogSource, open_source
+from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.votes import covariate_votes, load_votes
-
-if TYPE_CHECKING:
-    from rankbench.ranking.open import Log
 
 
 def describe(table: pl.LazyFrame, *, path: Path | None = None) -> TableSummary:

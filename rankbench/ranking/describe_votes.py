@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankbench.core.text import cut, short_repr
 from rankbench.errors import InputError
-from rankbench.interfaces.pair_counts import PairCounts
-
-if TYPE_CHECKING:
-    from rankbench.ranking.suspicions import Findings
-
+from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected
+from rankbench.ranking.count_log import count_log
+from rankbench.ranking.drift import drift
+from rankbench.ranking.judges import mirrored_votes, position_bias, repeats, votes_with_points
+from rankbench.ranking.suspicions import Findings, count_and_first, lookalikes, odd
 
 DENSE = 3000
 """Most items whose triples are counted by products of dense matrices (36 MB each)."""
@@ -151,12 +151,6 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
       and ``mirrored`` as in `rankbench.ranking.suspicions.Findings`, the last of the first 262,144 votes;
     - ``lookalikes`` and ``odd_names``, names of items.
     """
-    from rankbench.interfaces.pair_counts import connected_components, strongly_connected
-    from rankbench.ranking.count_log import count_log
-    from rankbench.ranking.drift import drift
-    from rankbench.ranking.judges import mirrored_votes, position_bias, repeats, votes_with_points
-    from rankbench.ranking.suspicions import Findings, lookalikes, odd
-
     votes = votes_with_points(table)
     schema = votes.collect_schema()
     seen = votes.select(_needed_columns(schema)).collect(engine="streaming").row(0, named=True)
@@ -204,7 +198,6 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
 
 def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
     """Return name and value of each fact about votes; what is suspicious has a mark."""
-    from rankbench.ranking.suspicions import count_and_first
 
     def marked(fact: object, suspicious: object) -> str:
         return f"{fact}  !" if suspicious else str(fact)

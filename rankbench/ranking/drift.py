@@ -18,19 +18,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator
+from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.plugin.manager import get
 from rankbench.ranking.suspicions import count_and_first
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from rankbench.interfaces.pair_counts import PairCounts
-
 
 LEVEL = 0.05
 MOMENTS = (0.25, 0.5, 0.75)
@@ -179,8 +178,6 @@ def drift(table: pl.LazyFrame, rows: int, counts: PairCounts) -> Drift | None:
 
 def _votes(table: pl.LazyFrame, step: int, items: list[str] | list[int]) -> pl.DataFrame | None:
     """Return every `step`-th vote, names as numbers of 4 bytes; None where votes have no times."""
-    import polars as pl
-
     schema = table.collect_schema().names()
     if "time" not in schema:
         return None
@@ -199,12 +196,6 @@ def _votes(table: pl.LazyFrame, step: int, items: list[str] | list[int]) -> pl.D
 
 def _looked(votes: pl.DataFrame, cuts: list[int], counts: PairCounts) -> tuple[_Looked, bool]:
     """Return votes in the order of time with what they say, and whether judges are what is independent."""
-    import polars as pl
-
-    from rankbench.interfaces.aggregator import Aggregator
-    from rankbench.interfaces.aggregator_calls import call_aggregator
-    from rankbench.plugin.manager import get
-
     n = len(votes)
     winners, losers = (votes[name].to_numpy().astype(np.int32) for name in ("winner", "loser"))
     weight = votes["weight"].cast(pl.Float64).to_numpy() if "weight" in votes.columns else np.ones(n)

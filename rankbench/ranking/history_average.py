@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import listed
 from rankbench.errors import ContenderDiverged
-from rankbench.interfaces.aggregator import MOST_DENSE
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
+from rankbench.plugin.manager import get
 from rankbench.ranking.sampling_units import Units, judged_enough, spread_of_points, units_of_counts
 from rankbench.ranking.votes import Votes
 
@@ -324,9 +325,6 @@ def _spreads(
     votes: Votes, ends: tuple[NDArray[np.integer], NDArray[np.integer]], by_judge: ClusterCounts
 ) -> list[NDArray[np.float64]]:
     """Return the covariances of scores by judge and by vote, (m, m)."""
-    from rankbench.interfaces.aggregator import Aggregator
-    from rankbench.plugin.manager import get
-
     counts, aggregator = by_judge.counts, get(Aggregator, _METHOD)
     scores = call_aggregator(aggregator, counts, counts.m)
     # Of votes with weights sums do not say what single ones weigh.

@@ -16,17 +16,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.data.tables.schemas import REST
 from rankbench.stats.multiple_tests import holm
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 LEVEL = 0.05
 _SAMPLE = 1 << 21
@@ -112,8 +109,6 @@ def votes_with_points(table: pl.LazyFrame) -> pl.LazyFrame:
     table : LazyFrame
         Comparisons in the schema.
     """
-    import polars as pl
-
     if REST not in table.collect_schema():
         return table
     weight = pl.col("weight")
@@ -124,8 +119,6 @@ def votes_with_points(table: pl.LazyFrame) -> pl.LazyFrame:
 
 def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
     """Return decisive votes and those for the left, by judge; None if sides are not known."""
-    import polars as pl
-
     if "first" not in names:
         return None
     decisive = table.filter(~pl.col("tie").fill_null(False)) if "tie" in names else table
@@ -151,8 +144,6 @@ def mirrored_votes(table: pl.LazyFrame) -> tuple[int, int] | None:
     table : LazyFrame
         Comparisons in the schema, as `votes_with_points` returns them.
     """
-    import polars as pl
-
     names = table.collect_schema().names()
     if "first" not in names:
         return None
@@ -274,8 +265,6 @@ def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
     Of logs longer than two million votes a sample of (judge, pair, query) is looked at, with
     all their votes, so that memory stays bounded.
     """
-    import polars as pl
-
     names = table.collect_schema().names()
     if "judge" not in names:
         return None

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import polars as pl
 
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.table import with_column
-from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
+from rankbench.ranking.count_log import count_frame, count_parts_on_cluster
+from rankbench.ranking.lists import ROW, Ballots, ParquetLog, load_ballots, load_sessions
+from rankbench.ranking.open import Log, LogSource, open_source
+from rankbench.ranking.partial_counts import LogPart
 from rankbench.ranking.rank import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
+from rankbench.ranking.stream import FirstVotes
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 from rankbench.ranking.votes import Votes, coded_votes, load_votes
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from rankbench.ranking.lists import ParquetLog
-    from rankbench.ranking.open import Log, LogSource
-    from rankbench.ranking.stream import FirstVotes
-
 
 WantedIntervals = Intervals | Literal["auto"] | None
 
@@ -37,8 +35,6 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str) -> LogSou
     InputError
         See `open_source`.
     """
-    from rankbench.ranking.open import open_source
-
     if by in (None, "query"):
         return open_source(log, columns=columns, reader=reader)
     asked = with_column(columns, "query", str(by))
@@ -166,9 +162,6 @@ def counted_votes(
     SpecError
         Intervals by judge that the log cannot have.
     """
-    from rankbench.ranking.count_log import count_frame
-    from rankbench.ranking.lists import ROW
-    from rankbench.ranking.partial_counts import LogPart
 
     def count(column: str | None) -> LogPart:
         def here(frame: pl.LazyFrame) -> LogPart:
@@ -177,8 +170,6 @@ def counted_votes(
             return count_frame(rows, judge=column, signed=intervals == "judges", first_votes=first_votes, check=check)
 
         def away(log: ParquetLog) -> LogPart:
-            from rankbench.ranking.count_log import count_parts_on_cluster
-
             return count_parts_on_cluster(
                 log, address, judge=column, numbered=column == ROW, signed=intervals == "judges"
             )
@@ -205,10 +196,6 @@ def counted_votes(
 
 def _numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Return votes with their numbers: the two rows of a vote whose points are split have one."""
-    import polars as pl
-
-    from rankbench.ranking.lists import ROW
-
     rows = frame.with_row_index(ROW)
     if REST not in frame.collect_schema():
         return rows
@@ -248,8 +235,6 @@ def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:
 
 def _as_one_query(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Return a log of lists as one query; with several, only what judgments name are its items."""
-    import polars as pl
-
     queries = frame.select(pl.col("query_id").n_unique()).collect(engine="streaming").item()
     if queries == 1:
         return frame

@@ -6,12 +6,14 @@ import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
+import polars as pl
 from pydantic import Field
 
 from rankbench.core.component import Component
 from rankbench.core.spec import Spec, parse
+from rankbench.data.convert import sha256_of
 from rankbench.data.fetch import CardDataset
 from rankbench.data.readers.choose import PartsReader, choose_reader, is_pattern, part_files, with_meanings
 from rankbench.data.readers.parquet import MANIFEST
@@ -21,9 +23,6 @@ from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset, Reader, existing, remarks_kept
 from rankbench.plugin.manager import get, names, reference
 from rankbench.ranking.open import named, named_file, reader_for
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class LogAddress(Dataset):
@@ -63,8 +62,6 @@ class LogAddress(Dataset):
 
         The bytes in the storage are not it: a copy of the rows is what is read.
         """
-        import polars as pl
-
         digest = hashlib.sha256(self.columns.encode())
         for batch in pl.scan_parquet(fetched(self.address), glob=False).collect_batches(maintain_order=True):
             digest.update(batch.write_ndjson().encode())
@@ -135,8 +132,6 @@ class LogFile(Dataset):
 
         The file is read each time: its size and time of change say nothing about its content.
         """
-        from rankbench.data.convert import sha256_of
-
         digests = [sha256_of(file) for file in _files(self.path)]
         columns = getattr(self.reader, "columns", "")
         bare = self.reader.model_copy(update={"columns": ""}) if self.reader and columns else self.reader

@@ -6,25 +6,25 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 
 from rankbench.core.spec import Spec, parse
-from rankbench.data.readers.choose import choose_reader, is_pattern
+from rankbench.data.readers.choose import choose_reader, is_pattern, partition_keys, scan_parts
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import is_address, piped, scan_address, shown_address
 from rankbench.data.tables.checks import checked, judgments_of, table_kind, table_of
+from rankbench.data.tables.column_roles import OPTIONS, guess, parse_columns, whole_ids
 from rankbench.data.tables.schemas import REST
+from rankbench.data.tables.sides import decided
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.dataset import Reader, Remarks, existing, remarks_kept
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.dataset import Dataset
-    from rankbench.interfaces.table import TableKind
-    from rankbench.ranking.lists import ParquetLog
-
+from rankbench.interfaces.dataset import Dataset, Reader, Remarks, existing, remarks_kept
+from rankbench.interfaces.table import TableKind
+from rankbench.interfaces.table_check import WEIGHTLESS, with_counts
+from rankbench.plugin import manager
+from rankbench.ranking.lists import ParquetLog, is_parquet, parquet_log
 
 _READER = ":reader="
 
@@ -113,8 +113,6 @@ def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
         There is no such reader, or one that takes no columns was given some.
     """
     if reader:
-        from rankbench.plugin import manager
-
         found = manager.get(Reader, reader)
         existing(path)
     else:
@@ -144,9 +142,6 @@ def named(log: str, *, columns: str = "", reader: str = "") -> Dataset | tuple[P
     SpecError
         A data set needs no columns and no reader; or its parameters are wrong.
     """
-    from rankbench.interfaces.dataset import Dataset
-    from rankbench.plugin import manager
-
     path = Path(log)
     found = named_file(log, columns=columns, reader=reader)
     if found is not None:
@@ -187,8 +182,6 @@ def named_file(text: str, *, columns: str = "", reader: str = "") -> tuple[Path,
 
 def _with_reader(text: str) -> tuple[Path, Reader] | None:
     """Return path and reader of a text that says both; None if it does not, or the file is not there."""
-    from rankbench.plugin import manager
-
     # As people write it: what stands before the reader is the path, whatever spaces and colons are in it.
     before, found, after = text.rpartition(_READER)
     plain = Path(before).exists() or is_pattern(Path(before))
@@ -226,8 +219,6 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         with remarks_kept() as remarks:
             frame = checked(held, columns=columns)
         return LogSource("log", None, table_of(frame.collect_schema(), None), frame, remarks=remarks)
-    from rankbench.interfaces.dataset import Dataset
-
     if isinstance(log, str) and is_address(log):
         if reader:
             raise SpecError("what is at an address is read by its ending; leave --reader out")
@@ -257,16 +248,11 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
 
 
 def _data_sets() -> list[str]:
-    from rankbench.plugin import manager
-
     return manager.names("dataset")
 
 
 def _dataset_as(log: str, columns: str) -> LogSource:
     """Open a data set with other meanings of its columns."""
-    from rankbench.interfaces.dataset import Dataset
-    from rankbench.plugin import manager
-
     dataset = manager.get(Dataset, log)
     with remarks_kept() as remarks:
         frame = dataset.scan_as(columns)
@@ -304,12 +290,6 @@ def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
 
 def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     """Return comparisons in Parquet without checks; None if types have to be converted."""
-    from rankbench.data.readers.choose import partition_keys, scan_parts
-    from rankbench.data.tables.column_roles import OPTIONS, guess, parse_columns, whole_ids
-    from rankbench.data.tables.sides import decided
-    from rankbench.interfaces.table_check import WEIGHTLESS, with_counts
-    from rankbench.ranking.lists import is_parquet, parquet_log
-
     if (path / MANIFEST).is_file():
         log = parquet_log(path)
         return None if REST in log.frame().collect_schema() else log

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.core.runtime import LOG_SEED
+from rankbench.core.runtime import LOG_SEED, one_blas_thread, settle_runtime
+from rankbench.core.spec import parse
 from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.times import (
     CALENDAR_UNITS,
@@ -23,8 +24,10 @@ from rankbench.data.tables.times import (
     written_time,
 )
 from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import connected_components, numbered_pairs
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
+from rankbench.plugin.manager import contender
 from rankbench.ranking.history_average import (
     AlikeVotes,
     AveragedHistory,
@@ -138,8 +141,6 @@ def scores_over_time(
     SpecError
         It has no times, or one; a unit that it cannot have; an unknown method, or one without such a model.
     """
-    from rankbench.core.runtime import one_blas_thread, settle_runtime
-
     settle_runtime()
     source = open_source(log, columns=columns, reader=reader)
     points = _points(method or default_of(source.table, "history"))
@@ -202,10 +203,6 @@ def scores_over_time(
 
 
 def _points(method: str) -> list[SequentialAggregator]:
-    from rankbench.core.spec import parse
-    from rankbench.interfaces.aggregator import Aggregator
-    from rankbench.plugin.manager import contender
-
     points = contender(Aggregator, parse(method)).grid(Aggregator) if method else []
     for point in points:
         if not isinstance(point, SequentialAggregator):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rankbench.core.text import grouped_digits, one_line, place_range_text
 from rankbench.drawing.canvas import titled_canvas
@@ -14,7 +15,6 @@ from rankbench.errors import SpecError
 from rankbench.interfaces.figure import Dot, Drawing, Line, Plot
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure as Canvas
 
 

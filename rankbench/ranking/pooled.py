@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,12 @@ from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
 from rankbench.ranking.categories import CategorySample, category_votes, estimated_categories
 from rankbench.ranking.expected_votes import CategoryTest, category_test, expected_shares
+from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import ItemRanking, with_covariance
 from rankbench.ranking.ranked_log import tallies_of_counts
 from rankbench.ranking.sampling_units import Units, check_size, too_thin
 from rankbench.ranking.votes import Votes
 from rankbench.stats.random_effects import Shrinkage, VarianceEstimate
-
-if TYPE_CHECKING:
-    from rankbench.ranking.open import LogSource
-
 
 MOST_POOLED = 1000
 """Most items of categories that borrow from one another: some twenty matrices of all pairs for each category."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,9 @@ from rankbench.core.runtime import LOG_SEED
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.pair_counts import ClusterCounts
+from rankbench.ranking.partial_counts import LogPart
 from rankbench.ranking.ranked_log import ItemTallies, RankedLog
 from rankbench.ranking.sampling_units import FEW, MANY, Units, check_size, item_rank_ranges, score_intervals, too_thin
-
-if TYPE_CHECKING:
-    from rankbench.ranking.partial_counts import LogPart
-
 
 _DRAWS = 2000
 """Normal deviations that stand for a covariance where the maximum over all pairs of items is wanted."""

@@ -11,20 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.interfaces.aggregator import MOST_DENSE
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.metric import RIDGE, UNPENALIZED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.votes import Votes
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.aggregator import Aggregator
-
+from rankbench.stats.contrast_columns import AllPairs
+from rankbench.stats.multiple_tests import told_apart
 
 _AT_ONCE = 1 << 20
 """Sums that are looked at together: what is made on the way does not grow with the log."""
@@ -387,9 +384,6 @@ def item_rank_ranges(
     level : float, in (0, 1)
     """
     from scipy.special import stdtrit
-
-    from rankbench.stats.contrast_columns import AllPairs
-    from rankbench.stats.multiple_tests import told_apart
 
     m = len(scores)
     first, second = np.triu_indices(m, 1)

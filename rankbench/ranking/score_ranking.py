@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 import polars as pl
 
-from rankbench.core.runtime import LOG_SEED
+from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.core.text import first_of, listed, short_repr
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import frame_in_memory, readable
@@ -23,9 +23,11 @@ from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
 from rankbench.errors import InputError, SpecError, nearest
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.dataset import Dataset, Reader, remarks_kept
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.interfaces.table import columns_text
+from rankbench.plugin import manager
 from rankbench.ranking.open import Log, named
 from rankbench.ranking.score_sample import (
     LEVEL,
@@ -191,8 +193,6 @@ class RankOptions(TypedDict, total=False):
 
 def rank_scores(scores: Log | RunFiles, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
     """Rank the systems of a score table; see `rankbench.rank`."""
-    from rankbench.core.runtime import settle_runtime
-
     settle_runtime()
     for name in options:
         if name not in RankOptions.__optional_keys__:
@@ -281,9 +281,6 @@ def _units(scores: TaskScores) -> str:
 
 
 def _method(text: str) -> ScoreAggregator:
-    from rankbench.interfaces.aggregator import Aggregator
-    from rankbench.plugin import manager
-
     found = manager.get(Aggregator, text)
     if isinstance(found, ScoreAggregator):
         return found

@@ -11,7 +11,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rankbench.core.text import first_of, short_repr
 from rankbench.data.tables.schemas import REST
@@ -24,10 +25,6 @@ from rankbench.ranking.judges import (
     repeats,
     votes_with_points,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 # ruff: noqa: RUF001
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.system import check_memory
@@ -23,13 +23,10 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
 from rankbench.interfaces.resamples import crossed_resamples, resamples_of
+from rankbench.ranking.count_log import count_log
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import FEW, Units, units_of_parts
 from rankbench.ranking.votes import load_votes
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _AT_ONCE = 1 << 21
 """Votes that are put in order together, unless one judge or query has more: some 100 MB."""
@@ -201,10 +198,6 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
     InputError
         The judge of some votes is missing.
     """
-    import polars as pl
-
-    from rankbench.ranking.count_log import count_log
-
     names = frame.collect_schema().names()
     if "judge" not in names:
         raise SpecError(

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.data.tables.covariates import CONTROL, parse_control
+from rankbench.data.tables.orders import load_orders, take_orders
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError
 from rankbench.interfaces.covariate_aggregator import Covariates, CovariateVotes
-from rankbench.interfaces.pair_counts import numbered_pairs
-from rankbench.interfaces.queries import Comparisons
+from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, numbered_pairs
+from rankbench.interfaces.queries import Comparisons, check_implied, implied_comparisons
 from rankbench.interfaces.table_check import check_weights
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.partial_counts import count_clusters
 
 _TABLE = 1 << 22
 """Numbers that are looked up in a table, however few votes there are."""
@@ -137,8 +134,6 @@ class Votes:
 
     def counts(self, rows: NDArray[np.int64] | None = None) -> PairCounts:
         """Return the sums by pair of all votes, or of those at `rows`; each row is a judgment."""
-        from rankbench.ranking.count import count_pairs
-
         said = self.comparisons(rows)
         weights = None if (said.weights == 1).all() else said.weights
         return count_pairs(said.winners, said.losers, weights=weights, ties=said.ties, items=self.items)
@@ -161,8 +156,6 @@ class Votes:
             Winners and losers of these votes by other numbers, in ``[0, m)``.
         m : int, optional
         """
-        from rankbench.ranking.partial_counts import count_clusters
-
         chosen = slice(None) if rows is None else rows
         winners, losers = (self.winners[chosen], self.losers[chosen]) if ends is None else ends
         weights, size = None if self.alike else self.weights[chosen], len(self.items) if m is None else m
@@ -190,8 +183,6 @@ def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
     LazyFrame
         Of what is in memory; texts are categories, those of winners and losers the same.
     """
-    import polars as pl
-
     schema = comparisons.collect_schema()
     texts = [name for name, dtype in schema.items() if dtype == pl.String]
     kinds = {name: pl.Categorical(pl.Categories.random(namespace=name)) for name in texts}
@@ -217,8 +208,6 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     InputError
         There are no rows, or only one item; or weights are too large or different.
     """
-    import polars as pl
-
     frame = (comparisons if _are_coded(comparisons) else coded_votes(comparisons)).collect()
     if not frame.height:
         raise InputError("the log has no votes")
@@ -265,8 +254,6 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
 
 def _are_coded(table: pl.LazyFrame) -> bool:
     """Return whether all texts are categories, those of winners and losers the same."""
-    import polars as pl
-
     schema = table.collect_schema()
     texts = [schema[name] for name in ("query_id", "winner", "loser", "judge") if name in schema]
     return all(isinstance(dtype, pl.Categorical) for dtype in texts) and schema["winner"] == schema["loser"]
@@ -288,8 +275,6 @@ def _alphabetical(*columns: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
 
 def _in_time(times: pl.Series) -> tuple[pl.Series | None, NDArray[np.int32]]:
     """Return the order of the rows by time, those of one time as they stand (None: as they stand), and their places."""
-    import polars as pl
-
     order = None
     if not times.is_sorted():
         by_time = times.to_frame("time").with_row_index("row").sort("time", maintain_order=True)
@@ -336,9 +321,6 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
     InputError
         The ballots imply no comparison, or too many.
     """
-    from rankbench.data.tables.orders import load_orders, take_orders
-    from rankbench.interfaces.queries import check_implied, implied_comparisons
-
     log = load_orders(orders)
     check_implied(log.orders, len(log.items))
     names = sorted(set(log.items))
