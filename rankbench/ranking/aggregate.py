@@ -19,6 +19,7 @@ from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
+from rankbench.interfaces.metric import RIDGE
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.table import with_column
 from rankbench.plugin import manager
@@ -28,7 +29,7 @@ from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, by_formula, rank
 from rankbench.ranking.ranked_log import CountedVotes
-from rankbench.ranking.sampling_units import ridge_of, shrunk
+from rankbench.ranking.sampling_units import ridge_of
 from rankbench.ranking.stream import FirstVotes
 from rankbench.ranking.suspicions import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.ranking.votes import NO_TIMES
@@ -254,8 +255,8 @@ def aggregate(
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
         table = pl.concat(tables)
     found = _findings(source, first_votes, table["item"].unique().to_list(), queries=by in (None, "query"))
-    if intervals is not None and table["lower"].count():
-        found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
+    if intervals is not None and table["lower"].count() and ridge_of(aggregator) > 0:
+        found = [RIDGE.sentence.format(value=ridge_of(aggregator)), *found]
     pairs, name = facts.pop("pairs", None), str(controlling or aggregator)
     return Aggregation(table, name, (*_shortened(notes), *found), facts, pairs=pairs, effects=effects)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -251,9 +250,9 @@ def _accused(sides: pl.DataFrame) -> list[OneSided]:
     """Return the judges of ``judge, votes, left`` who are one-sided, the likeliest by chance last."""
     votes, left = (sides[name].to_numpy().astype(np.float64) for name in ("votes", "left"))
     p = one_sided(votes, left, LEVEL)
-    rows: list[dict[str, Any]] = sides.to_dicts()
+    names = sides["judge"]
     return [
-        OneSided(str(rows[i]["judge"]), int(rows[i]["votes"]), round(rows[i]["left"]), float(p[i]))
+        OneSided(names[i], int(votes[i]), round(left[i]), float(p[i]))
         for i in np.argsort(p, kind="stable").tolist()
         if p[i] < LEVEL
     ]
@@ -306,31 +305,9 @@ _LOOKS = 2
 """What p-values are multiplied by, since the log is looked at again after each judge is put aside."""
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Sums over judges: how many, votes, votes for the left, squares of both; scalars or one for each judge."""
-
-    judges: float | NDArray[np.float64]
-    votes: float | NDArray[np.float64]
-    left: float | NDArray[np.float64]
-    shares: float | NDArray[np.float64]
-    squares: float | NDArray[np.float64]
-
-    @classmethod
-    def from_votes(cls, votes: NDArray[np.float64], left: NDArray[np.float64]) -> _Sums:
-        return cls(
-            len(votes), float(votes.sum()), float(left.sum()), float((left**2 / votes).sum()), float((votes**2).sum())
-        )
-
-    def without(self, votes: NDArray[np.float64], left: NDArray[np.float64]) -> _Sums:
-        """Return the sums over all but each one of some judges."""
-        return _Sums(
-            self.judges - 1.0,
-            self.votes - votes,
-            self.left - left,
-            self.shares - left**2 / votes,
-            self.squares - votes**2,
-        )
+def _sums(votes: NDArray[np.float64], left: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return of each judge what `_p` sums over judges, (5, J): 1, votes n, those for the left k, k^2 / n and n^2."""
+    return np.stack([np.ones(len(votes)), votes, left, left**2 / votes, votes**2])
 
 
 def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: float = 0.05) -> NDArray[np.float64]:
@@ -353,7 +330,8 @@ def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: floa
     suspected = 0
     while remaining.sum() - 1 >= (1 - _MOST) * count:
         rows = np.flatnonzero(remaining)
-        p = _p(votes[rows], left[rows], _Sums.from_votes(votes[rows], left[rows]).without(votes[rows], left[rows]))
+        sums = _sums(votes[rows], left[rows])
+        p = _p(votes[rows], left[rows], sums.sum(axis=1, keepdims=True) - sums)
         # Of very many judges some at a time.
         few = min(-(-len(rows) // _AT_ONCE), int(len(rows) - (1 - _MOST) * count))
         worst = np.argsort(p, kind="stable")[:few]
@@ -366,25 +344,25 @@ def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: floa
         accused = np.concatenate(aside[:suspected])
         rest = np.ones(count, np.bool_)
         rest[accused] = False
-        values[accused] = np.minimum(
-            1, _LOOKS * _p(votes[accused], left[accused], _Sums.from_votes(votes[rest], left[rest]))
-        )
+        others = _sums(votes[rest], left[rest]).sum(axis=1)
+        values[accused] = np.minimum(1, _LOOKS * _p(votes[accused], left[accused], others))
     return holm(values)
 
 
-def _p(votes: NDArray[np.float64], left: NDArray[np.float64], others: _Sums) -> NDArray[np.float64]:
-    """Return the two-sided p-value of each judge by what the others say."""
+def _p(votes: NDArray[np.float64], left: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the two-sided p-value of each judge by what the others say, `_sums` over them: (5,), or (5, J)."""
     from scipy.special import bdtr, betainc, ndtri, stdtr
 
-    p = np.clip((others.left + 0.5) / (others.votes + 1.0), 1e-12, 1 - 1e-12)
+    count, cast, for_left, shares, squares = others
+    p = np.clip((for_left + 0.5) / (cast + 1.0), 1e-12, 1 - 1e-12)
     apart = p * (1 - p)
-    freedom = np.maximum(others.votes**2 / others.squares - 1, 0)
+    freedom = np.maximum(cast**2 / squares - 1, 0)
     # Expected of sum n (x - p)^2 / (p (1 - p)): J - 1 without spread, and `room` more for all of it.
-    room = np.maximum(others.votes - others.squares / others.votes - (others.judges - 1), 1e-9)
-    found = ((others.shares - others.left**2 / others.votes) / apart - (others.judges - 1)) / room
+    room = np.maximum(cast - squares / cast - (count - 1), 1e-9)
+    found = ((shares - for_left**2 / cast) / apart - (count - 1)) / room
     rho = (_PRIOR * _RHO + freedom * np.clip(found, 0, 1)) / (_PRIOR + freedom)
     own = (1 + (votes - 1) * rho) / votes
-    of_others = (others.votes + rho * (others.squares - others.votes)) / others.votes**2
+    of_others = (cast + rho * (squares - cast)) / cast**2
     size = np.maximum(1 / (own + of_others) - 1, 1e-9)
     low = betainc(p * size, (1 - p) * size, np.minimum(1, (left + 0.5) / votes))
     high = betainc((1 - p) * size, p * size, np.minimum(1, (votes - left + 0.5) / votes))

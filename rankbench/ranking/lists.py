@@ -28,7 +28,7 @@ from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.queries import Orders, Selections, Unranked
 from rankbench.interfaces.resamples import draws_of
 from rankbench.interfaces.table_check import UNREADABLE
-from rankbench.ranking.ranked_log import ItemTallies, RankedLog, tallies_of_orders, tallies_of_selections
+from rankbench.ranking.ranked_log import ItemTallies, RankedLog
 from rankbench.ranking.sampling_units import Units, units_of_lists, units_of_voters
 from rankbench.ranking.votes import NO_TIMES
 
@@ -109,8 +109,14 @@ class Ballots(_Lists):
         return units_of_lists(orders.items, orders.starts, unit, orders.weights, m)
 
     def tallies(self) -> ItemTallies:
-        """Return the ballots that name each item, and those that put it first."""
-        return tallies_of_orders(self.orders, len(self.items))
+        """Return the ballots that name each item, and those that put nothing before it."""
+        orders, m = self.orders, len(self.items)
+        lengths = np.diff(orders.starts)
+        weights = np.repeat(orders.weights, lengths)
+        best = np.repeat(np.minimum.reduceat(orders.places, orders.starts[:-1]), lengths)
+        first = np.where(orders.places == best, weights, 0.0)
+        named, won = (np.bincount(orders.items, each, m).astype(np.float64) for each in (weights, first))
+        return ItemTallies(named, won, "ballots", "firsts", len(orders))
 
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.orders
@@ -154,7 +160,9 @@ class Sessions(_Lists):
 
     def tallies(self) -> ItemTallies:
         """Return how often each item was shown, and clicked."""
-        return tallies_of_selections(self.selections, len(self.items))
+        items, clicks, m = self.selections.items, self.selections.clicked, len(self.items)
+        shown, clicked = (np.bincount(some, minlength=m).astype(np.float64) for some in (items, items[clicks]))
+        return ItemTallies(shown, clicked, "shown", "clicks", len(self.selections))
 
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.selections

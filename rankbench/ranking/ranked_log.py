@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, replicates_of, scales_of
+from rankbench.interfaces.metric import UNPENALIZED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
-from rankbench.interfaces.queries import Orders, Selections
 from rankbench.interfaces.resamples import draws_of, resamples_of
-from rankbench.ranking.sampling_units import Units, units_of_counts, units_of_votes, without_penalty
+from rankbench.ranking.sampling_units import Units, units_of_counts, units_of_votes, unpenalized
 from rankbench.ranking.votes import Votes
 
 _ROUNDED = 1e-9
@@ -45,10 +45,6 @@ class ItemTallies(NamedTuple):
     judgments: int
 
 
-def _sums(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
-    return np.bincount(items, weights, m).astype(np.float64)
-
-
 def tallies_of_counts(counts: PairCounts) -> ItemTallies:
     """Return the votes and wins of each item."""
     won, lost = counts.won_and_lost()
@@ -56,23 +52,6 @@ def tallies_of_counts(counts: PairCounts) -> ItemTallies:
     # Points of split votes sum to whole votes, but for rounding.
     judged = np.where(np.abs(judged - whole) < _ROUNDED, whole, judged)
     return ItemTallies(judged, won, "votes", "wins", counts.judgments)
-
-
-def tallies_of_orders(orders: Orders, m: int) -> ItemTallies:
-    """Return the ballots that name each item, and those that put nothing before it."""
-    lengths = np.diff(orders.starts)
-    weights = np.repeat(orders.weights, lengths)
-    best = np.repeat(np.minimum.reduceat(orders.places, orders.starts[:-1]), lengths)
-    first = np.where(orders.places == best, weights, 0.0)
-    return ItemTallies(_sums(orders.items, weights, m), _sums(orders.items, first, m), "ballots", "firsts", len(orders))
-
-
-def tallies_of_selections(selections: Selections, m: int) -> ItemTallies:
-    """Return how often each item was shown, and clicked."""
-    shown, clicked = np.ones(len(selections.items)), selections.clicked.astype(np.float64)
-    return ItemTallies(
-        _sums(selections.items, shown, m), _sums(selections.items, clicked, m), "shown", "clicks", len(selections)
-    )
 
 
 class RankedLog(ABC):
@@ -189,7 +168,8 @@ class CountedVotes(RankedLog):
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
         own, connected = len(scales_of(aggregator, self.counts)), len(connected_components(self.counts))
-        remarks = [*filter(None, [without_penalty(aggregator, len(self.items))])]
+        m = len(self.items)
+        remarks = [UNPENALIZED.sentence.format(value=m)] if unpenalized(aggregator, m) else []
         if own <= connected:
             return remarks
         groups = "all items are connected" if connected == 1 else f"chains of comparisons connect {connected} groups"

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
-from rankbench.interfaces.metric import RIDGE, UNPENALIZED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.votes import Votes
 from rankbench.stats.contrast_columns import AllPairs
@@ -88,7 +87,7 @@ def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
     sums = _SaidSums.nothing(m)
     # Both rows of a vote whose points are split are one judgment.
     numbers = np.tile(votes.numbers, 2)
-    squares = None if votes.rest is None else _of_votes(numbers, weights)
+    squares = None if votes.rest is None else weights * np.bincount(numbers, weights)[numbers] / 2
     sums.add(items, twice, weights, weights * won, squares)
     judged = _kish(items, weights, m) if votes.rest is None else _by_item(items, numbers, weights, m)
     return Units(int(groups.max()) + 1, effective(sizes), sums.shares(), judged, sums.of_variance(sums.alike()))
@@ -270,12 +269,6 @@ def _by_item(
     return _kish(keys // (int(units.max()) + 1), sums, m)
 
 
-def _of_votes(numbers: NDArray[np.integer], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the square of each vote's weight, shared by its rows: `weights` are those of rows, twice."""
-    squares: NDArray[np.float64] = weights * np.bincount(numbers, weights)[numbers] / 2
-    return squares
-
-
 def _kish(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
     return _shared(_sums(items, weights, m), _sums(items, weights**2, m))
 
@@ -318,11 +311,6 @@ def check_size(m: int) -> None:
         )
 
 
-def shrunk(ridge: float) -> str:
-    """Say what intervals of scores with a ridge are intervals of; empty without one."""
-    return RIDGE.sentence.format(value=ridge) if ridge > 0 else ""
-
-
 def ridge_of(aggregator: Aggregator) -> float:
     """Return the penalty on an aggregator's scores, its parameter ``ridge``; 0 if it has none, or another penalty."""
     said = aggregator.config()
@@ -332,11 +320,6 @@ def ridge_of(aggregator: Aggregator) -> float:
 def unpenalized(aggregator: Aggregator, m: int) -> bool:
     """Return whether Firth's penalty, an aggregator's parameter ``penalty``, is left out as there are so many items."""
     return aggregator.config().get("penalty") == "firth" and m > MOST_DENSE
-
-
-def without_penalty(aggregator: Aggregator, m: int) -> str:
-    """Say that so many items have no penalty, where they were to have one; else empty."""
-    return UNPENALIZED.sentence.format(value=m) if unpenalized(aggregator, m) else ""
 
 
 def score_intervals(

@@ -37,12 +37,6 @@ _WIDE = 10.0
 """Times the spread of the median task."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Whole:
-    scores: TaskScores
-    notes: list[str]
-
-
 def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[str]]:
     """Return the table with more being better everywhere: the sign of tasks where less is better is turned.
 
@@ -164,24 +158,24 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
             f"there is one task alone, {short_repr(scores.tasks[0])}, which says nothing about other tasks: give two "
             "at least, as the instances that a benchmark consists of"
         )
-    whole = _without_gaps(scores, missing)
-    whole = _with_even_seeds(whole)
-    values, tasks = whole.scores.values, whole.scores.tasks
+    whole, left = _without_gaps(scores, missing)
+    whole, averaged = _with_even_seeds(whole)
+    notes, values, tasks = [*left, *averaged], whole.values, whole.tasks
     constant = (values == values[..., :1]).all(axis=(0, 2))
     if constant.any():
         names = [short_repr(task) for task, same in zip(tasks, constant, strict=True) if same]
-        whole.notes.append(f"all systems have the same score on {first_of(names, _NAMED)}: that tells none apart")
-    if tell_nothing(len(tasks), len(whole.scores.systems)):
-        whole.notes.append(
-            f"there are only {len(tasks)} tasks: that they agree about two of {len(whole.scores.systems)} systems by "
+        notes.append(f"all systems have the same score on {first_of(names, _NAMED)}: that tells none apart")
+    if tell_nothing(len(tasks), len(whole.systems)):
+        notes.append(
+            f"there are only {len(tasks)} tasks: that they agree about two of {len(whole.systems)} systems by "
             "chance is too likely to tell any two apart by ranks, or by any scores that come in steps"
         )
     elif len(tasks) < FEW:
-        whole.notes.append(
+        notes.append(
             f"there are only {len(tasks)} tasks: rank ranges are rough, and up to twice as often wrong; where scores "
             "are skewed, as where few tasks are solved, four times and more"
         )
-    return whole.scores, whole.notes
+    return whole, notes
 
 
 def tell_nothing(tasks: int, systems: int) -> bool:
@@ -193,10 +187,10 @@ def tell_nothing(tasks: int, systems: int) -> bool:
     return 2.0 ** (1 - tasks) > (1 - LEVEL) / (systems * (systems - 1) / 2)
 
 
-def _without_gaps(scores: TaskScores, missing: Kept) -> _Whole:
+def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]:
     gaps = ~scores.present
     if not gaps.any():
-        return _Whole(scores, [])
+        return scores, []
     tasks, systems = np.ones(len(scores.tasks), np.bool_), np.ones(len(scores.systems), np.bool_)
     if missing == "tasks":
         tasks = ~np.asarray(gaps.any(axis=1))
@@ -214,7 +208,7 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> _Whole:
         raise InputError(
             f"{note}; fewer than two {of} are left: try --missing {other}, or leave those out that lack most"
         )
-    return _Whole(_part(scores, tasks, systems), [note])
+    return _part(scores, tasks, systems), [note]
 
 
 def _worst(names: Sequence[str], missing: NDArray[np.int64]) -> str:
@@ -222,9 +216,8 @@ def _worst(names: Sequence[str], missing: NDArray[np.int64]) -> str:
     return first_of([f"{short_repr(names[at])} ({int(missing[at])})" for at in order if missing[at]], _NAMED)
 
 
-def _with_even_seeds(whole: _Whole) -> _Whole:
+def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:
     """Return the table with as many seeds in each cell: all, or their average as the only one."""
-    scores = whole.scores
     there = ~np.isnan(scores.values)
     used = np.asarray(there.any(axis=(1, 2)))
     values, seeds = scores.values[used], [seed for seed, some in zip(scores.seeds, used, strict=True) if some]
@@ -242,10 +235,10 @@ def _with_even_seeds(whole: _Whole) -> _Whole:
             "tasks alone are resampled"
         )
     else:
-        return _Whole(replace(scores, seeds=seeds, values=values), whole.notes)
+        return replace(scores, seeds=seeds, values=values), []
     if len(seeds) > 1:
         values, seeds = np.nanmean(values, axis=0, keepdims=True), [""]
-    return _Whole(replace(scores, seeds=seeds, values=values), [*whole.notes, note])
+    return replace(scores, seeds=seeds, values=values), [note]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons, Orders, Selections
-from rankbench.ranking.ranked_log import tallies_of_counts, tallies_of_orders, tallies_of_selections
+from rankbench.ranking.lists import Ballots, Sessions
+from rankbench.ranking.ranked_log import tallies_of_counts
 
 M = 4
 VOTES = st.lists(
@@ -42,7 +43,7 @@ def test_ballots_and_firsts() -> None:
         np.array([0, 2]), np.array([0, 3, 5]), np.array([2, 0, 1, 1, 3], np.int32),
         np.array([0, 1, 1, 0, 0], np.int32), np.array([3.0, 1.0]),
     )  # fmt: skip
-    found = tallies_of_orders(orders, M)
+    found = Ballots(list("abcd"), orders).tallies()
     assert found.judged.tolist() == [3, 4, 3, 1]
     assert found.won.tolist() == [0, 1, 3, 1]
 
@@ -52,6 +53,6 @@ def test_shown_and_clicked() -> None:
         np.array([0, 2]), np.array([0, 2, 5]), np.array([0, 1, 2, 1, 0], np.int32),
         np.array([False, True, False, True, False]),
     )  # fmt: skip
-    found = tallies_of_selections(shown, M)
+    found = Sessions(list("abcd"), shown).tallies()
     assert found.judged.tolist() == [2, 2, 1, 0]
     assert found.won.tolist() == [0, 2, 0, 0]
