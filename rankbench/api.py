@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from rankbench.core.code_digest import OURSELVES, code_digest, edited_file
 from rankbench.core.runtime import settle_runtime
@@ -18,6 +18,7 @@ from rankbench.interfaces.cell import BlockResult
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.interfaces.suite import Suite
+from rankbench.ranking.score_ranking import rank_scores as rank
 from rankbench.reports.document import terminal_of
 from rankbench.reports.headline import partial
 from rankbench.reports.results import Results
@@ -30,12 +31,6 @@ from rankbench.runner.progress import Progress
 from rankbench.runner.run_record import check_folder, default_folder, of_other_code, run_facts, suite_record
 from rankbench.store.store import Store
 from rankbench.suites.suite_files import load_suite
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from rankbench.ranking.open import Log
-    from rankbench.ranking.score_ranking import RankOptions, RunFiles, ScoreRanking
 
 __all__ = ["Results", "planned", "rank", "report", "run", "verify"]
 
@@ -335,27 +330,3 @@ def verify(
     drawn = secrets.randbelow(2**32) if seed is None else seed
     again = compute_again(folder, rerun, drawn, rows=apart, workers=workers, progress=progress)
     return Verification(found.differences + again.differences, found.shown + again.shown)
-
-
-def rank(scores: Log | RunFiles, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
-    """Rank the systems of a score table, with simultaneous rank ranges.
-
-    Parameters
-    ----------
-    scores : path, DataFrame or LazyFrame
-        A row a cell, a row a system or a row a task: docs/scores.md. With the option ``qrels``, a TREC run or a list of
-        them.
-    methods : sequence of str
-        Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``.
-    **options : RankOptions
-
-    Raises
-    ------
-    InputError
-        The table cannot be used; with row and column where there is one.
-    SpecError
-        An unknown method or task, or an option that is out of range.
-    """
-    from rankbench.ranking.score_ranking import rank_scores
-
-    return rank_scores(scores, methods, **options)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from rankbench.cli.output import complete_names, heartbeat, reader_option
 from rankbench.cli.shown import Format, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from rankbench.ranking.score_ranking import RankOptions
 
 
 @click.command()
@@ -68,7 +63,8 @@ def rank(
     methods: tuple[str, ...],
     form: Format | None,
     out: Path | None,
-    **options: Unpack[RankOptions],
+    qrels: str,
+    **options: Any,
 ) -> None:
     """Rank the systems of a score table.
 
@@ -82,10 +78,9 @@ def rank(
     from rankbench.errors import SpecError
     from rankbench.ranking.score_ranking import rank_scores
 
-    qrels = str(options["qrels"])
     shown = chosen_form(form, out, [*scores, qrels], pictures=True)
     if len(scores) > 1 and not qrels:
         raise SpecError("one score table is ranked at a time; several TREC runs need their judgments: --qrels FILE")
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
-        found = rank_scores(scores if qrels else scores[0], methods, **options)
+        found = rank_scores(scores if qrels else scores[0], methods, qrels=qrels, **options)
     show(systems_answer(found), shown, out)

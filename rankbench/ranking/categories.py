@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,45 +113,52 @@ def estimated_categories(log: Votes, aggregator: Aggregator, seed: int) -> Categ
     shares = expected_shares(log.counts(), aggregator)
     # Ties vary less already, as ties.
     points = spread_of_points(log, np.where(log.ties, -1, log.groups).astype(np.int64))
-    found, left = _Found(), list[tuple[int, str]]()
-    for c, (name, rows) in enumerate(zip(log.query_names, np.split(order, ends[:-1]), strict=True)):
+    some, left = list[_Estimate](), list[tuple[int, str]]()
+    for number, rows in enumerate(np.split(order, ends[:-1])):
         try:
-            found.add(c, name, _estimate(log, aggregator, rows, shares, points))
+            some.append(_estimate(log, aggregator, number, rows, shares, points))
         except (InputError, ContenderDiverged) as error:
-            left.append((len(rows), f"category {short_repr(name)} is left out: {error}"))
+            left.append((len(rows), f"category {short_repr(log.query_names[number])} is left out: {error}"))
     # The largest first: what many notes hide is the least.
     notes = [said for _, said in sorted(left, key=lambda one: -one[0])]
-    if not found.names:
+    if not some:
         raise SpecError(f"no category can be ranked: {notes[0]}")
     whole = units_of_counts(_counts(log), split=log.rest is not None)
-    found.widen(aggregator, seed)
-    if log.judge_count < 2:
-        categories = [one.weighted_by(one.expected) for one in found.some]
-        errors = [one.by_vote for one in found.some]
-        return CategorySample(found.names, categories, found.counts(), errors, None, found.units(), whole, notes)
-    joint = _joint(log, aggregator, found, m)
-    if joint is None:
-        notes.append(
-            f"{found.cells():,} scores of categories are too many for one matrix: what judges say in different "
-            "categories is taken for independent"
-        )
-        errors = [one.by_judge() for one in found.some]
-    else:
-        starts = np.cumsum([0, *(len(one.items) for one in found.some)])
-        errors = [joint[a:b, a:b] for a, b in itertools.pairwise(starts)]
-    noises = _tasted(found, errors, joint, m)
-    categories = [one.weighted_by(noise) for one, noise in zip(found.some, noises, strict=True)]
-    return CategorySample(found.names, categories, found.counts(), errors, joint, found.units(), whole, notes)
+    some, joint = _widened(some, aggregator, seed), None
+    errors, noises = [one.by_vote for one in some], [one.expected for one in some]
+    if log.judge_count > 1:
+        joint = _joint(log, aggregator, some, m)
+        if joint is None:
+            notes.append(
+                f"{_cells(some):,} scores of categories are too many for one matrix: what judges say in different "
+                "categories is taken for independent"
+            )
+            errors = [one.by_judge() for one in some]
+        else:
+            starts = np.cumsum([0, *(len(one.items) for one in some)])
+            errors = [joint[a:b, a:b] for a, b in itertools.pairwise(starts)]
+        noises = _tasted(some, errors, joint, m)
+    return CategorySample(
+        [log.query_names[one.number] for one in some],
+        [CategoryEstimates(one.items, one.scores, noise, one.scales) for one, noise in zip(some, noises, strict=True)],
+        [one.counts for one in some],
+        errors,
+        joint,
+        [one.units() for one in some],
+        whole,
+        notes,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Estimate:
-    """One category: its items by number, their scores, and its votes.
+    """One category by number: its items by number, their scores, and its votes.
 
     `by_vote` is the sandwich of its votes; `expected` is that of `usual`, as many votes on the same pairs that go as
     the whole log lets expect. A category's own would be large where its scores are, by chance or not, far apart.
     """
 
+    number: int
     items: NDArray[np.int64]
     scores: NDArray[np.float64]
     scales: NDArray[np.int64]
@@ -162,9 +170,6 @@ class _Estimate:
     aggregator: Aggregator
     split: bool
 
-    def weighted_by(self, noise: NDArray[np.float64]) -> CategoryEstimates:
-        return CategoryEstimates(self.items, self.scores, noise, self.scales)
-
     def units(self) -> Units:
         return units_of_counts(self.counts if self.clusters is None else self.clusters, split=self.split)
 
@@ -175,41 +180,23 @@ class _Estimate:
         return covariance_of(self.aggregator, self.counts, self.scores, self.clusters)
 
 
-class _Found:
-    """The categories that have scores."""
+def _cells(some: Sequence[_Estimate]) -> int:
+    return sum(len(one.items) for one in some)
 
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
-        self.names: list[str] = []
-        self.some: list[_Estimate] = []
 
-    def add(self, number: int, name: str, one: _Estimate) -> None:
-        self.numbers.append(number)
-        self.names.append(name)
-        self.some.append(one)
-
-    def widen(self, aggregator: Aggregator, seed: int) -> None:
-        """Widen what is expected of all categories by what drawn votes show."""
-        rng, sums, differences = np.random.default_rng([seed, 9]), 0.0, 0
-        times = -(-_DIFFERENCES // max(self.cells(), 1))
-        for one in sorted(self.some, key=lambda one: drawn_first(one.usual)):
-            more, free = refit_spread(one.usual, aggregator, one.expected, times, rng)
-            sums, differences = sums + more, differences + free
-        share = sums / differences if differences and sums > 0 else 1.0
-        self.some = [replace(one, expected=share * one.expected) for one in self.some]
-
-    def counts(self) -> list[PairCounts]:
-        return [one.counts for one in self.some]
-
-    def units(self) -> list[Units]:
-        return [one.units() for one in self.some]
-
-    def cells(self) -> int:
-        return sum(len(one.items) for one in self.some)
+def _widened(some: Sequence[_Estimate], aggregator: Aggregator, seed: int) -> list[_Estimate]:
+    """Return categories with what is expected of all of them widened by what drawn votes show."""
+    rng, sums, differences = np.random.default_rng([seed, 9]), 0.0, 0
+    times = -(-_DIFFERENCES // max(_cells(some), 1))
+    for one in sorted(some, key=lambda one: drawn_first(one.usual)):
+        more, free = refit_spread(one.usual, aggregator, one.expected, times, rng)
+        sums, differences = sums + more, differences + free
+    share = sums / differences if differences and sums > 0 else 1.0
+    return [replace(one, expected=share * one.expected) for one in some]
 
 
 def _estimate(
-    log: Votes, aggregator: Aggregator, rows: NDArray[np.int64], shares: ExpectedShares, points: float
+    log: Votes, aggregator: Aggregator, number: int, rows: NDArray[np.int64], shares: ExpectedShares, points: float
 ) -> _Estimate:
     """Return what an aggregator makes of a category; `points` is the variance of graded votes over whole ones."""
     split = log.rest is not None
@@ -232,44 +219,44 @@ def _estimate(
         clusters = log.clusters(log.judges[rows], rows, ends, len(items))
     scales = scales_of(aggregator, counts).scale_of.astype(np.int64)
     expected = covariance_of(aggregator, usual, call_aggregator(aggregator, usual, usual.m), None)
-    return _Estimate(items, scores, scales, by_vote, usual, expected, counts, clusters, aggregator, split)
+    return _Estimate(number, items, scores, scales, by_vote, usual, expected, counts, clusters, aggregator, split)
 
 
-def _joint(log: Votes, aggregator: Aggregator, found: _Found, m: int) -> NDArray[np.float64] | None:
+def _joint(log: Votes, aggregator: Aggregator, some: Sequence[_Estimate], m: int) -> NDArray[np.float64] | None:
     """Return the sandwich by judge of the scores of all categories, (n, n): each score is an item of its own."""
-    n = found.cells()
+    n = _cells(some)
     if n > MOST_DENSE:
         return None
     place = np.full((len(log.query_names), m), -1)
     first = 0
-    for number, one in zip(found.numbers, found.some, strict=True):
-        place[number, one.items] = np.arange(first, first + len(one.items))
+    for one in some:
+        place[one.number, one.items] = np.arange(first, first + len(one.items))
         first += len(one.items)
     winners = place[log.queries, log.winners]
     rows = np.flatnonzero(winners >= 0)
     losers = place[log.queries[rows], log.losers[rows]]
     judges = log.judges[rows] if log.judges is not None else rows
     said = log.clusters(judges, rows, (winners[rows], losers), n)
-    scores = np.concatenate([one.scores for one in found.some])
+    scores = np.concatenate([one.scores for one in some])
     if len(said) < 2:
         return None
     return covariance_of(aggregator, said.counts, scores, said)
 
 
 def _tasted(
-    found: _Found, errors: list[NDArray[np.float64]], joint: NDArray[np.float64] | None, m: int
+    some: Sequence[_Estimate], errors: list[NDArray[np.float64]], joint: NDArray[np.float64] | None, m: int
 ) -> list[NDArray[np.float64]]:
     """Return the covariances that categories are weighted by: of votes, and of tastes of the judges of a category.
 
     What tastes of judges add to the errors of a category, beyond what they add to all categories alike (which moves the
     common scores alone), is taken for alike in all items and to fall with the effective number of the judges.
     """
-    free = np.array([len(one.items) - len(np.unique(one.scales)) for one in found.some], dtype=np.float64)
-    excess = np.array([np.trace(error - one.by_vote) for error, one in zip(errors, found.some, strict=True)])
-    judges = np.array([max(one.units().effective, 1.0) for one in found.some])
+    free = np.array([len(one.items) - len(np.unique(one.scales)) for one in some], dtype=np.float64)
+    excess = np.array([np.trace(error - one.by_vote) for error, one in zip(errors, some, strict=True)])
+    judges = np.array([max(one.units().effective, 1.0) for one in some])
     alike = 0.0
     if joint is not None:
-        item = np.concatenate([one.items for one in found.some])
+        item = np.concatenate([one.items for one in some])
         times = np.bincount(item, minlength=m)
         pairs = float((times * (times - 1)).sum())
         same = sum(float(joint[np.ix_(rows, rows)].sum()) for rows in (np.flatnonzero(item == i) for i in range(m)))
@@ -277,9 +264,7 @@ def _tasted(
         alike = max((same - float(np.trace(joint))) / (pairs * share), 0.0) if pairs * share > 0 else 0.0
     spread = float((free / judges).sum())
     taste = max(float((excess - free * alike).sum()) / spread, 0.0) if spread > 0 else 0.0
-    return [
-        one.expected + taste / many * _differences(one.scales) for one, many in zip(found.some, judges, strict=True)
-    ]
+    return [one.expected + taste / many * _differences(one.scales) for one, many in zip(some, judges, strict=True)]
 
 
 def _differences(scales: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
@@ -22,7 +22,7 @@ from rankbench.data.readers.trec import TREC_LOSS, TrecReader
 from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
-from rankbench.errors import InputError, SpecError, nearest
+from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.dataset import Dataset, Reader, remarks_kept
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
@@ -154,60 +154,62 @@ class ScoreRanking:
         return self.facts | {"notes": list(self.notes), "systems": self.table.to_dicts()}
 
 
-class RankOptions(TypedDict, total=False):
-    """How systems are ranked.
+def rank_scores(
+    scores: Log | RunFiles,
+    methods: Sequence[str] = (),
+    *,
+    lower: Sequence[str] = (),
+    without: Sequence[str] = (),
+    top: int = 3,
+    replicates: int = RESAMPLES_OF_SCORES,
+    seed: int = LOG_SEED,
+    columns: str = "",
+    reader: str = "",
+    qrels: str | os.PathLike[str] = "",
+    loss: str = "",
+    missing: Kept = "tasks",
+) -> ScoreRanking:
+    """Rank the systems of a score table, with simultaneous rank ranges.
 
-    Attributes
+    Parameters
     ----------
+    scores : path, DataFrame or LazyFrame
+        A row a cell, a row a system or a row a task: docs/scores.md. With `qrels`, a TREC run or a list of them.
+    methods : sequence of str
+        Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``.
     lower : sequence of str
         Tasks of which less is better.
     without : sequence of str
         Tasks and systems that are left out, as the column of an average, whatever is in it.
     top : int
-        k of P(top k), 3 by default.
+        k of P(top k).
     replicates, seed : int
-        Resamples, 10,000 by default, and their seed.
+        Resamples, and their seed.
     columns : str
         What columns mean, as ``system=model,task=dataset,score=accuracy,seed=run``; guessed by default.
     reader : str
         Reader of a file; chosen by its ending by default.
     qrels : path
-        Judgments by which TREC runs are judged: `scores` is then a run, or a sequence of them.
+        Judgments by which TREC runs are judged.
     loss : str
         What runs are judged by; the score is one minus it. By default nDCG@10, as trec_eval has it.
     missing : {"tasks", "systems"}
         What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks.
+
+    Raises
+    ------
+    InputError
+        The table cannot be used; with row and column where there is one.
+    SpecError
+        An unknown method or task, or an option that is out of range.
     """
-
-    lower: Sequence[str]
-    without: Sequence[str]
-    top: int
-    replicates: int
-    seed: int
-    columns: str
-    reader: str
-    qrels: str | os.PathLike[str]
-    loss: str
-    missing: Kept
-
-
-def rank_scores(scores: Log | RunFiles, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
-    """Rank the systems of a score table; see `rankbench.rank`."""
     settle_runtime()
-    for name in options:
-        if name not in RankOptions.__optional_keys__:
-            raise SpecError(f"there is no option {name!r} of ranks{nearest(name, RankOptions.__optional_keys__)}")
-    without = tuple(dict.fromkeys(options.get("without", ())))
-    lower, missing = options.get("lower", ()), options.get("missing", "tasks")
-    top, seed = options.get("top", 3), options.get("seed", LOG_SEED)
-    replicates = options.get("replicates", RESAMPLES_OF_SCORES)
-    columns, reader = options.get("columns", ""), options.get("reader", "")
+    without = tuple(dict.fromkeys(without))
     if replicates < 2 or seed < 0 or top < 1:
         raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
     if missing not in ("tasks", "systems"):
         raise SpecError(f"what is missing leaves out tasks or systems, not {missing!r}")
     asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
-    qrels, loss = options.get("qrels", ""), options.get("loss", "")
     said: Sequence[str] = ()
     if qrels:
         if columns or reader:
