@@ -108,17 +108,6 @@ def test_a_log_equals_its_arrays_byte_for_byte(way: str, weighted: bool) -> None
             np.testing.assert_allclose(getattr(counts, field), getattr(array, field), rtol=1e-14)
 
 
-def test_a_weighted_log_gives_the_same_bytes_however_it_is_cut(way: str) -> None:
-    winners, losers, _, _ = draw(3, 3000, 40)
-    weights = np.random.default_rng(0).random(3000)
-    names = np.array([f"n{i}" for i in range(40)])
-    log = pl.DataFrame({"winner": names[winners], "loser": names[losers], "weight": weights})
-    pieces = pl.concat([log.slice(i, 37) for i in range(0, 3000, 37)], rechunk=False)
-    once, again = count_log(log), count_log(pieces)
-    assert once.forward.tobytes() == again.forward.tobytes()
-    assert once.backward.tobytes() == again.backward.tobytes()
-
-
 @pytest.mark.parametrize("tied", [False, True])
 def test_a_count_that_is_nothing_but_carries(tied: bool) -> None:
     """The first thread counts 2^19 times the same, eight times 2^16; the second a few others."""
@@ -167,18 +156,6 @@ def test_bad_rows_are_named(columns: dict[str, list[object]], row: int, says: st
     with pytest.raises(InputError, match=says) as caught:
         count_log(pl.DataFrame(columns))
     assert caught.value.row == row
-
-
-def test_bad_rows_far_down_are_named() -> None:
-    winners = np.zeros(1_200_000, np.int32)
-    losers = np.ones_like(winners)
-    losers[1_100_000] = 0
-    with pytest.raises(InputError) as caught:
-        count_pairs(winners, losers)
-    assert caught.value.row == 1_100_001
-    with pytest.raises(InputError) as caught:
-        count_log(pl.DataFrame({"winner": winners, "loser": losers}))
-    assert caught.value.row == 1_100_001
 
 
 def test_tables_that_are_no_logs() -> None:

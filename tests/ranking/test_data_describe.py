@@ -47,24 +47,6 @@ def test_sizes_of_one_query_are_not_said_twice():
         assert ("ballots per query" in dict(describe(ballots).lines)) == (len(set(queries)) > 1)
 
 
-def test_facts_do_not_depend_on_the_batches():
-    random = np.random.default_rng(0)
-    n = 250_000
-    table = pl.DataFrame(
-        {
-            "query_id": np.repeat(np.arange(n // 50), 50),
-            "item": np.tile(np.arange(50), n // 50),
-            "label": random.integers(0, 3, n).astype(np.float32),
-            "x": random.normal(size=(n, 2)).astype(np.float32),
-        }
-    )
-    found = describe(validate("items", table.lazy()))
-    assert (found.facts["rows"], found.facts["queries"]) == (n, n // 50)
-    assert found.facts["labels"] == {f"{v:g}": c for v, c in table["label"].value_counts().sort("label").iter_rows()}
-    x = table["x"].to_numpy()
-    assert found.facts["feature_range"] == (x.min(), x.max())
-
-
 def test_what_a_reader_would_have_refused_is_counted():
     x = np.array([[1, np.nan], [np.inf, 2]], np.float32)
     table = pl.DataFrame({"query_id": ["a", "a"], "item": [0, 1], "label": [0.0, 1], "x": x})

@@ -10,7 +10,6 @@ import pytest
 from amounts import part_of, trials
 from ranked_logs import named, two_items
 
-import rankbench
 from rankbench.ranking.count_log import count_log
 from rankbench.ranking.describe_votes import describe_votes
 from rankbench.ranking.drift import Drift, drift
@@ -145,15 +144,3 @@ def test_a_long_log_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     what = found(Null(n=4000).votes(0, fallen=3))
     assert what.sampled == 1 / 4
     assert [one.item for one in what.items] == ["i3"]
-
-
-@pytest.mark.parametrize("times", ["distinct", "future", "backwards"])
-def test_times_in_any_number_and_order(times: str) -> None:
-    n = 100_000
-    votes = Null(n=n, m=30, judges=n if times == "distinct" else 0).votes(2)
-    if times == "future":
-        votes = votes.with_columns(time=pl.lit("2190-01-01").str.to_date() + pl.duration(days=pl.col("time") % 365))
-    if times == "backwards":
-        votes = votes.with_columns(time=-pl.col("time"))
-    assert len(found(votes).items) <= 1
-    assert rankbench.scan(votes).collect_schema()["time"] is not None

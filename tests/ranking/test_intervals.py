@@ -17,7 +17,7 @@ from rankbench.ranking import partial_counts as parts
 from rankbench.ranking import rank as kinds
 from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.load import counted_votes, load_log
-from rankbench.ranking.open import LogSource, open_source
+from rankbench.ranking.open import open_source
 from rankbench.ranking.rank import LogFacts, by_judge, chosen_intervals
 
 
@@ -92,23 +92,6 @@ def test_one_vote_without_a_judge_is_an_error_where_judges_are_asked_for(method:
     votes = rankbench.aggregate(frame, method, intervals="bootstrap", replicates=20)
     alone = rankbench.aggregate(frame, method, intervals="auto", replicates=20)
     assert alone.table.equals(votes.table)
-
-
-@pytest.mark.parametrize("missing", ["nobody", "one", "all but one judge"])
-@pytest.mark.parametrize("intervals", [None, "bootstrap", "sandwich", "judges", "auto"])
-def test_a_log_is_counted_in_one_pass(monkeypatch: pytest.MonkeyPatch, intervals: str | None, missing: str) -> None:
-    if intervals == "judges" and missing != "nobody":
-        return
-    frame = log(200, 3, 12)
-    if missing == "one":
-        frame = frame.with_columns(judge=pl.when(pl.int_range(pl.len()) != 7).then("judge"))
-    elif missing != "nobody":
-        frame = frame.with_columns(judge=pl.lit("anna"))
-    seen = []
-    counted = LogSource.counted
-    monkeypatch.setattr(LogSource, "counted", lambda *args: seen.append(1) or counted(*args))
-    load_log(open_source(frame), BradleyTerry(), intervals)
-    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("intervals", ["auto", "judges", "sandwich"])

@@ -83,29 +83,6 @@ def test_blocks_of_two_components_are_apart() -> None:
     np.testing.assert_allclose(found[:2, :2], sandwich(fit_bradley_terry(alone), alone), rtol=1e-5)
 
 
-def test_every_resample_is_a_fit_of_a_resample(log: Log) -> None:
-    """A log of one cluster has one resample: itself."""
-    data = count_clusters(log[0], log[1], np.zeros(N), ties=log[2])
-    fit = fit_bradley_terry(data.counts, tolerance=1e-9)
-    again = refitted(fit, resamples_of(data, 4, 0))
-    np.testing.assert_allclose(again, np.tile(fit.scores, (4, 1)), atol=1e-8)
-
-
-def test_resamples_of_two_clusters_are_all_there_are(log: Log) -> None:
-    winners, losers, ties, _, _ = log
-    halves = np.arange(N) % 2
-    data = count_clusters(winners, losers, halves, ties=ties)
-    fit = fit_bradley_terry(data.counts)
-    found = refitted(fit, resamples_of(data, 60, 3))
-    wanted = [fit.scores] + [
-        fit_bradley_terry(count_pairs(winners[halves == h], losers[halves == h], ties=ties[halves == h])).scores
-        for h in (0, 1)
-    ]
-    nearest = np.abs(found[:, None, :] - np.array(wanted)).max(axis=2)
-    assert nearest.min(axis=1).max() < 1e-7
-    assert set(nearest.argmin(axis=1)) == {0, 1, 2}
-
-
 @pytest.mark.parametrize("groups", [N, 100])
 def test_units_are_drawn_with_replacement_from_the_stream(log: Log, groups: int) -> None:
     """Judgments or clusters of 9: resampled here too, from the same stream."""
@@ -176,28 +153,6 @@ def test_scales_of_the_fit_stay_apart() -> None:
     held = draws[~np.isnan(draws).any(axis=1)]
     np.testing.assert_allclose(held[:, :2].sum(axis=1), 0, atol=1e-9)
     np.testing.assert_allclose(held[:, 2:].sum(axis=1), 0, atol=1e-9)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_clusters_of_a_log_equal_those_of_arrays(log: Log, weighted: bool) -> None:
-    winners, losers, ties, judges, weights = log
-    names = np.array([f"i{k}" for k in range(M)])
-    people = np.array([f"judge {j:02d}" for j in range(JUDGES)])
-    columns = {"winner": names[winners], "loser": names[losers], "tie": ties, "who": people[judges]}
-    if weighted:
-        columns["weight"] = weights
-    found = count_log(pl.DataFrame(columns), judge="who")
-    expected = count_clusters(
-        winners, losers, people[judges], ties=ties, weights=weights if weighted else None, items=names.tolist()
-    )
-    assert found.clusters == expected.clusters
-    assert found.counts.items == expected.counts.items
-    np.testing.assert_array_equal(found.cells, expected.cells)
-    np.testing.assert_array_equal(found.starts, expected.starts)
-    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-14)
-    sums = np.bincount(found.cells, found.weights, 3 * len(found.counts)).reshape(-1, 3)
-    counts = count_log(pl.DataFrame(columns))
-    np.testing.assert_allclose(sums, np.column_stack([counts.forward, counts.backward, counts.ties]))
 
 
 def test_what_cannot_be_done_is_said() -> None:

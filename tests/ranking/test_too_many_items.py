@@ -78,12 +78,6 @@ def test_who_is_solved_on_pairs_ranks_them_all(name: str, votes: Votes) -> None:
     assert np.isfinite(aggregator(name).from_comparisons(votes.comparisons(), M)).all()
 
 
-@pytest.mark.parametrize("name", ["rank-centrality", "kemeny", "pagerank", "eigenvector"])
-def test_aggregate_says_so(name: str) -> None:
-    with pytest.raises(SpecError, match="m x m matrix"):
-        rankbench.aggregate(chain(M), name)
-
-
 @pytest.mark.parametrize("name", part_of(["win-rate", "elo", "mean-log-odds", *SPARSE]))
 def test_others_rank_any_number(name: str) -> None:
     tied = chain(M).with_columns(tie=pl.int_range(pl.len()) % 3 == 0)
