@@ -164,7 +164,7 @@ def describe(table: str, reader: str, columns: str) -> Answer:
 def convert(source: Path, destination: Path, shards: int, reader: str, force: bool) -> Answer:
     """Stream a file of any size to a folder of Parquet shards."""
     from rankbench.data.convert import convert as run
-    from rankbench.ranking.open import reader_for
+    from rankbench.ranking.log_dataset import reader_for
     from rankbench.runner.progress import Heartbeat
 
     terminal = sys.stderr.isatty()

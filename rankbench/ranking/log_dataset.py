@@ -17,12 +17,13 @@ from rankbench.data.convert import sha256_of
 from rankbench.data.fetch import CardDataset
 from rankbench.data.readers.choose import PartsReader, choose_reader, is_pattern, part_files, with_meanings
 from rankbench.data.readers.parquet import MANIFEST
-from rankbench.data.readers.remote import fetched, is_address, scan_fetched, shown_address
+from rankbench.data.readers.remote import fetched, is_address, piped, scan_fetched, shown_address
 from rankbench.data.tables.checks import default_of, not_judged, table_kind, table_of
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset, Reader, existing, remarks_kept
 from rankbench.plugin.manager import get, names, reference
-from rankbench.ranking.open import named, named_file, reader_for
+
+_READER = ":reader="
 
 
 class LogAddress(Dataset):
@@ -68,21 +69,6 @@ class LogAddress(Dataset):
         return digest.hexdigest()
 
 
-def log_address(address: str, *, columns: str = "", reader: str = "") -> LogAddress:
-    """Return the table at an address as a data set.
-
-    Raises
-    ------
-    InputError
-        There is nothing, or nothing that can be read.
-    SpecError
-        A reader is named, though the ending says it.
-    """
-    if reader:
-        raise SpecError("what is at an address is read by its ending; leave --reader out")
-    return LogAddress(address=address, columns=columns)
-
-
 class LogFile(Dataset):
     """A table in a file, or in several; `log_file` refuses one without judgments.
 
@@ -108,11 +94,16 @@ class LogFile(Dataset):
         """The kind of table that its columns make."""
         return table_of(self.scan().collect_schema(), self.path).name
 
+    @property
+    def chosen(self) -> Reader:
+        """The reader of the file."""
+        return self.reader or choose_reader(self.path)
+
     @cached_property
     def opened(self) -> tuple[pl.LazyFrame, tuple[str, ...]]:
         """The table, and how columns were read, where that is not plain: readers look through all of a text file."""
         with remarks_kept() as found:
-            frame = (self.reader or choose_reader(self.path)).scan(self.path)
+            frame = self.chosen.scan(self.path)
         return frame, tuple(found)
 
     def scan(self) -> pl.LazyFrame:
@@ -121,7 +112,7 @@ class LogFile(Dataset):
 
     def scan_as(self, columns: str) -> pl.LazyFrame:
         """Return the table with other meanings of its columns; see `Dataset.scan_as`."""
-        return with_meanings(self.reader or choose_reader(self.path), columns).scan(self.path)
+        return with_meanings(self.chosen, columns).scan(self.path)
 
     def assumptions(self) -> list[str]:
         """Return how columns were read, where that is not plain."""
@@ -148,34 +139,6 @@ def _files(path: Path) -> list[Path]:
     return part_files(path) if path.is_dir() or is_pattern(path) else [path]
 
 
-def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFile:
-    """Return a file of judgments as a data set.
-
-    Parameters
-    ----------
-    path : path
-        A file, or a folder made by ``rankbench data convert``.
-    columns, reader : str
-        See `rankbench.ranking.open.reader_for`.
-
-    Raises
-    ------
-    InputError
-        The file is not there, empty, or nothing that a reader knows.
-    SpecError
-        It holds items with features, not judgments; or an unknown reader.
-    """
-    return _judged(Path(path), reader_for(Path(path), columns=columns, reader=reader))
-
-
-def _judged(path: Path, reader: Reader) -> LogFile:
-    """Return a log in a file if it holds judgments; a reader that would be chosen anyway need not be said."""
-    log = LogFile(path=path, reader=None if reader == _chosen(path) else reader)
-    if not suite_of(log):
-        raise not_judged(str(path), table_kind(log.table), "suite")
-    return log
-
-
 def _chosen(path: Path) -> Reader | None:
     """Return the reader that a file has if nobody says one; None if none knows it."""
     try:
@@ -184,24 +147,163 @@ def _chosen(path: Path) -> Reader | None:
         return None
 
 
+def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
+    """Return the reader of a file, told what its columns mean.
+
+    Parameters
+    ----------
+    path : Path
+    columns : str
+        As `rankbench.data.tables.column_roles.parse_columns` takes it; empty: guessed from their names.
+    reader : str
+        In the contender grammar; empty: chosen by the file's ending or its first bytes.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or no reader knows it.
+    SpecError
+        There is no such reader, or one that takes no columns was given some.
+    """
+    if reader:
+        found = get(Reader, reader)
+        existing(path)
+    else:
+        found = choose_reader(path)
+    if not columns:
+        return found
+    if "columns" not in found.parameters() or (path / MANIFEST).is_file():
+        raise SpecError(f"the columns of this file ({found.name}) have fixed names; leave --columns out")
+    return found.model_copy(update={"columns": columns})
+
+
+def log_at(path: Path, columns: str = "", reader: str | Reader = "") -> LogFile:
+    """Return the table in a file, whatever is in it; a reader that would be chosen anyway need not be said.
+
+    Parameters
+    ----------
+    path : Path
+    columns : str
+    reader : str or Reader
+        A text: see `reader_for`.
+    """
+    found = reader_for(path, columns=columns, reader=reader) if isinstance(reader, str) else reader
+    return LogFile(path=path, reader=None if found == _chosen(path) else found)
+
+
+def named(log: str, columns: str = "", reader: str = "") -> Dataset:
+    """Return what a text names: a file, an address, or a data set.
+
+    Parameters
+    ----------
+    log : str
+        A path; a pattern, as ``votes/*.parquet``; ``-``, what is piped in; a path with its reader in the contender
+        grammar, ``votes.csv:reader=csv(columns="left=x")``, as results name a log; an address; or a data set.
+    columns, reader : str
+        See `reader_for`.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set.
+    SpecError
+        A data set needs no columns and no reader, an address no reader; or its parameters are wrong.
+    """
+    if is_address(log):
+        if reader:
+            raise SpecError("what is at an address is read by its ending; leave --reader out")
+        return LogAddress(address=log, columns=columns)
+    found = named_file(log, columns, reader)
+    if found is not None:
+        return found
+    name, path = log.split(":", 1)[0], Path(log)
+    if not is_data_set(log):
+        # What has a folder or an ending was meant for a file.
+        existing(path, names(Dataset.kind) if path.name == log and not path.suffix else ())
+    if columns or reader:
+        raise SpecError(f"{name!r} is a data set, which has its columns and reader; leave --columns and --reader out")
+    return get(Dataset, log)
+
+
+def is_data_set(log: str) -> bool:
+    """Return whether a text names a data set, and no file."""
+    return log.split(":", 1)[0] in names(Dataset.kind) and named_file(log) is None
+
+
+def named_file(text: str, columns: str = "", reader: str = "") -> LogFile | None:
+    """Return the file that a text names; None if it names none, or one that is not there.
+
+    Parameters
+    ----------
+    text, columns, reader
+        See `named`.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `named`.
+    """
+    path = piped() if text == "-" else Path(text)
+    if path.exists() or is_pattern(path):
+        return log_at(path, columns, reader)
+    # As people write it: what stands before the reader is the path, whatever spaces and colons are in it.
+    before, found, after = text.rpartition(_READER)
+    plain = bool(found) and (Path(before).exists() or is_pattern(Path(before)))
+    try:
+        spec = parse(f"file{_READER}{after}" if plain else text)
+    except SpecError:
+        return None
+    path, said = Path(before) if plain else Path(spec.name), spec.params.get("reader")
+    if list(spec.params) != ["reader"] or not isinstance(said, str | Spec):
+        return None
+    if not (path.exists() or is_pattern(path)):
+        return None
+    if columns or reader:
+        raise SpecError(f"{text!r} has its columns and reader; leave --columns and --reader out")
+    return log_at(path, reader=get(Reader, said))
+
+
+def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFile:
+    """Return a file of judgments as a data set.
+
+    Parameters
+    ----------
+    path : path
+        A file, or a folder made by ``rankbench data convert``.
+    columns, reader : str
+        See `reader_for`.
+
+    Raises
+    ------
+    InputError
+        The file is not there, empty, or nothing that a reader knows.
+    SpecError
+        It holds items with features, not judgments; or an unknown reader.
+    """
+    found = log_at(Path(path), columns, reader)
+    _check_judged(found)
+    return found
+
+
 def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
     """Return what a user means by a log: a file (see `log_file`), an address, or the data set of that name.
 
     Raises
     ------
     InputError, SpecError
-        See `log_file` and `rankbench.ranking.open.named`.
+        See `log_file` and `named`.
     """
-    found: Dataset | tuple[Path, Reader]
-    if is_address(log):
-        found = log_address(log, columns=columns, reader=reader)
-    else:
-        found = named(log, columns=columns, reader=reader)
-    if not isinstance(found, Dataset):
-        return _judged(*found)
-    if not suite_of(found):
-        raise not_judged(f"{'' if is_address(log) else 'data set '}{found!s}", table_kind(found.table), "suite")
+    found = named(log, columns, reader)
+    _check_judged(found)
     return found
+
+
+def _check_judged(found: Dataset) -> None:
+    """Refuse a data set without judgments."""
+    if not suite_of(found):
+        name = str(found.path) if isinstance(found, LogFile) else str(found)
+        known = isinstance(found, LogFile | LogAddress)
+        raise not_judged(name if known else f"data set {name}", table_kind(found.table), "suite")
 
 
 def own_table(text: str) -> Dataset | None:
@@ -218,7 +320,7 @@ def own_table(text: str) -> Dataset | None:
         No reader knows it; or the text is a path, and there is nothing.
     """
     if is_address(text):
-        return log_address(text)
+        return LogAddress(address=text)
     found = named_file(text)
     if found is None:
         if Path(text).name != text or (Path(text).suffix and ":" not in text):
@@ -229,9 +331,7 @@ def own_table(text: str) -> Dataset | None:
             # No data set can be called so: a path with a colon was meant.
             existing(Path(text), names(Dataset.kind))
             raise
-        return None
-    path, reader = found
-    return LogFile(path=path, reader=None if reader == _chosen(path) else reader)
+    return found
 
 
 def read_by(dataset: Dataset) -> list[Component]:
@@ -241,7 +341,7 @@ def read_by(dataset: Dataset) -> list[Component]:
         readers = [get(Reader, dataset.card.reader)]
     elif isinstance(dataset, LogFile):
         files = _files(dataset.path)
-        readers = [dataset.reader or choose_reader(dataset.path)]
+        readers = [dataset.chosen]
         readers += [choose_reader(files[0])] if files != [dataset.path] and isinstance(readers[0], PartsReader) else []
     return [table_kind(dataset.table), *readers]
 

@@ -10,23 +10,21 @@ from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 
-from rankbench.core.spec import Spec, parse
-from rankbench.data.readers.choose import choose_reader, is_pattern, partition_keys, scan_parts
+from rankbench.data.readers.choose import is_pattern, partition_keys, scan_parts
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.parquet import MANIFEST
-from rankbench.data.readers.remote import is_address, piped, scan_address, shown_address
+from rankbench.data.readers.remote import scan_address, shown_address
 from rankbench.data.tables.checks import checked, judgments_of, table_kind, table_of
 from rankbench.data.tables.column_roles import OPTIONS, guess, parse_columns, whole_ids
 from rankbench.data.tables.schemas import REST
 from rankbench.data.tables.sides import decided
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.dataset import Dataset, Reader, Remarks, existing, remarks_kept
+from rankbench.interfaces.dataset import Dataset, Remarks, remarks_kept
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import WEIGHTLESS, with_counts
 from rankbench.plugin import manager
 from rankbench.ranking.lists import ParquetLog, is_parquet, parquet_log
-
-_READER = ":reader="
+from rankbench.ranking.log_dataset import LogAddress, LogFile, is_data_set, log_at, named
 
 T = TypeVar("T")
 Log: TypeAlias = pl.LazyFrame | pl.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str]
@@ -94,123 +92,22 @@ class LogSource:
             raise self.parquet.located(error) from error
 
 
-def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
-    """Return the reader of a file, told what its columns mean.
-
-    Parameters
-    ----------
-    path : Path
-    columns : str
-        As `rankbench.data.tables.column_roles.parse_columns` takes it; empty: guessed from their names.
-    reader : str
-        In the contender grammar; empty: chosen by the file's ending or its first bytes.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or no reader knows it.
-    SpecError
-        There is no such reader, or one that takes no columns was given some.
-    """
-    if reader:
-        found = manager.get(Reader, reader)
-        existing(path)
-    else:
-        found = choose_reader(path)
-    if not columns:
-        return found
-    if "columns" not in found.parameters() or (path / MANIFEST).is_file():
-        raise SpecError(f"the columns of this file ({found.name}) have fixed names; leave --columns out")
-    return found.model_copy(update={"columns": columns})
-
-
-def named(log: str, *, columns: str = "", reader: str = "") -> Dataset | tuple[Path, Reader]:
-    """Return what a text names: a data set, or a file with its reader.
-
-    Parameters
-    ----------
-    log : str
-        A path; a pattern, as ``votes/*.parquet``; ``-``, what is piped in; a path with its reader in the contender
-        grammar, ``votes.csv:reader=csv(columns="left=x")``, as results name a log; or a data set.
-    columns, reader : str
-        See `reader_for`.
-
-    Raises
-    ------
-    InputError
-        There is no such file or data set.
-    SpecError
-        A data set needs no columns and no reader; or its parameters are wrong.
-    """
-    path = Path(log)
-    found = named_file(log, columns=columns, reader=reader)
-    if found is not None:
-        return found
-    known = _data_sets()
-    name = log.split(":", 1)[0]
-    if name not in known:
-        # What has a folder or an ending was meant for a file.
-        existing(path, known if path.name == log and not path.suffix else ())
-    if columns or reader:
-        raise SpecError(f"{name!r} is a data set, which has its columns and reader; leave --columns and --reader out")
-    return manager.get(Dataset, log)
-
-
-def named_file(text: str, *, columns: str = "", reader: str = "") -> tuple[Path, Reader] | None:
-    """Return path and reader of what a text names, if that is a file; None if it is not, or not there.
-
-    Parameters
-    ----------
-    text, columns, reader
-        See `named`.
-
-    Raises
-    ------
-    InputError, SpecError
-        See `named`.
-    """
-    path = piped() if text == "-" else Path(text)
-    if path.exists() or is_pattern(path):
-        return path, reader_for(path, columns=columns, reader=reader)
-    said = _with_reader(text)
-    if said is not None:
-        if columns or reader:
-            raise SpecError(f"{text!r} has its columns and reader; leave --columns and --reader out")
-        existing(said[0])
-    return said
-
-
-def _with_reader(text: str) -> tuple[Path, Reader] | None:
-    """Return path and reader of a text that says both; None if it does not, or the file is not there."""
-    # As people write it: what stands before the reader is the path, whatever spaces and colons are in it.
-    before, found, after = text.rpartition(_READER)
-    plain = Path(before).exists() or is_pattern(Path(before))
-    try:
-        spec = parse(f"file{_READER}{after}" if found and plain else text)
-    except SpecError:
-        return None
-    path, said = Path(before) if found and plain else Path(spec.name), spec.params.get("reader")
-    if list(spec.params) != ["reader"] or not isinstance(said, str | Spec):
-        return None
-    return (path, manager.get(Reader, said)) if path.exists() or is_pattern(path) else None
-
-
 def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
     """Open a log.
 
     Parameters
     ----------
     log : LazyFrame, DataFrame, another table in memory, path, or str
-        Of a text, what `named` says it names; see `frame_in_memory`.
+        Of a text, what `rankbench.ranking.log_dataset.named` says it names; see `frame_in_memory`.
     columns, reader : str
-        See `reader_for`.
+        See `rankbench.ranking.log_dataset.reader_for`.
 
     Raises
     ------
     InputError
         There is no such file or data set; it is empty, or not one of the schema's tables.
     SpecError
-        See `reader_for`.
+        See `rankbench.ranking.log_dataset.reader_for`.
     """
     held = None if isinstance(log, str | os.PathLike) else frame_in_memory(log)
     if held is not None:
@@ -219,24 +116,19 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         with remarks_kept() as remarks:
             frame = checked(held, columns=columns)
         return LogSource("log", None, table_of(frame.collect_schema(), None), frame, remarks=remarks)
-    if isinstance(log, str) and is_address(log):
-        if reader:
-            raise SpecError("what is at an address is read by its ending; leave --reader out")
-        with remarks_kept() as remarks:
-            frame = scan_address(log, columns)
-        name = shown_address(log)
-        return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=remarks)
-    if isinstance(log, str):
-        if columns and not reader and named_file(log) is None and log.split(":", 1)[0] in _data_sets():
-            return _dataset_as(log, columns)
-        found = named(log, columns=columns, reader=reader)
-        if isinstance(found, Dataset):
-            return LogSource(log, None, table_kind(found.table), found.scan())
-        path, chosen = found
-    elif isinstance(log, os.PathLike):
-        path, chosen = Path(log), reader_for(Path(log), columns=columns, reader=reader)
-    else:
+    if isinstance(log, str) and columns and not reader and is_data_set(log):
+        return _dataset_as(log, columns)
+    if not isinstance(log, str | os.PathLike):
         raise SpecError(f"a {type(log).__name__} is no log: give a path, a frame, a list of dicts or a dict of lists")
+    found = log_at(Path(log), columns, reader) if isinstance(log, os.PathLike) else named(log, columns, reader)
+    if isinstance(found, LogAddress):
+        with remarks_kept() as remarks:
+            frame = scan_address(found.address, found.columns)
+        name = shown_address(found.address)
+        return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=remarks)
+    if not isinstance(found, LogFile):
+        return LogSource(str(log), None, table_kind(found.table), found.scan())
+    path, chosen = found.path, found.chosen
     parquet = None
     with readable(path):
         with remarks_kept() as remarks:
@@ -245,10 +137,6 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         if table.checked_by_counting and chosen.parquet:
             parquet = _unchecked(path, getattr(chosen, "columns", ""))
     return LogSource(path.name, path, table, frame, parquet, remarks)
-
-
-def _data_sets() -> list[str]:
-    return manager.names("dataset")
 
 
 def _dataset_as(log: str, columns: str) -> LogSource:

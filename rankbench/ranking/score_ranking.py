@@ -17,18 +17,19 @@ from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.core.text import first_of, listed, short_repr
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import frame_in_memory, readable
-from rankbench.data.readers.remote import is_address, scan_address
+from rankbench.data.readers.remote import scan_address
 from rankbench.data.readers.trec import TREC_LOSS, TrecReader
 from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.dataset import Dataset, Reader, remarks_kept
+from rankbench.interfaces.dataset import Reader, remarks_kept
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.interfaces.table import columns_text
 from rankbench.plugin import manager
-from rankbench.ranking.open import Log, named
+from rankbench.ranking.log_dataset import LogAddress, LogFile, named
+from rankbench.ranking.open import Log
 from rankbench.ranking.score_sample import (
     LEVEL,
     Kept,
@@ -297,27 +298,24 @@ def _method(text: str) -> ScoreAggregator:
 def _read(scores: Log, columns: str, reader: str, without: Sequence[str]) -> tuple[Path | None, str, TaskScores]:
     """Return where a table is, its sha256 and what it holds, with nothing read of columns that are left out."""
     said = [columns_text({WITHOUT: name}) for name in without]
+    asked = ",".join([columns or AS_SCORES, *said])
     held = None if isinstance(scores, str | os.PathLike) else frame_in_memory(scores)
     if held is not None:
         if reader:
             raise SpecError("a frame needs no reader")
-        read = _loaded(checked(held, columns=",".join([columns or AS_SCORES, *said])), None)
-        return None, _digest(read), read
-    if isinstance(scores, str) and is_address(scores):
-        if reader:
-            raise SpecError("what is at an address is read by its ending; leave --reader out")
-        read = _loaded(scan_address(scores, ",".join([columns or AS_SCORES, *said])), None)
-        return None, _digest(read), read
-    if isinstance(scores, str):
-        found = named(scores, columns=columns, reader=reader)
+        table = checked(held, columns=asked)
     else:
-        found = named(str(scores), columns=columns, reader=reader)
-    if isinstance(found, Dataset):
-        return None, found.fingerprint(), _loaded(found.scan(), None)
-    path, chosen = found
-    with readable(path):
-        read = _loaded(_scanned(path, chosen, said), path)
-    return path, sha256_of(path) if path.is_file() else _digest(read), read
+        found = named(str(scores), columns, reader)
+        if isinstance(found, LogFile):
+            path = found.path
+            with readable(path):
+                read = _loaded(_scanned(path, found.chosen, said), path)
+            return path, sha256_of(path) if path.is_file() else _digest(read), read
+        if not isinstance(found, LogAddress):
+            return None, found.fingerprint(), _loaded(found.scan(), None)
+        table = scan_address(found.address, asked)
+    read = _loaded(table, None)
+    return None, _digest(read), read
 
 
 def _scanned(path: Path, reader: Reader, said: Sequence[str]) -> pl.LazyFrame:

@@ -19,6 +19,7 @@ from rankbench.interfaces.dataset import Reader
 from rankbench.interfaces.table import TableKind
 from rankbench.interfaces.table_check import RawTable, TableCheck
 from rankbench.protocols import log_votes
+from rankbench.ranking import log_dataset
 from rankbench.ranking import open as log_source
 from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import load_log
@@ -112,7 +113,7 @@ def test_a_reader_of_parquet_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = tmp_path / "log.votes"
     pl.DataFrame(VOTES).write_parquet(path)
     monkeypatch.setattr(Columnar, "parquet", declares)
-    monkeypatch.setattr(log_source, "choose_reader", lambda path: Columnar())
+    monkeypatch.setattr(log_dataset, "choose_reader", lambda path: Columnar())
     source = open_source(path)
     assert (source.parquet is not None) == declares
     assert load_log(source, Borda())[0].items == ["a", "b", "c"]
