@@ -166,10 +166,7 @@ def mirrored_votes(table: pl.LazyFrame) -> tuple[int, int] | None:
     for n, cells, without in sides.sort("n").iter_rows():
         rows, alone = rows + n * cells, alone + without
         # The mean of |2 X - n| of a fair coin's X heads in n.
-        log_share = (
-            math.lgamma(n) - math.lgamma((n - 1) // 2 + 1) - math.lgamma(n - (n - 1) // 2) - (n - 1) * math.log(2)
-        )
-        by_lot += cells * n * math.exp(log_share)
+        by_lot += cells * n * (math.comb(n - 1, (n - 1) // 2) / 2 ** (n - 1))
     return (rows - alone, rows) if rows - alone >= 6 and alone <= by_lot / 10 else None
 
 

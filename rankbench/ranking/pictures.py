@@ -42,15 +42,13 @@ def items_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: i
     """
     if "query" in table.columns:
         raise SpecError("a picture has one ranking, and there is one for each query")
-    rows, certain = table.head(top or MOST_DRAWN), facts["intervals"] is not None
-    dots = tuple(_dot(method, row["item"], row, row["votes"]) for row in rows.iter_rows(named=True))
-    unit = f" in {facts['unit']}" if facts["unit"] else ""
+    certain, unit = facts["intervals"] is not None, f" in {facts['unit']}" if facts["unit"] else ""
     places = "places" if certain else "place by score"
-    plot = Plot(x_label=f"score{unit} (more is better)", dots=dots, notes=f"{places}, {facts['votes']}")
     bands = f"95% intervals ({facts['intervals']}) of each score alone; places hold all together"
-    words = f"{one_line(method)}: {_shown(len(dots), table.height, 'items')}\n{grouped_digits(facts['n'])} judgments; "
+    words = f"{grouped_digits(facts['n'])} judgments; "
     words += bands if certain else "no intervals: how certain places are is not known"
-    return titled_canvas(Drawing(((plot,),), legends="none", size=_RANKING_SIZE), words)
+    label, notes = f"score{unit} (more is better)", f"{places}, {facts['votes']}"
+    return _canvas(table, top, method, "item", label, notes, words)
 
 
 def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> Canvas:
@@ -64,22 +62,21 @@ def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top:
         As of `rankbench.ScoreRanking`; the method is one of its methods.
     top : int, optional
     """
-    own = table.filter(method=method)
-    rows = own.head(top or MOST_DRAWN)
     known = facts["methods"][method]
     better = "more is better" if known["direction"] == "maximize" else "less is better"
-    dots = tuple(_dot(method, row["system"], row) for row in rows.iter_rows(named=True))
-    unit = f", unit: {known['unit']}" if known["unit"] else ""
-    plot = Plot(x_label=f"score{unit} ({better})", dots=dots, notes="places")
-    words = (
-        f"{one_line(method)}: {_shown(len(dots), own.height, 'systems')}\n{grouped_digits(facts['n']['tasks'])} tasks; "
-        "95% intervals of each score alone; places hold all together"
-    )
-    return titled_canvas(Drawing(((plot,),), legends="none", size=_RANKING_SIZE), words)
+    label = f"score, unit: {known['unit']} ({better})" if known["unit"] else f"score ({better})"
+    words = f"{grouped_digits(facts['n']['tasks'])} tasks; 95% intervals of each score alone; places hold all together"
+    return _canvas(table.filter(method=method), top, method, "system", label, "places", words)
 
 
-def _shown(drawn: int, known: int, what: str) -> str:
-    return f"first {drawn} of {known} {what}" if drawn < known else f"{drawn} {what}"
+def _canvas(table: pl.DataFrame, top: int | None, method: str, name: str, label: str, notes: str, words: str) -> Canvas:
+    """Return the first rows of a ranking as a figure, `name` being the column of what is ranked."""
+    rows = table.head(top or MOST_DRAWN)
+    dots = tuple(_dot(method, row[name], row, row.get("votes")) for row in rows.iter_rows(named=True))
+    shown = f"first {len(dots)} of {table.height}" if len(dots) < table.height else str(len(dots))
+    plot = Plot(x_label=label, dots=dots, notes=notes)
+    drawing = Drawing(((plot,),), legends="none", size=_RANKING_SIZE)
+    return titled_canvas(drawing, f"{one_line(method)}: {shown} {name}s\n{words}")
 
 
 def _dot(method: str, name: str, row: dict[str, Any], votes: float | None = None) -> Dot:
