@@ -43,18 +43,14 @@ def own_cards_folder() -> Path | None:
     InputError
         What is named is no folder; the file is not TOML, or has other keys.
     """
-    said = os.environ.get(VARIABLE, "")
-    if said:
-        return _folder(Path(said), f"{VARIABLE} does not name a folder")
-    path = Path(SETTINGS)
-    folder = _read_toml(path, _Settings).cards if path.is_file() else None
-    return None if folder is None else _folder(Path(folder), f"cards in {SETTINGS} does not name a folder")
-
-
-def _folder(path: Path, otherwise: str) -> Path:
-    if not path.is_dir():
-        raise InputError(otherwise, path=path)
-    return path.resolve()
+    said, path = os.environ.get(VARIABLE, ""), Path(SETTINGS)
+    named = said or (_read_toml(path, _Settings).cards if path.is_file() else None)
+    if named is None:
+        return None
+    folder = Path(named)
+    if not folder.is_dir():
+        raise InputError(f"{VARIABLE if said else f'cards in {SETTINGS}'} does not name a folder", path=folder)
+    return folder.resolve()
 
 
 def _inside(path: str) -> str:

@@ -142,10 +142,6 @@ _TOKEN = re.compile(rb"[^ \t\r\n]+")
 _ENDLESS = 10**12  # where the scanner stops counting
 
 
-def _index(largest: int) -> str:
-    return str(largest) if largest < _ENDLESS else f"{_ENDLESS} or more"
-
-
 class LetorFile:
     """One LETOR file.
 
@@ -183,8 +179,9 @@ class LetorFile:
                 raise InputError("no line has a feature; a line is 'label qid:N index:value ...'", path=self.path)
             d = largest - self.base + 1
             if d > _MOST_FEATURES:
+                index = str(largest) if largest < _ENDLESS else f"{_ENDLESS} or more"
                 raise InputError(
-                    f"the largest feature index is {_index(largest)}; features are kept densely, "
+                    f"the largest feature index is {index}; features are kept densely, "
                     f"up to {_MOST_FEATURES} unless you say how many there are, as in letor:d=200000",
                     path=self.path,
                 )
