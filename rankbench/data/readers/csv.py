@@ -21,7 +21,7 @@ from pydantic import Field
 from rankbench.core.system import free_memory
 from rankbench.core.text import listed, short_repr
 from rankbench.data.readers.text_lines import chunks, marked, numbered_lines
-from rankbench.data.tables.checks import checked, clear, recognized, table_kinds
+from rankbench.data.tables.checks import checked, clear, knows, recognized, table_kinds
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing, remark
 from rankbench.interfaces.table import said_columns
@@ -62,12 +62,8 @@ class CsvReader(Reader):
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line names columns of the schema."""
         names = {name.strip(b' "\t\r') for name in re.split(rb"[,\t;|]", head.split(b"\n", 1)[0])}
-
         columns = [name.decode("utf-8", "replace") for name in names]
-        try:
-            return clear(columns) or any(kind.known(columns) for kind in table_kinds())
-        except InputError:
-            return True  # of one of them, and `scan` says what is wrong
+        return clear(columns) or any(knows(kind, columns) for kind in table_kinds())
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
@@ -160,11 +156,6 @@ def _is_comment(lines: Sequence[str]) -> bool:
     return bool(counts) and all(few < more for few, more in counts)
 
 
-def _known(names: Sequence[str]) -> bool:
-    """Return whether some columns are of a kind of table, under its own names or usual ones."""
-    return recognized(names) is not None or any(kind.known(names) for kind in table_kinds())
-
-
 def _headed(form: _Form, columns: str) -> bool:
     """Return whether the first row names the columns: it does unless it is a row like others, or said to be one."""
     names = form.first
@@ -175,10 +166,7 @@ def _headed(form: _Form, columns: str) -> bool:
         return not all(re.fullmatch(r"[1-9]\d?", name) and int(name) <= len(names) for name in said)
     if len(names) < 2 or names == [str(number) for number in range(len(names))]:
         return True
-    try:
-        if _known(names):
-            return True
-    except InputError:
+    if recognized(names) is not None or any(knows(kind, names) for kind in table_kinds()):
         return True
     again = any(name and any(row[at : at + 1] == [name] for row in form.rows) for at, name in enumerate(names))
     return not again

@@ -17,7 +17,7 @@ from rankbench.core.text import exception_text, listed
 from rankbench.data.readers.frame_source import streamed
 from rankbench.data.tables import rankbench_register
 from rankbench.data.tables.whole_names import with_whole_names
-from rankbench.errors import InputError, PluginError, SpecError, nearest
+from rankbench.errors import InputError, PluginError, SpecError, closest
 from rankbench.interfaces.dataset import remark, remark_columns
 from rankbench.interfaces.table import QUERY, TableKind, columns_text, proposed, said_columns
 from rankbench.interfaces.table_check import RawTable
@@ -30,6 +30,7 @@ __all__ = [
     "clear",
     "default_of",
     "judgments_of",
+    "knows",
     "not_judged",
     "recognized",
     "table_kind",
@@ -129,10 +130,8 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
         kind = max(kinds, key=lambda k: 1 - len(k.missing(names)) / len(k.columns))
     # Files may do without queries: what else is missing is the nearer cause.
     for name in sorted(kind.missing(names), key=QUERY.__eq__):
-        near = nearest(name, names)
         raise InputError(
-            f"column {name!r} is missing, which {kind} must have"
-            f"{near if near.startswith('; did') else ''} (columns here: {listed(names)})",
+            f"column {name!r} is missing, which {kind} must have{closest(name, names)} (columns here: {listed(names)})",
             path=path,
         )
     return kind
@@ -253,7 +252,7 @@ def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.La
 def _renamed(raw: RawTable, columns: str) -> RawTable:
     """Return the table under the names of the kind that knows its columns; itself if they have the usual ones."""
     names = raw.schema().names()
-    if columns and recognized(names) is None and not any(_knows(kind, names) for kind in table_kinds()):
+    if columns and recognized(names) is None and not any(knows(kind, names) for kind in table_kinds()):
         found = _by_content(raw, dict(said_columns(columns)))
         if found is not None:
             return found
@@ -288,7 +287,8 @@ def _by_content(raw: RawTable, said: Mapping[str, str]) -> RawTable | None:
     return None
 
 
-def _knows(kind: TableKind, names: Sequence[str]) -> bool:
+def knows(kind: TableKind, names: Collection[str]) -> bool:
+    """Return whether a kind knows columns by their usual names, or what is wrong with them."""
     try:
         return kind.known(names)
     except InputError:
@@ -297,7 +297,7 @@ def _knows(kind: TableKind, names: Sequence[str]) -> bool:
 
 def _asked(columns: str, names: Sequence[str]) -> list[TableKind]:
     """Return the kinds that know a role that `columns` names; all if there is none, those that know the names first."""
-    kinds = sorted(table_kinds(), key=lambda kind: not _knows(kind, names)) if columns else table_kinds()
+    kinds = sorted(table_kinds(), key=lambda kind: not knows(kind, names)) if columns else table_kinds()
     said = {role for role, _ in said_columns(columns)} if columns else set()
     return [kind for kind in kinds if said & set(kind.roles)] or kinds
 

@@ -36,6 +36,14 @@ from rankbench.interfaces.table import (
 )
 from rankbench.interfaces.table_check import WEIGHTLESS, RawTable
 
+OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "self", "control")
+"""What is said beside columns: words of the winner's column, those whose rows are left out, games that stand there from
+both sides, rows of one item, and covariates."""
+
+READINGS = ("side", "item", "points", "margin", "preference")
+"""What a winner's column may hold: sides, names of items, points of the left from 0 to 1, by how much the left won, or
+preferences from 1, the left won, to 2. Given as a role, or found by `rankbench.data.tables.sides.decided`."""
+
 ROLES: dict[str, tuple[str, ...]] = {
     "winner": (
         *("winner", "won", "chosen_model", "chosen", "preferred", "result", "outcome", "choice", "vote", "preference"),
@@ -79,34 +87,9 @@ ROLES: dict[str, tuple[str, ...]] = {
     "tie": ("tie", "tied", "winner_tie", "ties", "draws"),
     "first": ("first",),
     "rest_of_vote": ("rest_of_vote",),
-    "side": (),
-    "item": (),
-    "points": (),
-    "margin": (),
-    "preference": (),
-    "left_word": (),
-    "right_word": (),
-    "tie_word": (),
-    "drop": (),
-    "by": (),
-    "mirrored": (),
-    "self": (),
-    "control": (),
+    **dict.fromkeys((*READINGS, *OPTIONS), ()),
 }
 """What a column may be, and the names that it usually has, the likeliest first: see `plain_name`."""
-
-OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "self", "control")
-"""What is said beside columns: words of the winner's column, those whose rows are left out, games that stand there from
-both sides, rows of one item, and covariates."""
-
-READINGS = {
-    "side": "sides",
-    "item": "names of items",
-    "points": "points of the left, from 0 to 1",
-    "margin": "by how much the left won",
-    "preference": "from 1, the left won, to 2, the right did",
-}
-"""What a winner's column may hold: given as a role, or found by `rankbench.data.tables.sides.decided`."""
 
 OUTCOMES = (("winner",), ("left_won", "right_won"), ("left_wins", "right_wins"), ("left_score", "right_score"))
 """What may say which of two items won, the first of them that is there."""

@@ -160,16 +160,16 @@ class ComparisonsCheck(TableCheck):
         columns = [self.cast(frame[name], pl.String()) for name in ComparisonTable.columns]
         winner, loser = columns[1], columns[2]
         self.refuse(winner == loser, winner, f"item {{}} is compared with itself; {self.leaving_out({'self': 'drop'})}")
+        # A vote whose points are split has a weight for each of its two rows, and they belong together.
+        defaults = {name: value for name, value in (("weight", 1.0), (REST, False)) if name not in frame.columns}
+        frame = frame.with_columns(pl.lit(value).alias(name) for name, value in defaults.items())
         if "weight" in self.schema:
-            columns.append(self.weight(frame) if "weight" in frame.columns else _ones(frame.height))
+            columns.append(self.weight(frame))
         if "judge" in self.schema:
             columns.append(self.judge(frame))
         if self.times is not None:
             columns.append(self.time(frame, self.times))
-        if "tie" in self.schema:
-            columns.append(self.cast(frame["tie"], pl.Boolean()))
-        if "first" in self.schema:
-            columns.append(self.cast(frame["first"], pl.Boolean()))
+        columns += [self.cast(frame[name], pl.Boolean()) for name in ("tie", "first") if name in self.schema]
         if REST in self.schema:
             columns.append(self.rest(frame, winner, loser))
         columns += [self.control(frame, number, term) for number, term in enumerate(self.controls)]
@@ -180,8 +180,6 @@ class ComparisonsCheck(TableCheck):
 
     def rest(self, frame: pl.DataFrame, winner: pl.Series, loser: pl.Series) -> pl.Series:
         """Return which rows are the rest of the vote of the row before, which must be of the same two items."""
-        if REST not in frame.columns:
-            return pl.Series(REST, [False], pl.Boolean()).new_from_index(0, frame.height)
         rest, pair = self.cast(frame[REST], pl.Boolean()), pl.DataFrame([winner.alias("0"), loser.alias("1")])
         last = pl.DataFrame({"0": [None], "1": [None]}, schema=pair.schema) if self.before is None else self.before
         before, self.before = pl.concat([last, pair]).head(-1), pair.tail(1)
@@ -263,10 +261,6 @@ class ComparisonsCheck(TableCheck):
             row = int(wrong.arg_true()[0])
             raise self.error(times.refusal(given[row]), row, "time")
         return read
-
-
-def _ones(rows: int) -> pl.Series:
-    return pl.Series("weight", [1.0], pl.Float64()).new_from_index(0, rows)
 
 
 def _each_game(votes: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
