@@ -83,31 +83,6 @@ class LetorReader(Reader):
 _DIGITS = 12
 
 
-def find_groups(path: Path, allow_single: bool = False) -> tuple[Path, list[int]] | None:
-    """Return the group file of a data file and the sizes of its queries, in order; None if there is none.
-
-    Looks for ``FILE.group`` and ``FILE.query``, for ``FILE.gz`` and the like without the ``.gz`` too.
-
-    Parameters
-    ----------
-    path : Path
-        The data file.
-    allow_single : bool
-        Whether a query may have one line.
-
-    Raises
-    ------
-    InputError
-        A line that is not a positive whole number, or a query of one item.
-    """
-    for stem in dict.fromkeys((path.name, unpacked_name(path))):
-        for ending in (".group", ".query"):
-            candidate = path.with_name(stem + ending)
-            if candidate.is_file():
-                return candidate, _sizes(candidate, allow_single)
-    return None
-
-
 def single_item_error(query: str, path: Path, row: int) -> InputError:
     """Return an error about a query, as it is to be shown, of one line."""
     return InputError(
@@ -327,18 +302,19 @@ class _NamedQueries:
 
 
 class _GroupedQueries:
-    """Queries named 1, 2, ... by the sizes in a group file."""
+    """Queries named 1, 2, ... by the sizes in ``FILE.group`` or ``FILE.query``; of ``FILE.gz``, without ``.gz`` too."""
 
     def __init__(self, path: Path, allow_single: bool) -> None:
-        groups = find_groups(path, allow_single)
-        if groups is None:
+        names = [f"{stem}.{ending}" for stem in (path.name, unpacked_name(path)) for ending in ("group", "query")]
+        found = next((path.with_name(name) for name in names if path.with_name(name).is_file()), None)
+        if found is None:
             raise InputError(
                 f"the lines have no qid:N, and there is no file {path.name}.group with the number of lines of each "
                 "query",
                 path=path,
                 row=1,
             )
-        self.path, self.file, self.stops = path, groups[0], np.cumsum(groups[1])
+        self.path, self.file, self.stops = path, found, np.cumsum(_sizes(found, allow_single))
         self.rows = 0
 
     def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:

@@ -77,13 +77,16 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
     InputError
         With its row: a value that is missing or is not what it must be.
     """
+    schema = raw.schema()
     with raw.located():
+        for name in roles.values():
+            if schema[name].is_nested():
+                raise InputError(f"the column holds {schema[name]}, not single values", column=name)
         named = ([roles[role]] for role in ("session", "query", "doc") if role in roles)
         raw = replace(raw, frame=with_whole_names(raw.frame, *named))
-    schema = raw.schema()
-    texts = {role: _text(roles[role], schema[roles[role]]) for role in ("session", "query", "doc") if role in roles}
+    texts = {role: pl.col(roles[role]).cast(pl.String) for role in ("session", "query", "doc") if role in roles}
     position = pl.col(roles["position"]).cast(pl.Float64, strict=False)
-    clicked = _flag(roles["clicked"], schema[roles["clicked"]])
+    clicked = _flag(roles["clicked"])
     wrong = {role: text.is_null() | (text == "") for role, text in texts.items()}
     # Bytes are at least as many as characters, and of those alone a name is refused where it is too long.
     wrong |= {"long": pl.any_horizontal(text.str.len_chars() > LONGEST_NAME for text in texts.values())}
@@ -122,18 +125,8 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
     return replace(raw, frame=lists.sort("query_id", "session_id"), roles=roles, locate=lambda row: (raw.path, None))
 
 
-def _text(name: str, dtype: pl.DataType) -> pl.Expr:
-    if dtype.is_nested():
-        raise InputError(f"the column holds {dtype}; names must be texts or whole numbers", column=name)
-    return pl.col(name).cast(pl.String)
-
-
-def _flag(name: str, dtype: pl.DataType) -> pl.Expr:
+def _flag(name: str) -> pl.Expr:
     """Return whether there was a click; a number of clicks is one."""
-    if dtype.is_nested():
-        raise InputError(f"the column holds {dtype}, not whether there was a click", column=name)
-    if dtype == pl.Boolean:
-        return pl.col(name)
     text = pl.col(name).cast(pl.String).str.strip_chars().str.to_lowercase()
     number = text.cast(pl.Float64, strict=False)
     return pl.when(number >= 0).then(number > 0).otherwise(text.replace_strict(BOOLEANS, default=None))
