@@ -34,20 +34,8 @@ NAMES = {
 }
 """Names of columns: in which pair of words, and which of the two it is."""
 
-WORDS = {
-    "left": ("words", 0),
-    "right": ("words", 1),
-    "a": ("letters", 0),
-    "b": ("letters", 1),
-    "model_a": ("letters", 0),
-    "model_b": ("letters", 1),
-    "item_a": ("letters", 0),
-    "player_b": ("letters", 1),
-    "first": ("ordinals", 0),
-    "second": ("ordinals", 1),
-    "1": ("numbers", 0),
-    "2": ("numbers", 1),
-}
+WORDS = ("left", "right", "a", "b", "model_a", "model_b", "item_a", "player_b", "first", "second", "1", "2")
+FAMILIES = {name.lower(): family for name, family in NAMES.items()} | {"player_b": NAMES["b"], "2": NAMES["player_2"]}
 
 
 def meant(left: str, right: str, word: str) -> int | None:
@@ -56,18 +44,18 @@ def meant(left: str, right: str, word: str) -> int | None:
         return 0
     if word == right.lower():
         return 1
-    family = WORDS[word][0]
+    family = FAMILIES[word][0]
     kin = [name for name in (left, right) if NAMES[name][0] == family]
-    named = [name for name in kin if NAMES[name] == WORDS[word]]
+    named = [name for name in kin if NAMES[name] == FAMILIES[word]]
     if len(named) == 1:
         return (left, right).index(named[0])
     if kin:
         return None
     if family == "words":
-        return WORDS[word][1]
+        return FAMILIES[word][1]
     one_family = NAMES[left][0] == NAMES[right][0] and NAMES[left][1] == NAMES[right][1]
     against = (NAMES[left][0] and NAMES[left][1] == 1) or (NAMES[right][0] and NAMES[right][1] == 0)
-    return None if against and not one_family else WORDS[word][1]
+    return None if against and not one_family else FAMILIES[word][1]
 
 
 def votes(folder: Path, left: str, right: str, word: str, *, turned: bool = False) -> Path:
