@@ -191,7 +191,7 @@ class OrdersCheck(TableCheck):
 
     def ranking(self, column: pl.Series) -> pl.Series:
         """Return the rankings as lists of places of items."""
-        places = self.parsed(column, ties=True) if column.dtype == pl.String else self.nested(column)
+        places = self.parsed(column) if column.dtype == pl.String else self.nested(column)
         places = places.alias(column.name)
         self.refuse(places.is_null(), column, "the ranking is missing")
         self.refuse(places.list.len() == 0, column, "the ranking has no items")
@@ -215,23 +215,15 @@ class OrdersCheck(TableCheck):
             raise self.error(f"the rankings hold {name}; names must be texts or whole numbers", 0, column.name)
         if tied:
             return column.cast(pl.List(_NAMES))
-        # Every item on a place of its own; rankings without items must not get lost.
-        alone = column.cast(_NAMES).to_frame().with_row_index("row")
-        apart = (
-            alone.explode(column.name, empty_as_null=False)
-            .with_columns(pl.concat_list(column.name))
-            .group_by("row", maintain_order=True)
-            .agg(column.name)
-        )
-        whole = alone.select("row").join(apart, on="row", how="left", maintain_order="left")[column.name]
-        return whole.zip_with(column.is_null() | (column.list.len() > 0), pl.Series([[]], dtype=pl.List(_NAMES)))
+        # Every item on a place of its own.
+        return column.cast(_NAMES).list.eval(pl.concat_list(pl.element()))
 
-    def parsed(self, column: pl.Series, *, ties: bool) -> pl.Series:
-        """Return JSON texts as lists of names, or of places where there may be ties."""
+    def parsed(self, column: pl.Series) -> pl.Series:
+        """Return texts as lists of places, which are lists of names."""
         found: list[Any] = []
         for row, text in enumerate(column.to_list()):
             try:
-                value = None if text is None else _places(text, signs=ties)
+                value = None if text is None else _places(text)
             except (ValueError, RecursionError):
                 what = f"{short_repr(text)} is not JSON such as {_FORM}, nor {SIGNS}"
                 raise self.error(what, row, column.name) from None
@@ -239,18 +231,20 @@ class OrdersCheck(TableCheck):
                 found.append(None)
                 continue
             places = value if isinstance(value, list) else [value]
-            places = [place if ties and isinstance(place, list) else [place] for place in places]
+            places = [place if isinstance(place, list) else [place] for place in places]
             for name in itertools.chain.from_iterable(places):
                 if not isinstance(name, str) and (isinstance(name, bool) or not isinstance(name, int)):
                     raise self.error(f"{short_repr(name)} is not a name: a text or a whole number", row, column.name)
-            named = [[str(name) for name in place] for place in places]
-            found.append(named if ties else [name for [name] in named])
-        return pl.Series(column.name, found, dtype=pl.List(_NAMES) if ties else _NAMES)
+            found.append([[str(name) for name in place] for place in places])
+        return pl.Series(column.name, found, dtype=pl.List(_NAMES))
 
     def known(self, ids: pl.Series, ranking: pl.Series, column: pl.Series) -> pl.Series:
         """Return the candidates: the same throughout a query, with all items that it ranks."""
         if column.dtype == pl.String:
-            lists = self.parsed(column, ties=False)
+            places = self.parsed(column)
+            sizes = places.list.eval(pl.element().list.len())
+            self.refuse((sizes.list.max() != 1).fill_null(False), column, "{} is no list of names")
+            lists = places.list.eval(pl.element().list.first())
         elif isinstance(column.dtype, pl.List) and not column.dtype.inner.is_nested():
             lists = (self.whole_lists(column) if column.dtype.inner.is_float() else column).cast(_NAMES)
         else:
@@ -293,9 +287,9 @@ def _whole(text: str) -> int | float:
     return int(number) if number.is_integer() and abs(number) < EXACT_BELOW else number
 
 
-def _places(text: str, *, signs: bool) -> Any:
-    """Return what JSON says; of a ranking also the places of ``best>tied=tied>last``."""
-    if signs and ">" in text and not text.lstrip().startswith(("[", '"')):
+def _places(text: str) -> Any:
+    """Return what JSON says, or the places of ``best>tied=tied>last``."""
+    if ">" in text and not text.lstrip().startswith(("[", '"')):
         return [[name.strip() for name in place.split("=")] for place in text.split(">")]
     return json.loads(text, parse_float=_whole)
 
