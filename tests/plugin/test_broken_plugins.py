@@ -32,9 +32,6 @@ POOL = ThreadPoolExecutor(2)
 class Features(rankbench.Model):
     """The features as they are."""
 
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
-
     def features(self, x):
         return np.array(x)
 
@@ -42,8 +39,6 @@ class Features(rankbench.Model):
 class NetWins(rankbench.ComparisonAggregator):
     """Wins of an item less its losses, by weight."""
 
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
     properties: ClassVar[frozenset[Any]] = frozenset({"equivariant"})
 
     def aggregate(self, winners, losers, weights, m):
@@ -53,8 +48,6 @@ class NetWins(rankbench.ComparisonAggregator):
 class Drawn(rankbench.Method):
     """Random scores."""
 
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
     properties: ClassVar[frozenset[Any]] = frozenset({"stochastic"})
 
     def fit(self, block):
@@ -64,8 +57,6 @@ class Drawn(rankbench.Method):
 class Pairs(rankbench.PairwiseSurrogate):
     """Logistic: log(1 + exp(-t))."""
 
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
     properties: ClassVar[frozenset[Any]] = frozenset({"convex", "shift-invariant"})
 
     def phi(self, margin):
@@ -114,9 +105,7 @@ class KernelOutOfBounds(KernelDiffers):
 class ChangingDataset(rankbench.Dataset):
     """It has other rows each time it is scanned."""
 
-    name: ClassVar[str] = "broken"
     title: ClassVar[str] = "Twenty items"
-    source: ClassVar[str] = "A test"
     licence: ClassVar[str] = "MIT"
 
     def fingerprint(self):
@@ -136,9 +125,6 @@ class ChangingDataset(rankbench.Dataset):
 class FarFromTheStart(rankbench.CountAggregator):
     """From a near start it goes half of the way."""
 
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
-
     def from_counts(self, counts):
         won, lost = counts.won_and_lost()
         return won - lost
@@ -150,8 +136,6 @@ class FarFromTheStart(rankbench.CountAggregator):
 class FragileReader(rankbench.Reader):
     """A damaged file ends in a ValueError without file or line."""
 
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
     extensions: ClassVar[tuple[str, ...]] = (".broken",)
 
     @classmethod
@@ -173,9 +157,6 @@ class GlobalRandom(NetWins):
 
 class LooksAtLabels(rankbench.Method):
     """It learns from the labels that contenders are judged by, and does not say so."""
-
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
 
     def fit(self, block):
         theta = np.linalg.lstsq(block.design.x, block.design.labels, rcond=None)[0]
@@ -217,8 +198,6 @@ class NotEquivariant(NetWins):
 class NotShiftInvariant(rankbench.ScoreSurrogate):
     """It says shift-invariant, and pulls scores to zero."""
 
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
     properties: ClassVar[frozenset[Any]] = frozenset(
         {"convex", "smooth", "quadratic", "equivariant", "shift-invariant"}
     )
@@ -263,8 +242,6 @@ class OrderMatters(NetWins):
 class OutOfRange(rankbench.Loss):
     """The declared range is [0, 1], values reach 2."""
 
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
     properties: ClassVar[frozenset[Any]] = frozenset({"shift-invariant", "equivariant"})
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -277,8 +254,6 @@ class OutOfRange(rankbench.Loss):
 class OverBudget(rankbench.Solver):
     """It takes more iterations than it was given."""
 
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
     budget: ClassVar[str] = "steps"
 
     steps: int = Field(default=5000, ge=1, description="Steps to take at most.")
@@ -314,9 +289,6 @@ class RoundingDecides(NetWins):
 
 class SaysConverged(rankbench.Solver):
     """It says converged wherever it stops."""
-
-    name: ClassVar[str] = "broken"
-    source: ClassVar[str] = "A test"
 
     def solve(self, problem):
         theta = -1e-3 * problem.value_and_gradient(np.zeros(problem.dimension))[1]
@@ -420,6 +392,7 @@ def as_before():
 
 @pytest.mark.parametrize(("broken", "check"), part_of(BY_CHECK, 3))
 def test_what_is_caught_by_a_check(broken, check, entry, as_before):
+    broken.name, broken.source = "broken", "A test"
     load([entry("broken", brings=lambda: [broken])], strict=True)
     failed = {result.check: result.reason for result in check_component(broken) if not result.ok}
     assert check in failed

@@ -1,4 +1,4 @@
-"""A fifth kind of table, as docs/data.md writes it, installed: files, errors, shards, a protocol of its own."""
+"""A fifth kind of table, as docs/data.md writes it, installed: files, errors, shards, a suite of its own."""
 
 from __future__ import annotations
 
@@ -26,67 +26,26 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "data.md").read_text(enco
 SECTION = PAGE.partition("## A kind of table")[2].partition("\n## ")[0]
 KIND, CHECK = re.findall(r"```python\n(.*?)```", SECTION, flags=re.DOTALL)
 
-PROTOCOL = '''
+HOOK = """
 from pathlib import Path
-
-import numpy as np
-
-from rankbench.interfaces.cell import CellResult
-from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import Prepared, pack
 
 # What `run --log` takes for such a file.
 Ratings.suite, Ratings.words = "own-ratings", "ratings"
 
 
-class Stars(rankbench.Protocol):
-    """How far votes made of stars order the items otherwise than mean stars do."""
-
-    name: ClassVar[str] = "stars"
-    source: ClassVar[str] = "a test"
-    contender: ClassVar[str] = "aggregator"
-    table: ClassVar[str] = "ratings"
-    metrics: ClassVar[tuple[Metric, ...]] = (Metric("misordered"),)
-    splits: ClassVar[dict[str, str]] = {"design": "Ratings"}
-    counts: ClassVar[str] = "ratings"
-
-    def prepare(self, dataset, seed):
-        import polars as pl
-
-        frame = dataset.scan().collect()
-        means = frame.group_by("item").agg(pl.col("stars").mean().alias("mean"))
-        means = means.sort("item")["mean"].to_numpy()
-        return Prepared(self, dataset, dataset.fingerprint(), {"design": ("all",)}, pack("items", means=means), pool=1)
-
-    def execute(self, prepared, task):
-        means = prepared.arrays["items.means"]
-        i, j = np.triu_indices(len(means), 1)
-        winners, losers = np.where(means[i] > means[j], i, j), np.where(means[i] > means[j], j, i)
-        votes = rankbench.Comparisons(
-            np.array([0, len(i)]), winners.astype(np.int32), losers.astype(np.int32), np.ones(len(i))
-        )
-        cells = []
-        for cell, contender in task.cells.items():
-            alpha = contender.component(rankbench.Aggregator).from_comparisons(votes, len(means))
-            wrong = np.mean(np.sign(alpha[i] - alpha[j]) != np.sign(means[i] - means[j]))
-            cells.append(CellResult(cell, "done", losses={("misordered", "design"): np.array([wrong])}))
-        return cells
-
-
 @rankbench.hookimpl
 def rankbench_register():
-    return [Ratings, Stars, Path(__file__).with_name("own-ratings.toml")]
-'''
+    return [Ratings, Path(__file__).with_name("own-ratings.toml")]
+"""
 
 SUITE = """
 name = "own-ratings"
 title = "Which method orders as stars do?"
-protocol = "stars"
+protocol = "own-log"
 [[experiments]]
 name = "order"
 title = "Pairs ordered otherwise"
-n = [1]
-losses = ["misordered"]
+losses = ["disagreement"]
 contenders = [{ use = "win-rate" }, { use = "borda" }]
 """
 
@@ -95,7 +54,7 @@ contenders = [{ use = "win-rate" }, { use = "borda" }]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder on the path that holds the distribution as an installer leaves it behind."""
     folder = tmp_path_factory.mktemp("site")
-    modules = {"ratings_kind": KIND + PROTOCOL, "ratings_check": CHECK}
+    modules = {"ratings_kind": KIND + HOOK, "ratings_check": CHECK}
     install_plugin(folder, "some-ratings", "ratings = ratings_kind", **modules)
     (folder / "own-ratings.toml").write_text(SUITE)
     return folder
@@ -204,15 +163,6 @@ def test_it_becomes_shards_with_every_row_once(run, ratings: Path, tmp_path: Pat
     assert "is missing, which" in alone.stderr
 
 
-def test_a_protocol_of_a_plugin_takes_it(run, ratings: Path, tmp_path: Path) -> None:
-    done = run("run", "--log", "ratings.csv", "--out", "out", "--workers", "1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
-    assert rows["status"].unique().to_list() == ["done"]
-    assert rows["dataset"].unique().to_list() == ["ratings.csv"]
-    assert rows["value"].to_list() == [0.0, 0.0]
-
-
 JUDGED = '''
 import polars as pl
 
@@ -251,10 +201,7 @@ def test_ratings_that_stand_for_votes_are_ranked_and_judged_as_these_votes(site,
             assert got.drop("lower", "upper").equals(expected.drop("lower", "upper"))
         checked = run("check", "table/ratings")
         assert checked.returncode == 0, checked.stdout
-        (tmp_path / "small.toml").write_text(
-            SUITE.replace("own-ratings", "small").replace("stars", "own-log").replace("misordered", "disagreement")
-        )
-        done = run("run", "--suite", "small.toml", "--log", "ratings.csv", "--out", "o", "--workers", "1")
+        done = run("run", "--log", "ratings.csv", "--out", "o", "--workers", "1")
         assert done.returncode == 0, done.stdout + done.stderr
         assert pl.read_parquet(tmp_path / "o" / "results.parquet")["status"].unique().to_list() == ["done"]
 
