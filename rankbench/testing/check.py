@@ -90,10 +90,9 @@ def subject_of(obj: object) -> Subject:
         obj = obj()
     if not isinstance(obj, Component):
         raise SpecError(f"{obj!r} is neither a component nor the path of a suite")
-    kind = getattr(obj, "kind", None)
-    if not isinstance(kind, str):
+    if not hasattr(obj, "kind"):
         raise SpecError(f"{type(obj).__name__} does not derive from the base class of a kind")
-    return Subject(kind, obj)
+    return Subject(obj.kind, obj)
 
 
 CheckFunction: TypeAlias = Callable[[Subject], None]
@@ -111,26 +110,54 @@ class Check:
         Raises `CheckFailed` or `CheckSkipped`.
     kinds : tuple of str
         The kinds of components that it is for; empty: all of them.
+    declares : str
+        The property that components promise which it is for; empty: it is for all.
+    base : type
+        The class that they derive from.
     """
 
     name: str
     function: CheckFunction
     kinds: tuple[str, ...]
+    declares: str = ""
+    base: type = object
 
     def applies(self, kind: str) -> bool:
         """Return whether the check is for components of this kind."""
         return not self.kinds or kind in self.kinds
 
+    def run(self, subject: Subject) -> None:
+        """Run the check.
+
+        Raises
+        ------
+        CheckFailed
+            The component does not do what it declares.
+        CheckSkipped
+            It does not declare what the check is about, or a package that it declares is not installed.
+        """
+        for package in sorted(subject.it.all_packages()) if subject.kind != SUITE else ():
+            try:
+                version(package)
+            except PackageNotFoundError:
+                raise CheckSkipped(f"the package {package!r} is not installed") from None
+        if not isinstance(subject.it, self.base):
+            raise CheckSkipped(f"it is no {self.base.__name__}")
+        if self.declares and not subject.declares(self.declares):
+            raise CheckSkipped(f"it does not declare {self.declares}")
+        with class_watched(type(subject.it)):
+            self.function(subject)
+
 
 _checks: dict[str, Check] = {}
 
 
-def conformance_check(*kinds: str) -> Callable[[CheckFunction], CheckFunction]:
-    """Enter a function among the checks, under its name with hyphens, for these kinds (none: all)."""
+def conformance_check(*kinds: str, declares: str = "", base: type = object) -> Callable[[CheckFunction], CheckFunction]:
+    """Enter a function among the checks, under its name with hyphens; see `Check` for which components."""
 
     def enter(function: CheckFunction) -> CheckFunction:
         name = function.__name__.replace("_", "-")
-        _checks[name] = Check(name, function, kinds)
+        _checks[name] = Check(name, function, kinds, declares, base)
         return function
 
     return enter
@@ -320,9 +347,7 @@ def check_and_error(
     status: CheckStatus = "passed"
     why, raised = "", None
     try:
-        _need_packages(subject)
-        with class_watched(type(subject.it)):
-            check.function(subject)
+        check.run(subject)
     except CheckSkipped as skip:
         status, why = "skipped", str(skip)
     except CheckFailed as failed:
@@ -341,21 +366,6 @@ def check_and_error(
         status, why = "failed", f"it passes, but was expected to fail: {expected}"
     trace = trace_of(raised) if raised is not None else ""
     return CheckResult(str(subject), check.name, status, why, time.perf_counter() - start, trace), raised
-
-
-def _need_packages(subject: Subject) -> None:
-    """Raise unless all packages are installed that a component declares.
-
-    Raises
-    ------
-    CheckSkipped
-        With the name of one that is missing.
-    """
-    for package in sorted(subject.it.all_packages()) if subject.kind != SUITE else ():
-        try:
-            version(package)
-        except PackageNotFoundError:
-            raise CheckSkipped(f"the package {package!r} is not installed") from None
 
 
 def parametrize_with_checks(

@@ -21,11 +21,9 @@ from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conforma
 RELABELLING_TOLERANCE = 1e-7
 
 
-@conformance_check("aggregator", "surrogate", "loss", "method")
+@conformance_check("aggregator", "surrogate", "loss", "method", declares="equivariant")
 def equivariant_under_relabelling(subject: Subject) -> None:
     """Where it is declared, numbering the items anew numbers the result anew."""
-    if not subject.declares("equivariant"):
-        raise CheckSkipped("it does not declare equivariant")
     {
         "aggregator": _relabelled_aggregator,
         "surrogate": _relabelled_surrogate,
@@ -144,12 +142,10 @@ def _changed(it: Any, sample: samples.Sample, order: NDArray[np.int64]) -> float
     return difference if difference > RELABELLING_TOLERANCE else 0.0
 
 
-@conformance_check("aggregator")
+@conformance_check("aggregator", declares="additive")
 def additive_is_the_average_of_single_judgments(subject: Subject) -> None:
     """Where ``additive`` is declared, k judgments give the average of what each gives alone."""
     it = subject.it
-    if not subject.declares("additive"):
-        raise CheckSkipped("it does not declare additive")
     if subject.declares("sequential") or it.judgments != "comparisons" or it.needs_truth:
         raise CheckSkipped("the average over all samples is not that of the single judgments")
     winners, losers, weights, m = samples.votes(5, 12, 62, weighted=True)
@@ -179,12 +175,10 @@ def near_starts_end_at_the_same_scores(subject: Subject) -> None:
                 raise CheckFailed(f"{m} items, {k} judgments: another start gives other scores, by {difference:.3g}")
 
 
-@conformance_check("aggregator")
+@conformance_check("aggregator", base=ScoreAggregator)
 def weighted_tasks_count_as_often(subject: Subject) -> None:
     """Of a score table, a task of weight 2 counts as one that is there twice, and one of weight 0 as none."""
     it = subject.it
-    if not isinstance(it, ScoreAggregator):
-        raise CheckSkipped("it is not made of score tables")
     for seeds in (1, 3):
         values = samples.score_table(5, 6, seeds)
         weights = np.array([2.0, 0.0, 1.0, 1.0, 3.0, 0.0])
@@ -199,11 +193,9 @@ SHIFTS = (0.5, -3.0, 8.0)
 SHIFT_TOLERANCE = 1e-8
 
 
-@conformance_check("surrogate", "loss", "aggregator")
+@conformance_check("surrogate", "loss", "aggregator", declares="shift-invariant")
 def shift_invariant(subject: Subject) -> None:
     """Where it is declared, a constant added to all scores changes nothing."""
-    if not subject.declares("shift-invariant"):
-        raise CheckSkipped("it does not declare shift-invariant")
     {"surrogate": _shifted_surrogate, "loss": _shifted_loss, "aggregator": _shifted_aggregator}[subject.kind](subject)
 
 

@@ -65,11 +65,9 @@ def labels_do_not_matter(subject: Subject) -> None:
             )
 
 
-@conformance_check("method")
+@conformance_check("method", declares="stochastic")
 def stochastic_ones_vary(subject: Subject) -> None:
     """A method that declares ``stochastic`` gives other scores for another seed."""
-    if not subject.declares("stochastic"):
-        raise CheckSkipped("it does not declare stochastic")
     call = calls(subject)[0]
     block, held = call.make()
     first = call.run(block, held)

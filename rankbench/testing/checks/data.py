@@ -314,10 +314,8 @@ def fingerprint_is_a_sha256(subject: Subject) -> None:
         raise CheckFailed(f"fingerprint() returned {first!r}, not 64 hex digits")
     if it.fingerprint() != first:
         raise CheckFailed("fingerprint() returns another one each time")
-    if it.simulated and "seed" in it.parameters():
-        other = type(it).from_spec(Spec(it.name, {**it.spec().params, "seed": it.seed + 1}))
-        if other.fingerprint() == first:
-            raise CheckFailed("another seed has the same fingerprint")
+    if (other := _with_another_seed(it)) is not None and other.fingerprint() == first:
+        raise CheckFailed("another seed has the same fingerprint")
 
 
 @conformance_check("dataset")
@@ -341,7 +339,12 @@ def same_seed_same_rows(subject: Subject) -> None:
     first = _rows(it)
     if not first.equals(_rows(it)):
         raise CheckFailed("scanned again, it has other rows")
-    if it.simulated and "seed" in it.parameters():
-        other = type(it).from_spec(Spec(it.name, {**it.spec().params, "seed": it.seed + 1}))
-        if first.equals(_rows(other)):
-            raise CheckFailed("another seed gives the same rows")
+    if (other := _with_another_seed(it)) is not None and first.equals(_rows(other)):
+        raise CheckFailed("another seed gives the same rows")
+
+
+def _with_another_seed(it: Any) -> Any:
+    """Return a simulator with the next seed; None of what has none."""
+    if not it.simulated or "seed" not in it.parameters():
+        return None
+    return type(it).from_spec(Spec(it.name, {**it.spec().params, "seed": it.seed + 1}))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.method import Fit, Penalty, Problem, Solver, StepOptimizer
-from rankbench.interfaces.surrogate import ScoreSurrogate
+from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing.calls import L2, objectives, problems, quadratic
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, relative_difference
 
@@ -18,12 +18,10 @@ CALLS_A_STEP = 200
 """Evaluations of the objective that one iteration of a solver may take."""
 
 
-@conformance_check("optimizer")
+@conformance_check("optimizer", base=StepOptimizer)
 def step_descends(subject: Subject) -> None:
     """With exact gradients of a well-conditioned quadratic, steps lead towards its minimum."""
     it = subject.it
-    if not isinstance(it, StepOptimizer):
-        raise CheckSkipped("it is a solver")
     problem = quadratic()
     theta, state = np.zeros(problem.dimension), np.zeros(it.state_size(problem.dimension))
     start = problem.value_and_gradient(theta)[0]
@@ -35,19 +33,17 @@ def step_descends(subject: Subject) -> None:
         raise CheckFailed(f"after {STEPS} steps the objective is {value:.6g}, at the start it was {start:.6g}")
 
 
-@conformance_check("optimizer")
+@conformance_check("optimizer", base=StepOptimizer)
 def averages_some_iterate(subject: Subject) -> None:
     """At least one iterate is in the average that is the answer."""
     it = subject.it
-    if not isinstance(it, StepOptimizer):
-        raise CheckSkipped("it is a solver")
     for steps in (1, 2, 7, 1000):
         left_out = it.unaveraged(steps)
         if not 0 <= left_out < steps:
             raise CheckFailed(f"{left_out} of {steps} iterates are left out of the average")
 
 
-@conformance_check("optimizer")
+@conformance_check("optimizer", base=Solver)
 def solver_says_how_optimal_it_is(subject: Subject) -> None:
     """`Fit` has the gradient norm, where the risk is smooth; where it says converged, no gradient step descends."""
     for label, problem, fit in _fits(subject):
@@ -65,12 +61,10 @@ def solver_says_how_optimal_it_is(subject: Subject) -> None:
             raise CheckFailed(f"{label}: it reports {fit.optimality:.3g}, the gradient norm is {norm:.3g}")
 
 
-@conformance_check("optimizer")
+@conformance_check("optimizer", base=Solver)
 def budget_obeyed(subject: Subject) -> None:
     """No more iterations than the parameter that the class declares as its `budget`; honest about having stopped."""
     it = subject.it
-    if not isinstance(it, Solver):
-        raise CheckSkipped("a step has no budget of its own")
     if it.budget is None:
         raise CheckSkipped("it declares no budget")
     if it.budget not in it.attributes():
@@ -90,8 +84,6 @@ def budget_obeyed(subject: Subject) -> None:
 
 def _fits(subject: Subject) -> list[tuple[str, Problem, Fit]]:
     it = subject.it
-    if not isinstance(it, Solver):
-        raise CheckSkipped("it is a step")
     found = []
     for label, problem in problems(it).items():
         try:
@@ -161,14 +153,10 @@ def gradient_is_the_difference_quotient(subject: Subject) -> None:
                     )
 
 
-@conformance_check("surrogate")
+@conformance_check("surrogate", declares="smooth", base=PairwiseSurrogate)
 def second_derivative_is_the_difference_quotient(subject: Subject) -> None:
     """`ddphi` of a pairwise surrogate that declares ``smooth`` is the slope of `dphi`."""
     it = subject.it
-    if isinstance(it, ScoreSurrogate):
-        raise CheckSkipped("a surrogate of scores has no ddphi")
-    if not subject.declares("smooth"):
-        raise CheckSkipped("it does not declare smooth")
     # Not on a grid that holds 0 or 1: a second derivative may jump there.
     margins = np.linspace(-3.07, 3.11, 57)
     found = it.ddphi(margins)
@@ -185,11 +173,9 @@ SLACK = 1e-9
 """Of rounding, relative to the values."""
 
 
-@conformance_check("surrogate")
+@conformance_check("surrogate", declares="convex")
 def convex_at_random_chords(subject: Subject) -> None:
     """Where ``convex`` is declared the value lies below every chord, near and far."""
-    if not subject.declares("convex"):
-        raise CheckSkipped("it does not declare convex")
     rng = np.random.default_rng(41)
     for objective in objectives(subject):
         for _ in range(CHORDS):
@@ -203,12 +189,10 @@ def convex_at_random_chords(subject: Subject) -> None:
                 raise CheckFailed(f"{objective.label}: the value is {above:.3g} above the chord, so it is not convex")
 
 
-@conformance_check("surrogate")
+@conformance_check("surrogate", declares="quadratic")
 def quadratic_is_half_the_mean_square(subject: Subject) -> None:
     """Where ``quadratic`` is declared, the value is ``|alpha - target|^2 / (2m)``."""
     it = subject.it
-    if not subject.declares("quadratic"):
-        raise CheckSkipped("it does not declare quadratic")
     if not isinstance(it, ScoreSurrogate):
         raise CheckFailed("only a surrogate of scores can be quadratic in the sense of the exact solver")
     rng = np.random.default_rng(81)
@@ -220,12 +204,10 @@ def quadratic_is_half_the_mean_square(subject: Subject) -> None:
             raise CheckFailed(f"{m} items: the value is {value:.9g}, |alpha - target|^2 / (2m) is {expected:.9g}")
 
 
-@conformance_check("surrogate")
+@conformance_check("surrogate", declares="target-linear")
 def target_linear_averages(subject: Subject) -> None:
     """Where ``target-linear`` is declared, the gradient at a mean of targets is the mean of the gradients."""
     it = subject.it
-    if not subject.declares("target-linear"):
-        raise CheckSkipped("it does not declare target-linear")
     rng = np.random.default_rng(82)
     for m in (2, 7):
         alpha = rng.normal(size=m)
@@ -236,12 +218,10 @@ def target_linear_averages(subject: Subject) -> None:
             raise CheckFailed(f"{m} items: the gradients differ by {difference:.3g}")
 
 
-@conformance_check("surrogate")
+@conformance_check("surrogate", declares="score-linear")
 def score_linear_targets_are_linear(subject: Subject) -> None:
     """Where ``score-linear`` is declared, the target of a sum of scores is the sum of the targets."""
     it = subject.it
-    if not subject.declares("score-linear"):
-        raise CheckSkipped("it does not declare score-linear")
     rng = np.random.default_rng(84)
     for m in (2, 7):
         first, second = rng.normal(size=m), rng.normal(size=m)
@@ -251,12 +231,10 @@ def score_linear_targets_are_linear(subject: Subject) -> None:
             raise CheckFailed(f"{m} items: the targets differ by {difference:.3g}")
 
 
-@conformance_check("surrogate")
+@conformance_check("surrogate", declares="smooth", base=ScoreSurrogate)
 def hessian_is_the_slope_of_the_gradient(subject: Subject) -> None:
     """A surrogate of scores that declares ``smooth`` has the second derivatives that it says it has."""
     it = subject.it
-    if not subject.declares("smooth") or not isinstance(it, ScoreSurrogate):
-        raise CheckSkipped("it is no smooth surrogate of scores")
     rng, step = np.random.default_rng(83), 1e-5
     for m in (2, 5):
         alpha, target = rng.normal(size=m), np.asarray(it.target(rng.normal(size=m)))
