@@ -40,7 +40,7 @@ def info(name: str, kind: str | None) -> Answer:
 def _kind(name: str, kind: str | None) -> str:
     """Return the kind that was given, or the only one that has the name."""
     from rankbench.errors import SpecError, nearest
-    from rankbench.plugin.manager import maybe_theirs, names
+    from rankbench.plugin.manager import broken_plugins, names
     from rankbench.plugin.registry import KINDS, SUITE, kind_of
 
     if kind is not None:
@@ -49,7 +49,7 @@ def _kind(name: str, kind: str | None) -> str:
     found = [k for k, known in every.items() if name in known]
     if not found:
         everything = {n for known in every.values() for n in known}
-        raise SpecError(f"there is no component or suite {name!r}{nearest(name, everything)}{maybe_theirs(name)}")
+        raise SpecError(f"there is no component or suite {name!r}{nearest(name, everything)}{broken_plugins(name)}")
     if len(found) > 1:
         raise SpecError(f"{name!r} names several things ({', '.join(found)}); say which with --kind")
     return found[0]

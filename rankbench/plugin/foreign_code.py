@@ -58,7 +58,7 @@ def makers(component: Component) -> set[str]:
     """Return the distributions of a component's class and of those of the components in it, ours too."""
     inner = [getattr(component, attribute) for attribute in component.attributes().values()]
     nested = (makers(value) for value in inner if isinstance(value, Component))
-    return {manager.whose(component)}.union(*nested)
+    return {manager.maker_of(component)}.union(*nested)
 
 
 def fitted_problem(fitted: object) -> str:

@@ -136,7 +136,7 @@ def component_class(base: Callable[..., C], name: str) -> type[C]:
     try:
         found = plugins(kind).registry.component_class(kind, name)
     except SpecError as error:
-        raise SpecError(f"{error}{maybe_theirs()}") from None
+        raise SpecError(f"{error}{broken_plugins()}") from None
     wanted = cast("type[C]", base)
     if not issubclass(found, wanted):
         known = plugins(kind).registry
@@ -169,7 +169,7 @@ def check_contested(name: str, kind: str) -> None:
     plugins(kind).registry.check_contested(name, kind)
 
 
-def maybe_theirs(name: str = "") -> str:
+def broken_plugins(name: str = "") -> str:
     """Return what to add to a message about a name that nothing has: " (broken plugins: ...)"; "" if none is broken.
 
     Raises
@@ -197,7 +197,7 @@ def origin(kind: str, name: str) -> Origin:
     return plugins(kind).registry.origin(kind, name)
 
 
-def whose(component: Component) -> str:
+def maker_of(component: Component) -> str:
     """Return the distribution whose code a component's own class is: of those that are registered, who did it.
 
     What nobody registered, such as a class of a script, is ours only where our modules hold it

@@ -205,16 +205,12 @@ def dataset_of(text: str) -> Dataset:
     SpecError
         There is no such data set.
     """
-    if is_registered(text):
+    # A data set of this name comes before a file of this name.
+    if text.split(":", 1)[0] in names(Dataset.kind):
         return manager.get(Dataset, text)
     from rankbench.ranking.log_dataset import own_table
 
     return own_table(text) or manager.get(Dataset, text)
-
-
-def is_registered(text: str) -> bool:
-    """Return whether a text begins with the name of a data set: that comes before a file of this name."""
-    return text.split(":", 1)[0] in manager.names(Dataset.kind)
 
 
 _OBJECTS = ("protocol", "dataset", "arrays")

@@ -171,14 +171,10 @@ def suite_record(made: Planned) -> dict[str, Any]:
 
 def _versions(made: Planned) -> dict[str, str]:
     """Return the versions of libraries, of what contenders declare to be computed by, and of plugins."""
-    plugins = [name for name in made.plan.plugins if plugin_digest(name)]  # the others are modules of a script
-    return {name: version(name) for name in (*LIBRARIES, *sorted({*_packages(made), *plugins}))}
-
-
-def _packages(made: Planned) -> list[str]:
-    """Return the distributions that contenders declare to be computed by, sorted."""
-    found = {id(contender): contender for task in made.plan.tasks for contender in task.cells.values()}
-    return sorted({name for contender in found.values() for point in contender.points for name in point.all_packages()})
+    contenders = {id(contender): contender for task in made.plan.tasks for contender in task.cells.values()}
+    packages = {name for one in contenders.values() for point in one.points for name in point.all_packages()}
+    plugins = {name for name in made.plan.plugins if plugin_digest(name)}  # the others are modules of a script
+    return {name: version(name) for name in (*LIBRARIES, *sorted(packages | plugins))}
 
 
 def _source(made: Planned, index: int) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def find_suite(name: str) -> Path:
     manager.check_contested(name, SUITE)
     files = manager.suites()
     if name not in files:
-        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.maybe_theirs(name)}")
+        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.broken_plugins(name)}")
     return files[name]
 
 

@@ -269,7 +269,7 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
     found = [k for k in kinds if bare in manager.names(k)]
     if not found:
         known = {n for k in kinds for n in manager.names(k)} | set(distributions())
-        message = f"there is no plugin, component or suite {bare!r}{closest(bare, known)}{manager.maybe_theirs(bare)}"
+        message = f"there is no plugin, component or suite {bare!r}{closest(bare, known)}{manager.broken_plugins(bare)}"
         if kind is None:
             folder = bare if os.path.isdir(bare) else "FOLDER"
             message += f" (a plugin must be installed: {of_this_python('pip', 'install', '-e', folder)})"
