@@ -23,33 +23,6 @@ from rankbench.core.component import Component
 from rankbench.core.text import exception_text, trouble_with
 from rankbench.errors import ContenderDiverged, RankbenchError, SpecError
 
-__all__ = [
-    "ANSWERS",
-    "FAILURES",
-    "RANKING",
-    "SPLITS",
-    "VOTES",
-    "BlockKey",
-    "BlockResult",
-    "CellResult",
-    "ContenderFailed",
-    "Curve",
-    "Direction",
-    "Layout",
-    "Split",
-    "Status",
-    "cell_problem",
-    "failed",
-    "guarded",
-    "is_text",
-    "leave_interrupts_to_parent",
-    "own_frame",
-    "printable",
-    "reason",
-    "trace_of",
-]
-
-
 Split: TypeAlias = Literal["design", "heldout"]
 Direction: TypeAlias = Literal["minimize", "maximize"]
 Layout: TypeAlias = Literal["race", "exact", "ranking", "series"]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from rankbench.stats.bootstrap import Crossed
     from rankbench.stats.simultaneous import SimultaneousIntervals
 
-__all__ = ["Bounds", "ClaimKind", "Compared", "Evidence", "NoEvidenceError", "WeightedContrast"]
-
 
 @dataclass(frozen=True)
 class WeightedContrast:

@@ -26,29 +26,6 @@ from rankbench.interfaces.suite import Figure
 if TYPE_CHECKING:
     from rankbench.stats.contrasts import MeanIntervals
 
-__all__ = [
-    "MOST_SERIES",
-    "ArmResults",
-    "CurveIntervals",
-    "Dot",
-    "Drawing",
-    "ExperimentResults",
-    "FigureKind",
-    "Level",
-    "Line",
-    "Omission",
-    "PairedIntervals",
-    "Plot",
-    "RaceResults",
-    "limited",
-    "matches",
-    "metric_words",
-    "order_of",
-    "unfinished",
-    "unknown_metric",
-]
-
-
 CurveIntervals: TypeAlias = "tuple[NDArray[np.int64], MeanIntervals]"
 """Steps of a curve, shape (P,), and its means at them, with intervals over draws."""
 
