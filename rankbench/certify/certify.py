@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rankbench.certify.answer import answer_question
 from rankbench.certify.certificate import Certificate, source_hash
@@ -14,7 +14,8 @@ from rankbench.certify.check import check_file, described, printable
 from rankbench.certify.checking.numbers import Rejected, Uncheckable
 from rankbench.certify.laws import NoiseClass
 from rankbench.certify.question import Question, read_law, seconds_of
-from rankbench.errors import InputError, RankbenchError
+from rankbench.certify.true_risk import Aggregated, true_loss
+from rankbench.errors import InputError, RankbenchError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.surrogate import Loss, Surrogate
 from rankbench.plugin.manager import component_class, get
@@ -83,16 +84,35 @@ def certify(
     >>> rankbench.certify("pairwise-logistic").verdict
     'VIOLATION'
     """
+    surrogate = get(Surrogate, surrogate) if isinstance(surrogate, str) else surrogate
+    loss = get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss
+    aggregator = get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator
     law = None if mu is None else read_law(mu, items)
-    asked = Question.from_parts(
-        get(Surrogate, surrogate) if isinstance(surrogate, str) else surrogate,
-        get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss,
-        noise,
-        items if law is None else law.items,
-        get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator,
-        k,
-        seed,
-    )
+    items = items if law is None else law.items
+    if noise not in get_args(NoiseClass):
+        raise SpecError(f"noise is low, dag or any, not {noise!r}")
+    if not isinstance(items, int) or not 2 <= items <= 5:
+        raise SpecError(f"2 to 5 items can be certified, not {items}")
+    if not isinstance(seed, int) or seed < 0:
+        raise SpecError(f"a seed is a whole number, 0 or more, not {seed!r}")
+    if not (k == math.inf or (1 <= k <= 100 and k == int(k))):
+        raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
+    if noise != "any" and getattr(loss, "normalize", False):
+        raise SpecError(
+            f"{noise} noise is a condition on the mean of the graphs as they are, which {loss} weighs anew; take "
+            "--noise any, or the loss without normalize"
+        )
+    truth = true_loss(loss, items)
+    if aggregator is None and k != math.inf:
+        raise SpecError("k goes with an aggregator")
+    if aggregator is not None and aggregator.structure != surrogate.structure:
+        raise SpecError(
+            f"surrogate {surrogate} wants {surrogate.structure}, aggregator {aggregator} makes {aggregator.structure}"
+        )
+    if aggregator is not None and not truth.graphs:
+        raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
+    aggregated = None if aggregator is None else Aggregated(aggregator, k)
+    asked = Question(surrogate, truth, noise, items, aggregated, seed)
     return answer_question(asked, seconds_of(budget), laws, law)
 
 

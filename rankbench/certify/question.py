@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +28,9 @@ from rankbench.certify.true_risk import (
     exact_risk,
     orders_of,
     seen_law,
-    true_loss,
 )
 from rankbench.errors import InputError, PluginError, SpecError
-from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, Surrogate
+from rankbench.interfaces.surrogate import PairwiseSurrogate, Surrogate
 
 SOME_WEIGHTS = (Fraction(1, 3), Fraction(1), Fraction(2), Fraction(7))
 
@@ -69,51 +66,6 @@ class Question:
     items: int
     aggregated: Aggregated | None
     seed: int
-
-    @classmethod
-    def from_parts(
-        cls,
-        surrogate: Surrogate,
-        loss: Loss,
-        noise: NoiseClass,
-        items: int,
-        aggregator: Aggregator | None,
-        k: float,
-        seed: int,
-    ) -> Self:
-        """Return the question that these ask.
-
-        Raises
-        ------
-        SpecError
-            They are out of bounds, or do not go together.
-        """
-        if noise not in get_args(NoiseClass):
-            raise SpecError(f"noise is low, dag or any, not {noise!r}")
-        if isinstance(items, bool) or not isinstance(items, int) or not 2 <= items <= 5:
-            raise SpecError(f"2 to 5 items can be certified, not {items}")
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise SpecError(f"a seed is a whole number, 0 or more, not {seed!r}")
-        if noise != "any" and getattr(loss, "normalize", False):
-            raise SpecError(
-                f"{noise} noise is a condition on the mean of the graphs as they are, which {loss} weighs anew; take "
-                "--noise any, or the loss without normalize"
-            )
-        if not (k == math.inf or (1 <= k <= 100 and k == int(k))):
-            raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
-        truth = true_loss(loss, items)
-        if aggregator is None:
-            if k != math.inf:
-                raise SpecError("k goes with an aggregator")
-            return cls(surrogate, truth, noise, items, None, seed)
-        if aggregator.structure != surrogate.structure:
-            raise SpecError(
-                f"surrogate {surrogate} wants {surrogate.structure}, aggregator {aggregator} makes "
-                f"{aggregator.structure}"
-            )
-        if not truth.graphs:
-            raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
-        return cls(surrogate, truth, noise, items, Aggregated(aggregator, k), seed)
 
     def exact(self, law: Law) -> ExactRisk | None:
         """Return the surrogate's risk under a law in exact numbers; None if it does not state itself so."""
