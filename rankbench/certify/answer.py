@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
+from fractions import Fraction
 from typing import Any
 
 from rankbench.certify.certificate import Certificate, written_surrogate
 from rankbench.certify.check import SCHEMA
-from rankbench.certify.classes import ClassDecision, decide_class
+from rankbench.certify.classes import ClassDecision, decidable, decide_class
 from rankbench.certify.laws import Law, why_not_in_class
 from rankbench.certify.pointwise import PointFinding
 from rankbench.certify.probe import probe
@@ -16,11 +18,13 @@ from rankbench.certify.question import Question
 from rankbench.certify.search import draws, in_two_graphs, small_graphs, smaller, widened
 from rankbench.certify.true_risk import ExactRisk, orders_of, parts_to_json, phi_to_json, risk_to_json, seen_law
 from rankbench.core.code_digest import version
-from rankbench.errors import InputError
+from rankbench.errors import InputError, PluginError
 from rankbench.interfaces.surrogate import PairwiseSurrogate
 
 PROBED = 3
 """Laws on which a surrogate is looked at before anything is proved of it."""
+
+SOME_WEIGHTS = (Fraction(1, 3), Fraction(1), Fraction(2), Fraction(7))
 
 BOUNDARIES = 12
 """Equalities that are found before the search for a strict inequality is given up."""
@@ -71,11 +75,9 @@ def _given(asked: Question, law: Law) -> Certificate:
 
 def _searched(asked: Question, seconds: float, laws: int | None) -> Certificate:
     deadline = time.monotonic() + seconds
-    decision: ClassDecision | None = None
-    if asked.decidable():
-        decision = _decided(asked, deadline)
-        if decision.mean is None and not decision.left:
-            return _consistent(asked, decision)
+    decision = _decided(asked, deadline)
+    if decision is not None and decision.mean is None and not decision.left:
+        return _consistent(asked, decision)
     count = inconclusive = boundaries = 0
     boundary = None
     for law in draws(asked.loss.graphs, asked.noise, asked.items, asked.seed):
@@ -107,10 +109,29 @@ def _searched(asked: Question, seconds: float, laws: int | None) -> Certificate:
     return Certificate({**_frame(asked, "NO_COUNTEREXAMPLE_FOUND", arithmetic), "searched": searched})
 
 
-def _decided(asked: Question, deadline: float) -> ClassDecision:
-    difference = asked.aggregated is not None and asked.aggregated.aggregator.name == "difference-graph"
-    phi = asked.surrogate.exact_phi()  # type: ignore[attr-defined]
-    return decide_class(phi, asked.noise, difference, asked.items, deadline)
+def _decided(asked: Question, deadline: float) -> ClassDecision | None:
+    """Decide the whole class, where `rankbench.certify.classes` can.
+
+    Raises
+    ------
+    PluginError
+        The surrogate's rule says that it is linear in the graph, and it is not.
+    """
+    surrogate, aggregated = asked.surrogate, asked.aggregated
+    plain = asked.loss.graphs and not getattr(asked.loss.loss, "normalize", False)
+    if not (plain and isinstance(surrogate, PairwiseSurrogate)):
+        return None
+    rule, phi = surrogate.exact_rule() or {}, surrogate.exact_phi()
+    linear = surrogate.linear and rule.get("rule") == "weighted" and rule.get("power") == 1
+    if linear and any(surrogate.exact_edge(weight) != (weight, Fraction(0)) for weight in SOME_WEIGHTS):
+        raise PluginError(
+            f"surrogate {surrogate} says by its rule that edges enter as they are, and makes others of them"
+        )
+    name, k = ("average-adjacency", math.inf) if aggregated is None else (aggregated.aggregator.name, aggregated.k)
+    whole = name == "average-adjacency" or (name == "difference-graph" and k == math.inf)
+    if not (linear and whole) or phi is None or not decidable(phi, asked.items):
+        return None
+    return decide_class(phi, asked.noise, name == "difference-graph", asked.items, deadline)
 
 
 def _counts(asked: Question, count: int, inconclusive: int) -> dict[str, Any]:

@@ -56,12 +56,9 @@ class ClassDecision:
         return {"class": self.shown, "proofs": proofs}
 
 
-def decidable(phi: ConvexPhi | None, linear: bool, aggregator: str, m: int) -> bool:
-    """Return whether a class can be decided: at most 4 items, and what the module says."""
-    if phi is None or not phi.piecewise_linear or not linear or len(phi.pieces) > 4:
-        return False
-    slopes = _slopes(phi)
-    return m <= 4 and aggregator in ("", "average-adjacency", "difference-graph") and slopes[0] <= 0 <= slopes[-1]
+def decidable(phi: ConvexPhi, m: int) -> bool:
+    """Return whether classes can be decided of phi: at most 4 items and linear pieces, and bounded below."""
+    return m <= 4 and phi.piecewise_linear and len(phi.pieces) <= 4 and _slopes(phi)[0] <= 0 <= _slopes(phi)[-1]
 
 
 def decide_class(phi: ConvexPhi, noise: NoiseClass, difference: bool, m: int, deadline: float) -> ClassDecision:

@@ -6,14 +6,12 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.certify.certificate import law_from_json
-from rankbench.certify.classes import decidable
 from rankbench.certify.floats import float_risk, on_cone, somewhere
 from rankbench.certify.laws import Law, NoiseClass
 from rankbench.certify.numerical import decide_numerically, lowest
@@ -29,10 +27,8 @@ from rankbench.certify.true_risk import (
     orders_of,
     seen_law,
 )
-from rankbench.errors import InputError, PluginError, SpecError
-from rankbench.interfaces.surrogate import PairwiseSurrogate, Surrogate
-
-SOME_WEIGHTS = (Fraction(1, 3), Fraction(1), Fraction(2), Fraction(7))
+from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.surrogate import Surrogate
 
 EDGE = 1e-9
 """What stands for the gap of an equality, which is a violation too."""
@@ -118,27 +114,6 @@ class Question:
     @property
     def _shift_invariant(self) -> bool:
         return "shift-invariant" in self.surrogate.properties
-
-    def decidable(self) -> bool:
-        """Return whether the whole class can be decided, see `rankbench.certify.classes`.
-
-        Raises
-        ------
-        PluginError
-            The surrogate's rule says that it is linear in the graph, and it is not.
-        """
-        if not (self.loss.graphs and isinstance(self.surrogate, PairwiseSurrogate)):
-            return False
-        name = "" if self.aggregated is None else self.aggregated.aggregator.name
-        whole = self.aggregated is None or math.isinf(self.aggregated.k) or name == "average-adjacency"
-        plain = not getattr(self.loss.loss, "normalize", False)
-        rule = self.surrogate.exact_rule() or {}
-        linear = self.surrogate.linear and rule.get("rule") == "weighted" and rule.get("power") == 1
-        if linear and any(self.surrogate.exact_edge(weight) != (weight, Fraction(0)) for weight in SOME_WEIGHTS):
-            raise PluginError(
-                f"surrogate {self.surrogate} says by its rule that edges enter as they are, and makes others of them"
-            )
-        return whole and plain and decidable(self.surrogate.exact_phi(), linear, name, self.items)
 
 
 def descending_items(alpha: NDArray[np.float64]) -> ItemOrder:
