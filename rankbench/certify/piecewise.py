@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate
 
+ZERO = Fraction(0)
+
 
 @dataclass(frozen=True)
 class Solved:
@@ -73,26 +75,27 @@ class _Dictionary:
                 return False
             self.pivot(min(leaving)[2], column)
 
+    def multipliers(self, n: int) -> tuple[Fraction, ...]:
+        """Return those of the rows, whose slacks come after n variables: minus the objective's coefficients."""
+        found = {variable: -entry for variable, entry in zip(self.free, self.rows[-1][1:], strict=True)}
+        return tuple(found.get(n + row, ZERO) for row in range(1, len(self.rows)))
+
 
 def solve(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], c: Sequence[Fraction]) -> Solved | None:
     """Return a best point of ``max c'x, A x <= b, x >= 0`` with its proof; None if there is no bound.
 
     Chvatal 1983, chapter 3. Variables are 1..n, slacks n+1..n+k, the auxiliary one is 0.
     """
-    n, k, zero = len(c), len(b), Fraction(0)
+    n, k = len(c), len(b)
     if k and min(b) < 0:
         # Phase 1: x_0 is taken from every row, and made as small as it can be.
         rows = [[b[i], Fraction(1), *(-entry for entry in a[i])] for i in range(k)]
-        rows.append([zero, Fraction(-1), *[zero] * n])
+        rows.append([ZERO, Fraction(-1), *[ZERO] * n])
         table = _Dictionary(rows, [*range(n + 1, n + k + 1), -1], [0, *range(1, n + 1)])
         table.pivot(min(range(k), key=lambda i: b[i]), 1)
         table.improve()
         if table.rows[-1][0] < 0:
-            y = [zero] * k
-            for column, variable in enumerate(table.free, 1):
-                if variable > n:
-                    y[variable - n - 1] = -table.rows[-1][column]
-            return Solved(False, (), tuple(y), zero)
+            return Solved(False, (), table.multipliers(n), ZERO)
         if 0 in table.basic:
             row = table.basic.index(0)
             column = next(j for j in range(1, n + 2) if table.rows[row][j])
@@ -104,7 +107,7 @@ def solve(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], c: Sequence[Fr
     else:
         rows = [[b[i], *(-entry for entry in a[i])] for i in range(k)]
         free, basic = list(range(1, n + 1)), list(range(n + 1, n + k + 1))
-    objective = [zero] * (n + 1)
+    objective = [ZERO] * (n + 1)
     for variable, weight in enumerate(c, 1):
         if not weight:
             continue
@@ -115,18 +118,11 @@ def solve(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], c: Sequence[Fr
     table = _Dictionary([*rows, objective], [*basic, -1], free)
     if not table.improve():
         return None
-    x = [zero] * n
+    x = [ZERO] * n
     for i, variable in enumerate(table.basic[:-1]):
         if 1 <= variable <= n:
             x[variable - 1] = table.rows[i][0]
-    y = [zero] * k
-    for column, variable in enumerate(table.free, 1):
-        if variable > n:
-            y[variable - n - 1] = -table.rows[-1][column]
-    return Solved(True, tuple(x), tuple(y), table.rows[-1][0])
-
-
-ZERO = Fraction(0)
+    return Solved(True, tuple(x), table.multipliers(n), table.rows[-1][0])
 
 
 @dataclass(frozen=True)
