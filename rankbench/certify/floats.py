@@ -6,6 +6,8 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -22,15 +24,10 @@ Jets: TypeAlias = tuple[Vector, Vector, Vector]
 def jets(phi: ConvexPhi, t: Vector) -> Jets:
     """Return phi, phi' and phi'' at each t; at a kink those of the left piece."""
     if phi.pieces:
-        found = [np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)]
-        left = np.ones(t.shape, dtype=np.bool_)
-        for end, coefficients in phi.pieces:
-            a, b, c = (float(x) for x in (*coefficients, 0, 0, 0)[:3])
-            here = left if end is None else left & (t <= float(end))
-            for out, values in zip(found, (a + t * (b + t * c), b + 2 * c * t, np.full_like(t, 2 * c)), strict=True):
-                out[here] = values[here]
-            left = left & ~here
-        return found[0], found[1], found[2]
+        table = np.array([[float(x) for x in (*coefficients, 0, 0, 0)[:3]] for _, coefficients in phi.pieces])
+        piece = np.searchsorted([float(end) for end, _ in phi.pieces if end is not None], t)
+        a, b, c = np.moveaxis(table[piece], -1, 0)
+        return a + t * (b + t * c), b + 2 * c * t, 2 * c
     with np.errstate(all="ignore"):
         v, d, dd = _evaluate(_tree(phi.expression), t)
     return v + np.zeros_like(t), d + np.zeros_like(t), dd + np.zeros_like(t)
@@ -157,12 +154,9 @@ class FloatRisk:
 def float_risk(risk: ExactSurrogate) -> FloatRisk:
     """Return a sum in double precision; its terms stand phi by phi, as `merged` leaves them."""
     m = len(risk.linear)
-    phis: list[tuple[ConvexPhi, slice]] = []
-    for at, term in enumerate(risk.terms):
-        if phis and phis[-1][0] == term.phi:
-            phis[-1] = (term.phi, slice(phis[-1][1].start, at + 1))
-        else:
-            phis.append((term.phi, slice(at, at + 1)))
+    phis, at = [], 0
+    for phi, terms in groupby(risk.terms, key=attrgetter("phi")):
+        phis.append((phi, slice(at, at := at + len(list(terms)))))
     return FloatRisk(
         tuple(phis),
         np.array([term.coefficients for term in risk.terms], dtype=np.float64).reshape(-1, m),
