@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import gc
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from amounts import numbered
-from forked import SHARED
 from hypothesis import settings
 
 from rankbench.core.runtime import settle_blas
@@ -36,13 +32,6 @@ settings.load_profile("quick")  # pytest's option --hypothesis-profile comes aft
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a long test be run in parts."""
     parser.addoption("--cases", type=numbered, metavar="FIRST:END", help="of long tests whose cases are numbered")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Let the workers of pytest-xdist, which inherit the variable, fork programs from the same processes."""
-    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
-        os.environ[SHARED] = folder = tempfile.mkdtemp()
-        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

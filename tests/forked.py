@@ -2,16 +2,14 @@
 
 Of a short run four fifths are imports, and the suite has hundreds of runs. A test of imports or of the interpreter's
 own variables starts a process by `subprocess`; all others may ask for a forked one, which sees the same arguments,
-variables, folder and standard files, and ends as any other. One that has to import rankbench anew, because a copy of
-it is tried or what it does with numba's files, is forked from a process with numba alone. The workers of pytest-xdist
-share both processes, which end with the last worker.
+variables, folder and standard files, and ends as any other. Where a variable that is read at import differs, as that of
+the cache folder, the program is started by `subprocess`. Each worker of pytest-xdist forks from a process of its own.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import functools
 import gc
 import importlib
@@ -27,14 +25,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NoReturn
-
-__all__ = ["MAIN", "SHARED", "Forked", "run_program", "start_program"]
-
-SHARED = "PYTEST_FORKED_FROM"
-"""The variable that names the folder with the sockets of processes that all workers fork from."""
+from typing import NoReturn
 
 MAIN = "from rankbench.cli import main; main()"
 """What the program ``rankbench`` is."""
@@ -43,7 +36,7 @@ _SERVER = """
 import sys
 sys.path.insert(0, sys.argv[2])
 import forked
-code, end = forked.serve(int(sys.argv[1]), sys.argv[3]), forked.end
+code, end = forked.serve(int(sys.argv[1])), forked.end
 del forked
 try:
     exec(code)
@@ -56,9 +49,6 @@ end(0)
 
 _READ_ONCE = ("LANG", "LC_", "LD_", "MKL_", "NUMBA_", "OMP_", "OPENBLAS_", "POLARS_", "PYTHON", "RANKBENCH_CACHE")
 """What variables begin with that are read when something is imported; two of them when rankbench is."""
-
-Imported = Literal["rankbench", "numba"]
-"""What the process that forks has imported."""
 
 _LIBRARIES = (
     "importlib.metadata",
@@ -96,16 +86,10 @@ class Forked:
     environment : mapping of str to str
     folder : Path, optional
         Where it works; where this process does by default.
-    imported : {"rankbench", "numba"}
     """
 
     def __init__(
-        self,
-        code: str,
-        arguments: Sequence[str],
-        environment: Mapping[str, str],
-        folder: Path | None,
-        imported: Imported,
+        self, code: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None
     ) -> None:
         self.args, self.returncode = arguments, None
         self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
@@ -113,7 +97,8 @@ class Forked:
         os.umask(umask := os.umask(0))
         asked = [code, list(arguments), dict(environment), str(folder or Path.cwd()), umask]
         try:
-            self.pid = _server(imported).fork(asked, [*(file.fileno() for file in self._said), verdict])
+            socket.send_fds(_server(), [json.dumps(asked).encode()], [*(one.fileno() for one in self._said), verdict])
+            self.pid = int(_server().recv(16))
         finally:
             os.close(verdict)
 
@@ -157,81 +142,36 @@ class Forked:
         return self.returncode
 
 
-class _Server:
-    """The process that forks; started by the first worker that asks for it."""
-
-    def __init__(self, imported: Imported) -> None:
-        place = Path(os.environ.get(SHARED) or tempfile.mkdtemp(), imported)
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process: subprocess.Popen[bytes] | None = None
-        with place.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            try:
-                self.socket.connect(str(place))
-            except (FileNotFoundError, ConnectionRefusedError):
-                place.unlink(missing_ok=True)
-                self.process = self.started(place, imported)
-                self.socket.connect(str(place))
-        atexit.register(self.end)
-
-    @staticmethod
-    def started(place: Path, imported: Imported) -> subprocess.Popen[bytes]:
-        """Start a process that listens there; who connects before it has imported all waits for its answers."""
-        environment = {k: v for k, v in os.environ.items() if imported == "rankbench" or not _of_numba(k)}
-        folder = str(Path(__file__).resolve().parent)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
-            door.bind(str(place))
-            door.listen()
-            return subprocess.Popen(
-                [sys.executable, "-c", _SERVER, str(door.fileno()), folder, imported], env=environment,
-                pass_fds=[door.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
-            )  # fmt: skip
-
-    def fork(self, asked: object, files: Sequence[int]) -> int:
-        """Return the number of a new process."""
-        socket.send_fds(self.socket, [json.dumps(asked).encode()], files)
-        return int(self.socket.recv(16))
-
-    def end(self) -> None:
-        self.socket.close()
-        if self.process and not os.environ.get(SHARED):  # others may fork from it still
-            self.process.wait()
-
-
 @functools.cache
-def _server(imported: Imported) -> _Server:
-    return _Server(imported)
+def _server() -> socket.socket:
+    """Start the process that forks; return the connection to it. It ends when the connection is closed."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    folder = str(Path(__file__).resolve().parent)
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _SERVER, str(theirs.fileno()), folder],
+            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+    atexit.register(process.wait)
+    atexit.register(ours.close)  # the last to be registered is called first
+    return ours
 
 
-def _of_numba(variable: str) -> bool:
-    return variable.startswith("NUMBA_")
-
-
-def _may_fork(environment: Mapping[str, str], imported: Imported) -> bool:
+def _may_fork(environment: Mapping[str, str]) -> bool:
     """Return whether a program has all variables that are read once in common with what forks it."""
     wanted, here = (
         {name: value for name, value in each.items() if name.startswith(_READ_ONCE) and name != "PYTHONPATH"}
         for each in (environment, os.environ)
     )
-    if imported == "numba":  # which is told of its folder by rankbench, and is forked without any variables of its own
-        for variable in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
-            wanted.pop(variable, None)
-        for each in (wanted, here):
-            each.pop("RANKBENCH_CACHE", None)
-        here = {name: value for name, value in here.items() if not _of_numba(name)}
     return sys.platform == "linux" and wanted == here
 
 
 def start_program(
-    *arguments: str,
-    environment: Mapping[str, str],
-    folder: Path | None = None,
-    code: str = MAIN,
-    imported: Imported = "rankbench",
+    *arguments: str, environment: Mapping[str, str], folder: Path | None = None, code: str = MAIN
 ) -> Forked | subprocess.Popen[str]:
     """Start ``rankbench``, or other code, in a session of its own: forked, if its variables are as they are here."""
-    if _may_fork(environment, imported):
-        return Forked(code, arguments, environment, folder, imported)
+    if _may_fork(environment):
+        return Forked(code, arguments, environment, folder)
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True, cwd=folder,
@@ -243,11 +183,10 @@ def run_program(
     environment: Mapping[str, str] = os.environ,
     folder: Path | None = None,
     code: str = MAIN,
-    imported: Imported = "rankbench",
     timeout: float = 600,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``rankbench``, or other code, to its end; return what it said and its exit code."""
-    program = start_program(*arguments, environment=environment, folder=folder, code=code, imported=imported)
+    program = start_program(*arguments, environment=environment, folder=folder, code=code)
     try:
         out, err = program.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -256,48 +195,37 @@ def run_program(
     return subprocess.CompletedProcess(arguments, program.wait(), out, err)
 
 
-def serve(descriptor: int, imported: Imported) -> str:
+def installed(site: Path, folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return what runs ``rankbench`` in a folder as it is with the distributions of another one."""
+    environment = os.environ | {"PYTHONPATH": str(site), "COLUMNS": "200"}
+    return functools.partial(run_program, environment=environment, folder=folder)
+
+
+def serve(descriptor: int) -> str:
     """Import what programs import; return, in a new process each time, the code that it is to run."""
     del sys.path[0], sys.modules["forked"]
     path = [entry for entry in sys.path if entry not in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    _import_numba() if imported == "numba" else _import_all()
+    _import_all()
     gc.collect()
     gc.freeze()  # what is shared stays shared, and is not looked through when a program ends
-    door, connected, running = socket.socket(fileno=descriptor), list[socket.socket](), dict[int, int]()
-    woken, wakes = os.pipe()
-    for end in (woken, wakes):
-        os.set_blocking(end, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wakes)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how those ended that wait for programs
+    asking = socket.socket(fileno=descriptor)
     while True:
-        ready, _, _ = select.select([door, woken, *connected], [], [])
-        if woken in ready:
-            os.read(woken, 1000)
-            _tell_ends(running)
-        if door in ready:
-            connected.append(door.accept()[0])
-        for asked in [each for each in connected if each in ready]:
-            text, files, _, _ = socket.recv_fds(asked, 2**20, 3)
-            if not text:
-                connected.remove(asked)
-                asked.close()
-                continue
-            child = os.fork()
-            if not child:
-                signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for each in (door, *connected):
-                    each.close()
-                for other in (woken, wakes, *running.values()):
-                    os.close(other)
-                return _become(json.loads(text), files, path)
-            running[child] = files[2]
-            for file in files[:2]:
-                os.close(file)
-            with contextlib.suppress(BrokenPipeError):
-                asked.send(str(child).encode())
-        if not connected and not select.select([door], [], [], 0)[0]:
+        text, files, _, _ = socket.recv_fds(asking, 2**20, 3)
+        if not text:
             os._exit(0)
+        if not os.fork():
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            if not (child := os.fork()):
+                asking.close()
+                return _become(json.loads(text), files, path)
+            asking.send(str(child).encode())
+            _, status = os.waitpid(child, 0)
+            with contextlib.suppress(BrokenPipeError):  # who asked for it may be gone
+                os.write(files[2], str(os.waitstatus_to_exitcode(status)).encode())
+            os._exit(0)
+        for file in files:
+            os.close(file)
 
 
 def end(code: int) -> NoReturn:
@@ -323,25 +251,6 @@ def _import_all() -> None:
     for name in _LIBRARIES:
         importlib.import_module(name)
     importlib.import_module("rankbench.kernels.declared").load_declared()
-
-
-def _import_numba() -> None:
-    """Import numba, and compile something: the first time it imports what it compiles with."""
-    import numba
-
-    numba.njit("f8(f8)")(lambda x: x)
-
-
-def _tell_ends(running: dict[int, int]) -> None:
-    with contextlib.suppress(ChildProcessError):
-        while running:
-            child, status = os.waitpid(-1, os.WNOHANG)
-            if not child:
-                return
-            verdict = running.pop(child)
-            with contextlib.suppress(BrokenPipeError):  # who asked for it may be gone, others are not
-                os.write(verdict, str(os.waitstatus_to_exitcode(status)).encode())
-            os.close(verdict)
 
 
 def _become(asked: tuple[str, list[str], dict[str, str], str, int], files: Sequence[int], path: Sequence[str]) -> str:

@@ -49,18 +49,8 @@ Called = tuple[list[float], list[int], str, str]
 
 
 def called(module: Path, cache: Path, **more: str) -> Called:
-    """Call both functions in a new process; return what they gave, cache hits, the folder and what was said.
-
-    It is forked from one that has imported numba.
-    """
-    return told(run_program(code=PROGRAM, environment=variables(module, cache) | more, imported="numba"))
-
-
-def called_afresh(module: Path, cache: Path) -> Called:
-    """Do as `called` does in a process that was not forked."""
-    command = [sys.executable, "-c", PROGRAM]
-    shown = subprocess.run(command, env=variables(module, cache), capture_output=True, text=True, check=False)
-    return told(shown)
+    """Call both functions in a new process; return what they gave, cache hits, the folder and what was said."""
+    return told(run_program(code=PROGRAM, environment=variables(module, cache) | more))
 
 
 def variables(module: Path, cache: Path) -> dict[str, str]:
@@ -80,10 +70,10 @@ def kept(cache: Path) -> list[Path]:
 
 def test_what_is_kept_is_loaded_again(module: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    assert called_afresh(module, cache)[:2] == ([3.0, 4.5], [0, 0])
+    assert called(module, cache)[:2] == ([3.0, 4.5], [0, 0])
     assert len(kept(cache)) == 4
-    for call in (called_afresh, called):
-        assert call(module, cache) == ([3.0, 4.5], [1, 1], str(cache / "numba" / compiled_digest()[:16]), "")
+    for _ in range(2):
+        assert called(module, cache) == ([3.0, 4.5], [1, 1], str(cache / "numba" / compiled_digest()[:16]), "")
 
 
 def test_an_edit_of_a_plugin_compiles_the_plugin_again_and_nothing_of_ours(module: Path, tmp_path: Path) -> None:

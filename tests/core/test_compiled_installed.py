@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -46,31 +44,11 @@ def ours(site: Path, cache: Path, **more: str) -> tuple[int, int, str]:
     """Import kernels of a copy of the package; return hits, the number of functions and what was said."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
     environment |= {"RANKBENCH_CACHE": str(cache), "PYTHONPATH": str(site), **more}
-    shown = subprocess.run(
-        [sys.executable, "-c", OURS],
-        cwd=site,  # which comes before everything
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    shown = run_program(code=OURS, folder=site, environment=environment)
     assert shown.returncode == 0, shown.stderr
-    return told(site, shown.stdout, shown.stderr)
-
-
-def told(site: Path, out: str, said: str) -> tuple[int, int, str]:
-    hits, functions, file = json.loads(out)
+    hits, functions, file = json.loads(shown.stdout)
     assert Path(file).is_relative_to(site)
-    return hits, functions, said
-
-
-def loaded(site: Path, cache: Path) -> tuple[int, int, str]:
-    """Do as `ours` does, in a process that is forked from one that has imported numba."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")} | {"RANKBENCH_CACHE": str(cache)}
-    shown = run_program(code=OURS, environment=environment, folder=site, imported="numba")
-    assert shown.returncode == 0, shown.stderr
-    return told(site, shown.stdout, shown.stderr)
+    return hits, functions, shown.stderr
 
 
 def installed_files(site: Path) -> list[Path]:
@@ -102,10 +80,10 @@ def test_damage_among_what_was_installed_is_compiled_into_the_users_folder(site:
     broken = next(path for path in installed_files(site) if path.suffix == ".nbc")
     os.truncate(broken, broken.stat().st_size // 2)
     before = broken.read_bytes()
-    hits, functions, said = loaded(site, tmp_path / "cache")
+    hits, functions, said = ours(site, tmp_path / "cache")
     assert (hits, said) == (functions - 1, "")
     assert broken.read_bytes() == before
-    hits, functions, said = loaded(site, tmp_path / "cache")
+    hits, functions, said = ours(site, tmp_path / "cache")
     assert (hits, said) == (functions, "")
 
 
