@@ -13,8 +13,6 @@ from typing import TypeVar
 
 from hypothesis import settings
 
-__all__ = ["examples", "is_full", "numbered", "part_of", "trials"]
-
 Case = TypeVar("Case")
 
 _EXAMPLES, _TRIALS = 8, 6

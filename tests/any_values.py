@@ -9,8 +9,6 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-__all__ = ["anything"]
-
 
 class Converts:
     """Converts itself to something, or fails to."""

@@ -7,8 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["step_to_minimum"]
-
 
 def step_to_minimum(
     objective: Callable[[NDArray[np.complex128]], complex | np.complex128], point: NDArray[np.float64]

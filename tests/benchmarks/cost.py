@@ -9,8 +9,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Cost", "draw_costs", "measure_costs"]
-
 
 @dataclass(frozen=True)
 class Cost:

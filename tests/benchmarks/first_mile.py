@@ -25,8 +25,6 @@ import numpy as np
 import polars as pl
 from long_log import long_log
 
-__all__ = ["LIMITS", "command_cost", "write_clicks", "write_scores", "write_votes"]
-
 LIMITS = {"clicks": (10.0, 500.0), "scores": (20.0, 1000.0), "votes": (1.0, 1000.0), "crossed": (20.0, 600.0)}
 """Seconds, and MB at most."""
 

@@ -1,6 +1,4 @@
-"""A long log of votes whose judges have tastes of their own, as Parquet: what `run --log` is measured on.
-
-    python tests/benchmarks/long_log.py OUT.parquet [--votes N] [--items M] [--judges J] [--seed S]
+"""A long log of votes whose judges have tastes of their own: what commands are measured on.
 
 Vote t is of judge j on two different items drawn at random. Its outcome is Davidson's, an extension of
 Bradley-Terry-Luce: chances are proportional to exp(d / 2), exp(-d / 2) and nu for win, loss and tie, with
@@ -10,14 +8,12 @@ d = (s_a - s_b) + (x_a - x_b) . y_j, where s are the items' scores, x their posi
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-__all__ = ["long_log", "write_long_log"]
+__all__ = ["long_log"]
 
 TASTES = 2
 NU = 0.25
@@ -56,21 +52,3 @@ def long_log(votes: int, items: int = 1000, judges: int = 2000, seed: int = 0) -
                 "time": np.arange(begin, begin + n),
             }
         )
-
-
-def write_long_log(path: Path, votes: int, items: int = 1000, judges: int = 2000, seed: int = 0) -> None:
-    """Write the votes of `long_log` to one file."""
-    pl.concat([chunk.lazy() for chunk in long_log(votes, items, judges, seed)]).sink_parquet(path)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Write a long log of votes as Parquet.")
-    parser.add_argument("path", type=Path)
-    for name, default in (("votes", 1_000_000), ("items", 1000), ("judges", 2000), ("seed", 0)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    given = parser.parse_args()
-    write_long_log(given.path, given.votes, given.items, given.judges, given.seed)
-
-
-if __name__ == "__main__":
-    main()

@@ -21,9 +21,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from long_log import write_long_log
-
-__all__ = ["METHODS", "RunCost", "chosen_suite", "measure_command"]
+import polars as pl
+from long_log import long_log
 
 METHODS = ("win rate", "Bradley-Terry", "mean log-odds", "Borda")
 """Labels of own-log's contenders that are run."""
@@ -63,15 +62,13 @@ class RunCost:
 def chosen_suite(text: str) -> str:
     """Return own-log's TOML with the contenders `METHODS` alone; experiments without their baseline are left out."""
     head, *experiments = text.split("[[experiments]]")
-    kept = []
+    kept = [head]
     for experiment in experiments:
         baseline = re.search(r'^baseline = "(.*)"$', experiment, re.MULTILINE)
-        if baseline and baseline[1] not in METHODS:
-            continue
-        lines = experiment.splitlines(keepends=True)
-        labels = [re.match(r'  \{ label = "([^"]*)"', line) for line in lines]
-        kept.append("".join(line for line, of in zip(lines, labels, strict=True) if not of or of[1] in METHODS))
-    return "[[experiments]]".join([head, *kept])
+        if not baseline or baseline[1] in METHODS:
+            others = rf'^  {{ label = "(?!({"|".join(METHODS)})").*\n'
+            kept.append(re.sub(others, "", experiment, flags=re.MULTILINE))
+    return "[[experiments]]".join(kept)
 
 
 def measure_command(command: list[str]) -> RunCost:
@@ -125,10 +122,7 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         log, suite = folder / f"votes-{given.votes}.parquet", folder / "four-methods.toml"
         if not log.exists():
-            # In a process of its own: what writing it took is no memory of this one.
-            subprocess.run(
-                [sys.executable, write_long_log.__code__.co_filename, log, "--votes", str(given.votes)], check=True
-            )
+            pl.concat([chunk.lazy() for chunk in long_log(given.votes)]).sink_parquet(log)
         suite.write_text(chosen_suite(files("rankbench.suites").joinpath("own-log.toml").read_text()))
         fewer = [f"--reps={given.reps}"] if given.reps else []
         rankbench = str(Path(sys.executable).with_name("rankbench"))

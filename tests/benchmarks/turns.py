@@ -9,8 +9,6 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-__all__ = ["ROUNDS", "against", "seconds"]
-
 ROUNDS = 15
 
 
