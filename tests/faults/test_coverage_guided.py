@@ -21,32 +21,24 @@ import pytest
 SECONDS, MEGABYTES = 20, 2048
 """Longest that a case may take, and most memory of the process with the fuzzer."""
 
-FILES = {
-    "csv": "example-csv.csv",
-    "ndjson": "example-ndjson.ndjson",
-    "letor": "example-letor.txt",
-    "preflib": "example-preflib.soc",
-    "yandex": "example-yandex.data",
-    "parquet": "example-parquet.parquet",
-    "movielens": "u.data",
-    "shards": "shards/manifest.json",
-    "rows": "rows.json",
-    "journal": "journal.sqlite",
-    "digests": "out/digests.json",
-    "history": "history/",
-    "timings": "timings/timings.json",
-    "suites": "",
-    "cards": "",
+KINDS = {
+    "csv": ("tables", "example-csv.csv", 20_000),
+    "ndjson": ("tables", "example-ndjson.ndjson", 20_000),
+    "letor": ("tables", "example-letor.txt", 20_000),
+    "preflib": ("tables", "example-preflib.soc", 20_000),
+    "yandex": ("tables", "example-yandex.data", 10_000),
+    "parquet": ("tables", "example-parquet.parquet", 10_000),
+    "movielens": ("tables", "u.data", 10_000),
+    "shards": ("tables", "shards/manifest.json", 10_000),
+    "rows": ("rows", "rows.json", 10_000),
+    "journal": ("journal", "journal.sqlite", 10_000),
+    "digests": ("written", "out/digests.json", 10_000),
+    "history": ("written", "history/", 10_000),
+    "timings": ("written", "timings/timings.json", 10_000),
+    "suites": ("suites", "", 5_000),
+    "cards": ("cards", "", 10_000),
 }
-"""What is made up, by what its name in `damaged.originals` begins with; the first of many is written to."""
-
-RUNS = dict.fromkeys(FILES, 10_000) | dict.fromkeys(("csv", "ndjson", "letor", "preflib"), 20_000) | {"suites": 5_000}
-"""Cases of each kind."""
-
-OF = {kind: kind for kind in ("suites", "cards", "rows", "journal")} | dict.fromkeys(
-    ("digests", "history", "timings"), "written"
-)
-"""Which of `damaged.originals` they are among, if not of the tables."""
+"""Which of `damaged.originals` is made up, what its name begins with (the first of many is written to), and cases."""
 
 SHORTEST = 4096
 """Bytes that an input may have at least; else it may be twice as long as what the fuzzer begins from, which is cut to
@@ -75,13 +67,13 @@ def fuzz(kind: str, corpus: Path, *options: str) -> None:
 
         from rankbench.errors import InputError, SpecError, StoreError
 
-        of = OF.get(kind, "tables")
+        of, begins, _ = KINDS[kind]
         whole = originals(of)
         place = corpus.parent / "files"
         for name, data in whole.items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_bytes(data)
-        names = sorted(name for name in whole if name.startswith(FILES[kind]))
+        names = sorted(name for name in whole if name.startswith(begins))
         if not corpus.exists():
             corpus.mkdir()
             for name in names:
@@ -117,14 +109,14 @@ def ends_polars(data: Path, folder: Path) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", sorted(RUNS))
+@pytest.mark.parametrize("kind", KINDS)
 def test_nothing_but_errors_of_ours(tmp_path: Path, kind: str) -> None:
     if importlib.util.find_spec("atheris") is None:
         pytest.skip("atheris is not installed here: make fuzz")
     paths = [str(HERE.parent), *filter(None, [os.getenv("PYTHONPATH")])]
     came, last = Counter[str](), ""
-    while came["cases"] < RUNS[kind]:
-        options = [f"-runs={RUNS[kind] - came['cases']}", f"-seed={1 + came['ended within Polars']}"]
+    while (left := KINDS[kind][2] - came["cases"]) > 0:
+        options = [f"-runs={left}", f"-seed={1 + came['ended within Polars']}"]
         ended = subprocess.run(
             [sys.executable, __file__, kind, str(tmp_path / "corpus"), *options],
             env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
