@@ -13,9 +13,11 @@ import pytest
 
 import rankbench
 from rankbench import api
+from rankbench.aggregators.rates import WinRate
 from rankbench.errors import SpecError, StoreError
 from rankbench.interfaces.cell import Curve
 from rankbench.interfaces.method import Block, Fitted
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Queries
 from rankbench.methods.baselines import RandomScores
 from rankbench.store.store import Store
@@ -120,11 +122,6 @@ def test_a_run_ends_in_leaderboard_rows_and_facts(reference: Path) -> None:
     assert means["k=inf"] < means["random"]
 
 
-def test_workers_change_no_byte(suite: str, tmp_path: Path, reference: Path) -> None:
-    rankbench.run(suite, out=tmp_path / "two", workers=2)
-    assert contents(tmp_path / "two") == contents(reference)
-
-
 def test_resuming_changes_no_byte(suite: str, tmp_path: Path, reference: Path) -> None:
     rankbench.run(suite, out=tmp_path / "out", reps=1)
     assert contents(tmp_path / "out") != contents(reference)
@@ -192,22 +189,6 @@ def test_a_failing_contender_becomes_a_row_and_is_tried_again(
     assert contents(tmp_path / "out") == contents(reference)
 
 
-@pytest.mark.parametrize(
-    ("scores", "status"),
-    [
-        (lambda n: np.full(n, np.nan), "diverged"),
-        (lambda n: np.zeros(n + 1), "error"),
-    ],
-)
-def test_unusable_scores_become_rows(
-    plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores, status
-) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(RandomScores, "fit", lambda self, block: Fitted(lambda q: scores(len(q.x))))
-    rows = rankbench.run(plain, out=tmp_path / "out", reps=1).rows
-    assert set(rows.filter(contender="random")["status"]) == {status}
-    assert set(rows.filter(pl.col("contender") != "random")["status"]) == {"done"}
-
-
 class Unprintable(Exception):
     def __str__(self) -> str:
         raise SystemExit(4)
@@ -247,6 +228,8 @@ def zeros(queries: Queries) -> np.ndarray:
     ("fit", "status"),
     [
         (spoiling, "done"),
+        (answering(Fitted(lambda q: np.full(len(q.x), np.nan))), "diverged"),
+        (answering(Fitted(lambda q: np.zeros(len(q.x) + 1))), "error"),
         (raising(SystemExit(0)), "error"),
         (raising(GeneratorExit()), "error"),
         (raising(Unprintable()), "error"),
@@ -273,31 +256,24 @@ def test_whatever_a_contender_does_the_others_are_the_same_bytes(
     assert len(rows.filter(others)) > 0
 
 
-def test_an_aggregator_that_gives_nan_diverges(plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankbench.aggregators.rates import WinRate
-
-    monkeypatch.setattr(WinRate, "kernel", lambda self: None)
-    monkeypatch.setattr(WinRate, "aggregate", lambda self, w, x, y, m: np.full(m, np.nan))
-    rows = rankbench.run(plain, out=tmp_path / "out", reps=1, extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
-    assert set(rows.filter(pl.col("contender").str.contains("win-rate"))["status"]) == {"diverged"}
+def failing(self: WinRate, counts: PairCounts) -> np.ndarray:
+    counts.forward[:] = 3
+    raise RuntimeError("no")
 
 
-def test_an_aggregator_that_raises_takes_nobody_with_it(
-    plain: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("from_counts", "status"), [(failing, "error"), (lambda self, counts: np.full(counts.m, np.nan), "diverged")]
+)
+def test_an_aggregator_at_fault_takes_nobody_with_it(
+    plain: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch, from_counts: object, status: str
 ) -> None:
-    from rankbench.aggregators.rates import WinRate
-
-    def aggregate(self: WinRate, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
-        weights[:] = 3
-        raise RuntimeError("no")
-
     monkeypatch.setattr(WinRate, "kernel", lambda self: None)
-    monkeypatch.setattr(WinRate, "aggregate", aggregate)
+    monkeypatch.setattr(WinRate, "from_counts", from_counts)
     rows = rankbench.run(plain, out=tmp_path / "out", extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
-    bad = rows.filter(pl.col("contender").str.contains("win-rate"))
-    assert set(bad["status"]) == {"error"}
+    theirs = pl.col("contender").str.contains("win-rate")
+    assert set(rows.filter(theirs)["status"]) == {status}
     before = pl.read_parquet(reference / "results.parquet")
-    others = rows.filter(~pl.col("contender").str.contains("win-rate"))
+    others = rows.filter(~theirs)
     assert others.sort(others.columns).equals(before.sort(before.columns))
 
 

@@ -10,9 +10,9 @@ import sys
 import tomllib
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
+from workflow_steps import missing_verb
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -72,18 +72,7 @@ def shown_commands() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("document", "line"), shown_commands())
 def test_commands_and_options_exist(document: str, line: str) -> None:
-    from rankbench.cli import main
-
-    command: click.Command = main
-    with click.Context(main, **main.context_settings) as context:
-        for word in re.sub(r"[\[\]]", " ", line).split():
-            if word.startswith("--"):
-                options = {name for parameter in command.get_params(context) for name in parameter.opts}
-                assert word.partition("=")[0] in options, f"{command.name} has no {word}"
-            elif isinstance(command, click.Group) and word.islower():
-                found = command.get_command(context, word)
-                assert found is not None, f"there is no command {word!r}"
-                command = found
+    assert missing_verb(re.sub(r"[\[\]]", " ", line).split()) == ""
 
 
 def test_commands_are_found_in_every_page_that_shows_some() -> None:

@@ -110,7 +110,7 @@ def missing(words: list[str], folder: Path = ROOT) -> str:
     program, *rest = words
     name = Path(program).name
     if name == "rankbench":
-        return _missing_verb(rest)
+        return missing_verb(rest)
     if name == "python":
         if rest[:1] == ["-m"] and importlib.util.find_spec(rest[1]) is None:
             return f"no module {rest[1]}"
@@ -124,19 +124,20 @@ def missing(words: list[str], folder: Path = ROOT) -> str:
     return "" if shutil.which(name) else f"no program {name}"
 
 
-def _missing_verb(words: list[str]) -> str:
+def missing_verb(words: list[str]) -> str:
+    """Return which subcommand or option of ``rankbench WORDS`` is not there; empty: none."""
     from rankbench.cli import main
 
     command: click.Command = main
     with click.Context(main, **main.context_settings) as context:
         for word in words:
-            if isinstance(command, click.Group):
+            if word.startswith("--"):
+                options = {name for parameter in command.get_params(context) for name in parameter.opts}
+                if word.partition("=")[0] not in options:
+                    return f"{command.name} has no {word}"
+            elif isinstance(command, click.Group) and word.islower():
                 found = command.get_command(context, word)
                 if found is None:
                     return f"no verb {word}"
                 command = found
-            elif word.startswith("--"):
-                options = {name for parameter in command.get_params(context) for name in parameter.opts}
-                if word.partition("=")[0] not in options:
-                    return f"{command.name} has no {word}"
     return ""
