@@ -242,13 +242,12 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs without importing them."""
-        rows = [(name, SHORT_HELPS.get(name, "")) for name, verb in verbs().items() if verb.built_in]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-        plugins = [(name, f"from {verb.distribution}") for name, verb in verbs().items() if not verb.built_in]
-        if plugins:
-            with formatter.section("Commands of plugins"):
-                formatter.write_dl(plugins)
+        ours = [(name, SHORT_HELPS.get(name, "")) for name, verb in verbs().items() if verb.built_in]
+        theirs = [(name, f"from {verb.distribution}") for name, verb in verbs().items() if not verb.built_in]
+        for title, rows in (("Commands", ours), ("Commands of plugins", theirs)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; turn what goes wrong on purpose into a message and an exit code."""

@@ -62,17 +62,12 @@ def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
     components: dict[str, list[CheckResult]] = {}
     for result in results:
         components.setdefault(result.component, []).append(result)
-    rows = [
-        (
-            component,
-            "failed" if any(not r.ok for r in own) else "ok" if any(r.executed for r in own) else "skipped",
-            str(sum(r.executed for r in own)),
-            str(sum(not r.ok for r in own)),
-            str(sum(not r.executed for r in own)),
-            f"{sum(r.seconds for r in own):.1f} s",
-        )
-        for component, own in components.items()
-    ]
+    rows = []
+    for component, own in components.items():
+        executed, failed = sum(r.executed for r in own), sum(not r.ok for r in own)
+        status = "failed" if failed else "ok" if executed else "skipped"
+        numbers = (executed, failed, len(own) - executed)
+        rows.append((component, status, *map(str, numbers), f"{sum(r.seconds for r in own):.1f} s"))
     yield Table(("component", "status", "executed", "failed", "skipped", "time"), rows)
     shown = [(r.component, r.check, r.status, r.reason) for r in results if verbose or not r.ok]
     if not verbose:

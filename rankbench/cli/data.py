@@ -29,22 +29,13 @@ def list_datasets() -> Answer:
     from rankbench.interfaces.dataset import Dataset
     from rankbench.plugin.manager import component_class, names
 
-    rows: list[dict[str, Any]] = []
+    cards, rows = _cards(), list[dict[str, Any]]()
     for name in names("dataset"):
-        cls = component_class(Dataset, name)
-        card = _cards().get(name)
-        rows.append(
-            {
-                "name": name,
-                "title": cls.title,
-                "simulated": cls.simulated,
-                "licence": cls.licence,
-                "restricted": card.restricted if card else False,
-                "queries": card.expected.queries if card else None,
-                "rows": card.expected.rows if card else None,
-                "here": "simulated" if cls.simulated else _state(card),
-            }
-        )
+        cls, card = component_class(Dataset, name), cards.get(name)
+        facts = {fact: getattr(cls, fact) for fact in ("title", "simulated", "licence")}
+        counts = {fact: getattr(card.expected, fact) if card else None for fact in ("queries", "rows")}
+        here = "simulated" if cls.simulated else _state(card)
+        rows.append({"name": name, **facts, "restricted": bool(card and card.restricted), **counts, "here": here})
     shown = [(r["name"], r["here"], f"{r['queries']:,}" if r["queries"] else "any", r["title"]) for r in rows]
     return Answer({"datasets": rows}, [Table(("data set", "here", "queries", "what"), shown)])
 
@@ -117,11 +108,6 @@ def verify(name: str | None) -> Answer:
     return Answer(lambda: {"ok": list(verified())}, said)
 
 
-def _offer(controls: list[str]) -> str:
-    """Return what could be said of covariates to ``rankbench aggregate`` and ``run``."""
-    return f"--control {shlex.quote(', '.join(controls))} (aggregate and run)" if controls else ""
-
-
 @data.command()
 @click.argument("table", metavar="FILE|NAME", shell_complete=complete_names("dataset", files=True))
 @reader_option
@@ -143,11 +129,11 @@ def describe(table: str, reader: str, columns: str) -> Answer:
     said: dict[str, object] = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
     said |= {"controls": controls} if controls else {}
     record = summary.as_dict() | said | ({"notes": list(read)} if read else {})
-    columns_read = ", ".join(_reading(role, name) for role, name in read.columns.items())
+    offer = f"--control {shlex.quote(', '.join(controls))} (aggregate and run)" if controls else ""
     lines = [
-        ("columns read", columns_read),
+        ("columns read", ", ".join(_reading(role, name) for role, name in read.columns.items())),
         ("left out", listed(read.left)),
-        ("could be controlled for", _offer(controls)),
+        ("could be controlled for", offer),
         *(("note", note) for note in read),
     ]
     rows = [*summary.lines, *(line for line in lines if line[1])]

@@ -71,19 +71,18 @@ def show(folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool
         if not found.series:
             raise click.BadParameter("no series has such a name", param_hint="--series")
         replace_file(out, draw_history(found.series)[out.suffix.removeprefix(".")])
-    rows = [
-        (one.name, one.machine, str(len(one.values)), f"{one.values[-1]:.6g}", told)
-        for one in found.series
-        for told in ([one.told(change) for change in one.changes] or ([""] if everything else []))
-    ]
+    rows = []
+    for one in found.series:
+        told = [one.told(change) for change in one.changes] or [""] * everything
+        rows += [(one.name, one.machine, str(len(one.values)), f"{one.values[-1]:.6g}", words) for words in told]
     parts: list[Table | str] = [Table(("series", "machine", "runs", "last", "change"), rows)] if rows else []
     changed = sum(bool(one.changes) for one in found.series)
     short = sum(len(one.values) < FEWEST_RUNS for one in found.series)
-    chance = f"chance of any false change {found.alpha:g}"
+    chance = f"chance of any false change {alpha:g}"
     parts.append(f"{changed} of {len(found.series)} series changed ({found.entries} runs; {chance})")
     if short:
         parts.append(f"{short} series have fewer than {FEWEST_RUNS} runs: nothing is said of them")
-    return Answer({"alpha": found.alpha, "series": [_series_record(one) for one in found.series]}, parts)
+    return Answer({"alpha": alpha, "series": [_series_record(one) for one in found.series]}, parts)
 
 
 def _series_record(one: Series) -> dict[str, Any]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from rankbench.plugin.component_description import Description
 
 
+_FORMS = {True: "compiled", False: "interpreted", None: ""}
+
+
 @click.command("info")
 @click.argument("name", shell_complete=complete_any)
 @click.option(
@@ -56,12 +59,11 @@ def _kind(name: str, kind: str | None) -> str:
 
 
 def _component_parts(description: Description) -> Iterator[Table | str]:
-    form = {True: "compiled", False: "interpreted", None: ""}[description.compiled]
     facts = [
         ("source", unmarked(description.source)),
         ("properties", ", ".join(description.properties)),
         *((fact.replace("_", " "), _plainly(value)) for fact, value in description.declarations.items()),
-        ("form", form),
+        ("form", _FORMS[description.compiled]),
         ("from", f"{description.distribution} {description.version}"),
     ]
     yield from _head(description.kind, description.name, description.documentation, facts)
@@ -85,10 +87,7 @@ def _suite_parts(suite: dict[str, Any]) -> Iterator[Table | str]:
     ]
     yield from _head("suite", suite["name"], suite["title"], facts)
     if suite["experiments"]:
-        rows = [
-            [", ".join(map(str, cell)) if isinstance(cell, tuple) else str(cell) for cell in experiment.values()]
-            for experiment in suite["experiments"]
-        ]
+        rows = [[_plainly(cell) for cell in experiment.values()] for experiment in suite["experiments"]]
         yield ""
         yield Table(("experiment", *list(suite["experiments"][0])[1:]), rows)
 
@@ -101,10 +100,7 @@ def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> Iter
 def _plainly(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-_COMPILED = {True: "compiled", False: "interpreted", None: ""}
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 @click.command("list")
@@ -133,7 +129,7 @@ def list_components(kind: str | None) -> Answer:
                 unmarked(d.source),
                 ", ".join(d.properties),
                 ", ".join(map(str, d.parameters)),
-                _COMPILED[d.compiled],
+                _FORMS[d.compiled],
             )
             for d in found
         ]
@@ -167,12 +163,6 @@ def _suites() -> list[dict[str, str]]:
             listed.append({"name": name, "title": f"broken: {error}", "experiments": "", "distribution": ""})
             continue
         experiments = [f"[{included}]" for included in suite["includes"]] + [e["name"] for e in suite["experiments"]]
-        listed.append(
-            {
-                "name": name,
-                "title": suite["title"],
-                "experiments": ", ".join(experiments),
-                "distribution": f"{suite['distribution']} {suite['version']}",
-            }
-        )
+        facts = {"title": suite["title"], "experiments": ", ".join(experiments)}
+        listed.append({"name": name, **facts, "distribution": f"{suite['distribution']} {suite['version']}"})
     return listed

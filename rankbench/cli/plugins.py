@@ -35,14 +35,7 @@ def plugins() -> Answer:
         if not verb.built_in
     ]
     rows = [
-        (
-            s.entry_point,
-            s.distribution,
-            s.version,
-            _counted(s.components),
-            f"{1000 * s.seconds:.0f} ms",
-            s.status,
-        )
+        (s.entry_point, s.distribution, s.version, _counted(s.components), f"{1000 * s.seconds:.0f} ms", s.status)
         for s in loaded
     ]
     columns = ("plugin", "distribution", "version", "registered", "load time", "status")

@@ -88,18 +88,17 @@ def compare_results(
         changes, notes, limits = _of_folders(base, head, margin, gate, alpha)
         if unchanged:
             with open_results(base) as before, open_results(head) as after:
-                differing, flipped = unchanged_cells(before, after, gate)
+                lines, flipped = unchanged_cells(before, after, gate)
+            differing = tuple(lines)
             notes += [f"flipped within tolerance: {one}" for one in flipped]
-    if gate and kind in ("results", "a log") and not changes:
+    if gate and not changes:
         form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
         raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
-    if kind == "results":
-        for pattern in gate:
-            places = ((one.where.split(", n = ")[0].partition(":")[0], one.what) for one in changes)
-            if not any(in_gate((pattern,), *place) for place in places):
-                changes.append(untested(f"gate {pattern}: nothing that both have fits it", ""))
-    told = None if differing is None else tuple(differing)
-    return Comparison(str(base), str(head), tuple(changes), limits, alpha, tuple(notes), told)
+    places = [(one.where.split(", n = ")[0].partition(":")[0], one.what) for one in changes]
+    for pattern in gate if kind == "results" else ():
+        if not any(in_gate((pattern,), *place) for place in places):
+            changes.append(untested(f"gate {pattern}: nothing that both have fits it", ""))
+    return Comparison(str(base), str(head), tuple(changes), limits, alpha, tuple(notes), differing)
 
 
 def _of_folders(

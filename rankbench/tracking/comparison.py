@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -132,12 +132,6 @@ class Comparison:
         size = f"{least} or more" if least == most else f"{least} to {most} or more, by the cell,"
         return f"Such a comparison finds a change of {size} in 9 of 10{'; % is of base' if shares else ''}."
 
-    @property
-    def coarse(self) -> bool:
-        """Whether it may be green because it could hardly find anything."""
-        unknown = self.by_verdict("not shown")
-        return self.exit_code == 3 or any(one.detectable_percent > 100 * COARSE for one in unknown)
-
     def sentence(self) -> str:
         """Return what came of it, in a sentence."""
         gone = len(self.by_verdict("not tested"))
@@ -149,18 +143,13 @@ class Comparison:
             return f"Nothing could be compared.{missing}"
         if not self.tested:
             return f"No interval could rest on anything: differences are described, none is called real.{missing}"
-        worse, better, equal = (len(self.by_verdict(verdict)) for verdict in ("worse", "better", "equal"))
-        unknown = self.tested - worse - better - equal
-        parts = [
-            f"{worse} worse",
-            f"{better} better",
-            f"{equal} equal to the byte",
-            f"{unknown} without a shown change",
-        ]
+        found = Counter(change.verdict for change in self.changes)
+        counts = f"{found['worse']} worse, {found['better']} better, {found['equal']} equal to the byte, "
+        counts += f"{found['not shown']} without a shown change"
         described = len(self.by_verdict("described"))
         more = f"; {described:,} more are described" if described else ""
         chance = f"chance of a false alarm {self.alpha:g}"
-        return f"Of {self.tested} cells {', '.join(parts)} (margin {self.margin}; {chance}{more}).{missing}"
+        return f"Of {self.tested} cells {counts} (margin {self.margin}; {chance}{more}).{missing}"
 
 
 def untested(where: str, what: str, about: ChangeSubject = "quality") -> Change:
@@ -316,16 +305,12 @@ def shown_first(comparison: Comparison) -> list[Change]:
 
 def cells_of(change: Change) -> tuple[str, ...]:
     """Return a row of a table."""
-    said = _share if change.about == "speed" else _difference
+    said = _share if change.about == "speed" else "{:+.4g}".format
     interval = "" if math.isnan(change.lower) else f"[{said(change.lower)}, {said(change.upper)}]"
     p = "" if math.isnan(change.p) else f"{change.p:.2g}"
     numbers = ["" if math.isnan(one) else f"{one:.6g}" for one in (change.base, change.head)]
     numbers.append("" if math.isnan(change.change) else said(change.change))
     return change.verdict, change.where, change.what, *numbers, interval, p
-
-
-def _difference(change: float) -> str:
-    return f"{change:+.4g}"
 
 
 def _share(log_ratio: float) -> str:
@@ -385,7 +370,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "alpha": comparison.alpha,
         "changes": changes,
         "notes": list(comparison.notes),
-        "differing": None if comparison.differing is None else list(comparison.differing),
+        "differing": comparison.differing,
     }
 
 
@@ -402,8 +387,10 @@ def comparison_annotations(comparison: Comparison) -> list[str]:
         found.append(f"::error title=rankbench compare --unchanged::{_message(line)}")
     whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds()))))
     # A job may go on after exit code 3: who reads the page of the change sees that nobody tested it.
-    title = f"rankbench compare{'' if comparison.exit_code != 3 else ' - not tested'}"
-    return [*found, f"::{'warning' if comparison.coarse else 'notice'} title={title}::{whole}"]
+    untested = comparison.exit_code == 3
+    coarse = any(one.detectable_percent > 100 * COARSE for one in comparison.by_verdict("not shown"))
+    title = f"rankbench compare{' - not tested' if untested else ''}"
+    return [*found, f"::{'warning' if untested or coarse else 'notice'} title={title}::{whole}"]
 
 
 def _message(text: str) -> str:

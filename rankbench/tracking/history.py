@@ -111,19 +111,10 @@ class Series(NamedTuple):
 
 
 class History(NamedTuple):
-    """All series of a history that were asked for.
-
-    Attributes
-    ----------
-    series : list of Series
-    entries : int
-    alpha : float
-        Chance that any change of all series together is none.
-    """
+    """All series of a history that were asked for, of so many entries."""
 
     series: list[Series]
     entries: int
-    alpha: float
 
 
 def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> HistoryEntry:
@@ -166,10 +157,10 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
         machine = job.machine
     else:
         values, machine = list[HistoryValue](), ""
-        timed = has_timings(result)
-        if not timed and not holds_results(result) and any(result.glob("*.json")):
+        timed, computed = has_timings(result), holds_results(result)
+        if not timed and not computed and any(result.glob("*.json")):
             raise InputError(f"{result}: a history takes files of pytest-benchmark one by one, not their folder")
-        if not timed or holds_results(result):
+        if computed or not timed:
             values, machine = _qualities(result)
         if timed:
             times, machine = _speeds(result)
@@ -276,7 +267,7 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
         found = change_points(np.array(values), alpha / len(runs))
         commits, dates = [entry.commit for entry, _ in own], [entry.date for entry, _ in own]
         series.append(Series(name, machine, own[-1][1].direction, commits, dates, values, found))
-    return History(series, len(entries), alpha)
+    return History(series, len(entries))
 
 
 MOST_SHOWN = 24
@@ -308,11 +299,13 @@ def draw_history(series: Sequence[Series]) -> dict[str, bytes]:
 
 def _draw_series(axes: Axes, one: Series) -> None:
     x = np.arange(len(one.values))
+    title = one.name if len(one.name) <= 60 else f"…{one.name[-59:]}"
+    axes.set_title(safe(title), fontsize=7)
+    axes.set_ylabel("less is better" if one.direction == "minimize" else "more is better", fontsize=7)
     if len(x) == 1:
         axes.plot(x, one.values, "o", color=COLORS[0])
-        axes.set_xticks([])
-        axes.set_xlim(-1, 1)
-        _words_of(axes, one, f"one run, {one.dates[0]:%Y-%m-%d}: nothing to compare it with yet")
+        axes.set(xticks=[], xlim=(-1, 1))
+        axes.set_xlabel(f"one run, {one.dates[0]:%Y-%m-%d}: nothing to compare it with yet", fontsize=7)
         return
     axes.plot(x, one.values, ".", color="0.45", markersize=3)
     edges = [0, *(change.at for change in one.changes), len(x)]
@@ -321,11 +314,4 @@ def _draw_series(axes: Axes, one: Series) -> None:
         axes.plot([low - 0.5, high - 0.5], [level, level], color=COLORS[0], linewidth=1.6)
     for change in one.changes:
         axes.axvspan(change.low - 0.5, change.high + 0.5, color=COLORS[1 if one.worse(change) else 2], alpha=0.25)
-    _words_of(axes, one, f"runs from {one.dates[0]:%Y-%m-%d} to {one.dates[-1]:%Y-%m-%d}")
-
-
-def _words_of(axes: Axes, one: Series, x_label: str) -> None:
-    title = one.name if len(one.name) <= 60 else f"…{one.name[-59:]}"
-    axes.set_title(safe(title), fontsize=7)
-    axes.set_xlabel(x_label, fontsize=7)
-    axes.set_ylabel("less is better" if one.direction == "minimize" else "more is better", fontsize=7)
+    axes.set_xlabel(f"runs from {one.dates[0]:%Y-%m-%d} to {one.dates[-1]:%Y-%m-%d}", fontsize=7)

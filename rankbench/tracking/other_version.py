@@ -5,14 +5,12 @@ Environments are built in the cache folder, once: a released version by pip, a c
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,10 +58,10 @@ def other_version(text: str, say: Callable[[str], None] = lambda text: None) -> 
 
 
 def _released(version: str, say: Callable[[str], None]) -> TimedVersion:
-    with _environment(f"rankbench-{version}", say) as build:
-        if build is not None:
-            build.pip("--only-binary", ":all:", f"rankbench=={version}")
-    return TimedVersion(str(_python(_folder(f"rankbench-{version}"))), version)
+    with _environment(f"rankbench-{version}", say) as (folder, empty):
+        if empty:
+            _pip(folder, "--only-binary", ":all:", f"rankbench=={version}")
+    return TimedVersion(str(_python(folder)), version)
 
 
 def _committed(commit: str, text: str, say: Callable[[str], None]) -> TimedVersion:
@@ -72,15 +70,15 @@ def _committed(commit: str, text: str, say: Callable[[str], None]) -> TimedVersi
             f"--against {text}: commit {commit[:12]} has no {PINS}, which it is built from: name a commit of "
             "rankbench, or the Python of an environment that has the other version"
         )
-    name = f"commit-{commit[:16]}"
-    with _environment(name, say) as build:
-        if build is not None:
-            source = build.folder / "source"
-            build.check_out(commit, source)
-            build.pip("--require-hashes", "--only-binary", ":all:", "-r", str(source / PINS))
-            build.pip("--no-index", "--no-deps", "--no-build-isolation", "-e", str(source))
+    with _environment(f"commit-{commit[:16]}", say) as (folder, empty):
+        if empty:
+            source = str(folder / "source")
+            _run(folder, "git", "clone", "--quiet", "--no-checkout", _git("rev-parse", "--show-toplevel"), source)
+            _run(folder, "git", "-C", source, "checkout", "--quiet", "--detach", commit)
+            _pip(folder, "--require-hashes", "--only-binary", ":all:", "-r", f"{source}/{PINS}")
+            _pip(folder, "--no-index", "--no-deps", "--no-build-isolation", "-e", source)
     short = commit[:12]
-    return TimedVersion(str(_python(_folder(name))), short if commit.startswith(text) else f"{text} ({short})")
+    return TimedVersion(str(_python(folder)), short if commit.startswith(text) else f"{text} ({short})")
 
 
 def _git(*arguments: str) -> str:
@@ -92,53 +90,39 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _folder(name: str) -> Path:
-    tag = f"py{sys.version_info[0]}.{sys.version_info[1]}"
-    return Path(os.path.abspath(cache_root())) / "environments" / f"{name}-{tag}"
-
-
 def _python(folder: Path) -> Path:
     return folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
 
 
-class _Build:
-    """An environment that is being built; what is said on the way goes to ``build.log``."""
+def _pip(folder: Path, *arguments: str) -> None:
+    _run(folder, str(_python(folder)), "-m", "pip", "install", "--disable-pip-version-check", *arguments)
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.log = folder, folder / "build.log"
 
-    def check_out(self, commit: str, source: Path) -> None:
-        """Write the files of a commit to a folder."""
-        done = subprocess.run(["git", "archive", "--format=tar", commit], capture_output=True, check=False)
-        if done.returncode:
-            self._failed(["git archive", *done.stderr.decode("utf-8", "replace").splitlines()])
-        with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-            archive.extractall(source, filter="data")
+def _run(folder: Path, *command: str) -> None:
+    """Run a command that fills an environment, and write what it says to ``build.log``.
 
-    def pip(self, *arguments: str) -> None:
-        """Install something."""
-        self.run(str(_python(self.folder)), "-m", "pip", "install", "--disable-pip-version-check", *arguments)
-
-    def run(self, *command: str) -> None:
-        """Run a command; raise what it said last if it fails."""
-        ours = ("PYTHONPATH", "PYTHONHOME", "NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES")
-        kept = {name: value for name, value in os.environ.items() if name not in ours}
-        with self.log.open("ab") as log:
-            log.write(f"$ {' '.join(command)}\n".encode())
-            log.flush()
-            code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=kept, check=False)
-        if code.returncode:
-            self._failed(self.log.read_text(encoding="utf-8", errors="replace").splitlines())
-
-    def _failed(self, lines: Sequence[str]) -> None:
-        last = "".join(f"\n  {line}" for line in lines[-_LAST_LINES:])
-        raise InputError(f"{self.folder.name} cannot be built:{last}")
+    Raises
+    ------
+    InputError
+        It fails: with the last lines of what was said.
+    """
+    ours = ("PYTHONPATH", "PYTHONHOME", "NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES")
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
+    said = folder / "build.log"
+    with said.open("ab") as log:
+        log.write(f"$ {' '.join(command)}\n".encode())
+        log.flush()
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=kept, check=False)
+    if done.returncode:
+        lines = said.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_LINES:]
+        raise InputError(f"{folder.name} cannot be built:" + "".join(f"\n  {line}" for line in lines))
 
 
 @contextmanager
-def _environment(name: str, say: Callable[[str], None]) -> Iterator[_Build | None]:
-    """Make an empty environment to be filled; None if it is there already. Others who want it wait."""
-    folder = _folder(name)
+def _environment(name: str, say: Callable[[str], None]) -> Iterator[tuple[Path, bool]]:
+    """Yield the folder of an environment, and whether it is empty and must be filled. Others who want it wait."""
+    tag = f"py{sys.version_info[0]}.{sys.version_info[1]}"
+    folder = Path(os.path.abspath(cache_root())) / "environments" / f"{name}-{tag}"
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder.parent / f".{folder.name}.lock").open("wb") as lock:
         if os.name == "posix":
@@ -146,12 +130,11 @@ def _environment(name: str, say: Callable[[str], None]) -> Iterator[_Build | Non
 
             fcntl.flock(lock, fcntl.LOCK_EX)
         if (folder / READY).exists() and _python(folder).exists():
-            yield None
+            yield folder, False
             return
         say(f"building {name} in {folder}")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        build = _Build(folder)
-        build.run(sys.executable, "-m", "venv", str(folder / "venv"))
-        yield build
+        _run(folder, sys.executable, "-m", "venv", str(folder / "venv"))
+        yield folder, True
         (folder / READY).touch()

@@ -86,10 +86,9 @@ def shuffled_scores(
 
 def _votes_of(base: PairCounts, head: PairCounts) -> NDArray[np.int64] | None:
     """Return the whole log's votes on the early log's pairs, shape (P, 3): `low` won, `high` won, ties."""
-    number = {item: place for place, item in enumerate(head.items)}
-    if any(item not in number for item in base.items):
+    if not set(base.items) <= set(head.items):
         return None
-    places = np.array([number[item] for item in base.items], dtype=np.int64)
+    places = _places(head, base.items)
     one, other = places[base.low], places[base.high]
     keys = np.minimum(one, other) * head.m + np.maximum(one, other)
     known = head.low.astype(np.int64) * head.m + head.high
@@ -100,6 +99,12 @@ def _votes_of(base: PairCounts, head: PairCounts) -> NDArray[np.int64] | None:
     turned = one > other
     cells[turned] = cells[turned][:, [1, 0, 2]]
     return np.rint(cells).astype(np.int64)
+
+
+def _places(counts: PairCounts, items: Sequence[str]) -> NDArray[np.int64]:
+    """Return the numbers of items that a log has."""
+    number = {item: place for place, item in enumerate(counts.items)}
+    return np.array([number[item] for item in items], dtype=np.int64)
 
 
 RESAMPLES = 1000
@@ -242,17 +247,11 @@ class _Side:
         for one in counted:
             lengths = np.zeros(len(units), np.int64)  # clusters are listed by name, as units are
             lengths[[place[name] for name in one.clusters]] = np.diff(one.starts)
-            starts = np.concatenate([[0], np.cumsum(lengths)])
-            data = ClusterCounts(one.counts, units, starts, one.cells, one.weights)
+            data = replace(one, clusters=units, starts=np.concatenate([[0], np.cumsum(lengths)]))
             scores = call_aggregator(aggregator, data.counts, data.counts.m)
             resamples = Resamples(data.counts, draws, data.starts, data.cells, data.weights)
             sides.append(cls(data, scores, replicates_of(aggregator, scores, resamples)))
         return sides
-
-    def places(self, items: Sequence[str]) -> NDArray[np.int64]:
-        """Return the numbers of items that it has."""
-        number = {item: i for i, item in enumerate(self.data.counts.items)}
-        return np.array([number[item] for item in items], dtype=np.int64)
 
     def shares(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return keys (item among `places`, unit) and the share of the item's votes that are the unit's."""
@@ -307,12 +306,14 @@ def _estimates(
 ) -> list[ChangeEstimate]:
     if not items:
         return []
-    places = [side.places(items) for side in sides]
+    places = [_places(side.data.counts, items) for side in sides]
     scores = [side.scores[at] for side, at in zip(sides, places, strict=True)]
     drawn = [side.drawn[:, at] for side, at in zip(sides, places, strict=True)]
     whole = ~np.isnan(drawn[0]).any(axis=1) & ~np.isnan(drawn[1]).any(axis=1)
     freedom = _freedom(sides, places)
-    votes = np.min([_votes_on(side, at) for side, at in zip(sides, places, strict=True)], axis=0)
+    votes = np.min(
+        [np.add(*side.data.counts.won_and_lost())[at] for side, at in zip(sides, places, strict=True)], axis=0
+    )
     known = (freedom >= ENOUGH) & (votes >= ENOUGH) & (whole.sum() >= RESAMPLES / 2)
     moved = scores[1] - scores[0]
     centre = np.median(moved[known]) if known.any() else np.median(moved)
@@ -354,10 +355,3 @@ def _centred(changes: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[
         changes[:, known] if known.any() else changes, axis=1, keepdims=True
     )
     return centred
-
-
-def _votes_on(side: _Side, places: NDArray[np.int64]) -> NDArray[np.float64]:
-    counts = side.data.counts
-    weight = counts.forward + counts.backward + counts.ties
-    both = np.bincount(counts.low, weight, counts.m) + np.bincount(counts.high, weight, counts.m)
-    return np.asarray(both[places], dtype=np.float64)

@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,12 +130,6 @@ class _Process:
         self._process.communicate()
         self._said.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class Launcher:
     """Starts a process for each side, and times what both have in turns.
@@ -189,10 +184,11 @@ class Launcher:
 
     def launch(self, number: int, until: float) -> Launch | None:
         """Launch, warm up and time; see `rankbench.tracking.turns.take_turns`."""
-        processes: list[_Process] = []
-        try:
-            for side in self.sides:
-                processes.append(_Process(side, self._suite, self._datasets, self._extra))
+        with ExitStack() as running:
+            processes = [
+                running.enter_context(closing(_Process(side, self._suite, self._datasets, self._extra)))
+                for side in self.sides
+            ]
             places = [self._chosen(process.facts["members"]) for process in processes]
             if number == 0:
                 self._agree(processes, places)
@@ -200,25 +196,19 @@ class Launcher:
             if first is None:
                 return None
             memory = np.full(first.shape, np.nan)
+            both = list(zip(processes, places, strict=True))
             if number == 0:
-                self._loops = [max(1, math.ceil(SHORTEST / fastest)) for fastest in self._warm(processes, places)]
-                self._loops.append(1)
+                fastest = [min(p.ask(at=own[cell])["seconds"] for p, own in both) for cell in self.cells]
+                self._loops = [*(max(1, math.ceil(SHORTEST / seconds)) for seconds in fastest), 1]
             if number < MEMORY_LAUNCHES:
-                memory = np.array(
-                    [
-                        [p.ask(at=own[cell], memory=True)["memory"] or math.nan for cell in self.cells]
-                        for p, own in zip(processes, places, strict=True)
-                    ]
-                )
+                asked = [[p.ask(at=own[cell], memory=True)["memory"] for cell in self.cells] for p, own in both]
+                memory = np.array([[taken or math.nan for taken in each] for each in asked])
             found = [self._round(number, one, processes, places, until) for one in range(ROUNDS if self.cells else 0)]
             rounds = [one for one in found if one is not None]
             # The first launch counts though it has fewer rounds: there may be no other.
             if not rounds or (number and len(rounds) < ROUNDS):
                 return None
             return Launch(np.stack(rounds, axis=2), first, memory)
-        finally:
-            for process in processes:
-                process.close()
 
     def _chosen(self, members: Sequence[tuple[str, str, int, int]]) -> dict[TimedCell, int]:
         """Return the place of everything that was asked for and is there."""
@@ -257,12 +247,6 @@ class Launcher:
             self.cells = [self.cells[at] for at in kept]
             times = times[:, kept]
         return times
-
-    def _warm(self, processes: Sequence[_Process], places: Sequence[dict[TimedCell, int]]) -> list[float]:
-        """Return the seconds of a warm call of everything, the shortest of all sides."""
-        return [
-            min(p.ask(at=own[cell])["seconds"] for p, own in zip(processes, places, strict=True)) for cell in self.cells
-        ]
 
     def _round(
         self,

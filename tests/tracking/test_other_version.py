@@ -41,15 +41,17 @@ def stubbed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """Have environments made without venv and pip; return what pip is asked for."""
     asked: list[tuple[str, ...]] = []
 
-    def run(build: module._Build, *command: str) -> None:
-        if command[2] == "venv":
-            python = module._python(build.folder)
+    def run(folder: Path, *command: str) -> None:
+        if command[0] == "git":
+            subprocess.run(command, check=True)
+        elif command[2] == "venv":
+            python = folder / "venv" / "bin" / "python"
             python.parent.mkdir(parents=True)
             python.symlink_to(sys.executable)
         else:
             asked.append(command[5:])
 
-    monkeypatch.setattr(module._Build, "run", run)
+    monkeypatch.setattr(module, "_run", run)
     return asked
 
 
