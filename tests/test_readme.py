@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -199,16 +198,3 @@ def test_the_index_of_decisions_has_every_one_by_its_title() -> None:
 def test_a_table_of_the_index_has_words_for_each_page() -> None:
     rows = [line for line in INDEX.splitlines() if re.search(r"\]\([\w-]+\.md\)", line)]
     assert all(re.fullmatch(r"\| [^|]{8,} \| \[[^\]]+\]\([\w-]+\.md\) \|", row) for row in rows), rows
-
-
-@pytest.mark.parametrize(
-    ("words", "count", "found"),
-    [("rankbench ag", 1, "aggregate"), ("rankbench run --su", 2, "--suite")],
-)
-def test_a_shell_completes_verbs_and_options(words: str, count: int, found: str) -> None:
-    page = (DOCS / "commands.md").read_text(encoding="utf-8")
-    assert "_RANKBENCH_COMPLETE=bash_source rankbench" in page
-    given = {"_RANKBENCH_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(count)}
-    program = Path(sys.executable).with_name("rankbench")
-    done = subprocess.run([program], env=os.environ | given, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [f"plain,{found}"]

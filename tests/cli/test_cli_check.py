@@ -83,12 +83,6 @@ def test_a_folder_stands_for_the_plugin_that_is_installed_from_it(rankbench, tmp
     assert asked == ["rankbench-example"] * 3
 
 
-def test_a_name_of_two_things_asks_for_the_kind(rankbench):
-    shown = rankbench("check", "linear")
-    assert shown.exit_code == 2
-    assert "say which with --kind" in shown.stderr
-
-
 def test_new_offers_the_kinds_that_have_templates():
     assert KINDS == PLUGIN_KINDS
 

@@ -1,16 +1,142 @@
-"""`rankbench info`."""
+"""`rankbench list`, `info`, `plugins` and `env`; real distributions are in tests/plugin."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from rankbench.core import code_digest as digest
+from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.surrogate import Loss
 from rankbench.methods.models import LinearModel
 from rankbench.plugin import manager
-from rankbench.plugin.loading import Plugins
-from rankbench.plugin.registry import Origin, Registry
+from rankbench.plugin.loading import Plugins, PluginStatus
+from rankbench.plugin.registry import KINDS, SUITE, Origin, Registry
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Have components and files of suites registered, and nothing else."""
+
+    def register(*things):
+        registry = Registry()
+        for thing in things:
+            registry.add(thing, Origin("third", "4.2", "x"))
+        monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
+
+    return register
+
+
+def test_everything_registered_is_listed(rankbench):
+    shown = rankbench("list")
+    assert shown.exit_code == 0, shown.output
+    lines = shown.stdout.splitlines()
+    for kind in (*KINDS, "suite"):
+        assert (KINDS[kind].plural if kind in KINDS else "suites") in lines
+        for name in manager.names(kind):
+            assert any(line.split()[:1] == [name] for line in lines)
+
+
+def test_a_row_is_one_line_in_a_pipe_with_all_that_matters(rankbench):
+    lines = rankbench("list", "methods").stdout.splitlines()
+    (erm,) = [line for line in lines if line.startswith("erm ")]
+    assert "[DMJ13] eq. (18), (19), (24)" in erm  # no markup is read into it
+    assert "aggregator=mean-log-odds" in erm
+    assert "lambda=0.001" in erm
+    assert erm == erm.rstrip()
+
+
+@pytest.mark.parametrize("command", [["list"], ["plan", "--suite", "theory"]])
+def test_no_marks_of_docstrings_are_printed(rankbench, command):
+    shown = rankbench(*command)
+    assert "[DMJ1" in shown.stdout
+    assert not re.search(r"\]_|``|:[a-z]+:`|\*\w+\*", shown.stdout)
+
+
+@pytest.mark.parametrize("word", ["model", "models"])
+def test_one_kind_in_the_singular_or_the_plural(rankbench, word):
+    listed = json.loads(rankbench("list", word, "--json").stdout)
+    assert list(listed) == ["schema_version", "model"]
+    (linear,) = [model for model in listed["model"] if model["name"] == "linear"]
+    assert linear["distribution"] == "rankbench"
+    assert linear["compiled"] is None
+    assert linear["parameters"] == []
+
+
+def test_json_has_all_kinds_and_parameters(rankbench):
+    listed = json.loads(rankbench("list", "--json").stdout)
+    assert list(listed) == ["schema_version", *KINDS, "suite"]
+    (erm,) = [method for method in listed["method"] if method["name"] == "erm"]
+    defaults = {p["name"]: p["default"] for p in erm["parameters"]}
+    assert defaults["lambda"] == 1e-3
+    assert defaults["k"] == "inf"
+
+
+def test_compiled_and_interpreted_are_marked(rankbench, registered):
+    class Plain(ComparisonAggregator):
+        """In NumPy."""
+
+        name = "plain"
+        source = "a test"
+
+        def aggregate(self, winners, losers, weights, m):
+            raise NotImplementedError
+
+    class Fast(Plain):
+        """In machine code."""
+
+        name = "fast"
+
+        def kernel(self):
+            raise NotImplementedError
+
+    registered(Plain, Fast)
+    last = {
+        line.split()[0]: line.split()[-1] for line in rankbench("list", "aggregators").stdout.splitlines()[2:] if line
+    }
+    assert last == {"plain": "interpreted", "fast": "compiled"}
+
+
+def test_suites_are_listed_and_a_broken_one_hides_no_other(rankbench, registered, tmp_path):
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text(
+        'name = "good"\ntitle = "A good one"\n[[experiments]]\nname = "one"\ntitle = "x"\nn = [5]\n'
+        'repetitions = 2\ncontenders = [{use = "random-scores"}]\n'
+    )
+    bad.write_text("name = ")
+    registered(good, bad)
+    shown = rankbench("list", "suites")
+    assert shown.exit_code == 0
+    (row,) = [line for line in shown.stdout.splitlines() if line.startswith("good")]
+    assert row.split() == ["good", "A", "good", "one", "one", "third", "4.2"]
+    assert "broken: " in shown.stdout
+    listed = json.loads(rankbench("list", "suites", "--json").stdout)["suite"]
+    assert [(suite["name"], suite["experiments"]) for suite in listed] == [("bad", ""), ("good", "one")]
+
+
+def test_foreign_control_characters_are_not_printed(rankbench, registered):
+    class Evil(LinearModel):
+        """Looks \x1b[31mred\x07 and \x9b31mred."""
+
+        name = "evil"
+        source = "\x1b]0;title\x07 a test"
+
+    registered(Evil)
+    for arguments in (["list"], ["info", "evil"]):
+        shown = rankbench(*arguments)
+        assert shown.exit_code == 0
+        assert not set(shown.stdout) & {"\x1b", "\x07", "\x9b"}
+        assert r"Looks \x1b[31mred\x07 and \x9b31mred." in shown.stdout
+        as_json = rankbench(*arguments, "--json").stdout
+        assert not set(as_json) & {"\x1b", "\x07", "\x9b"}
+
+
+def test_the_help_names_every_kind(rankbench):
+    text = " ".join(rankbench("list", "--help").stdout.split())
+    listed = text.partition("KIND is one of ")[2].partition(", in the singular")[0]
+    assert re.split(r", | and ", listed) == [*KINDS, SUITE]
 
 
 class Shared(Loss):
@@ -25,19 +151,14 @@ class Shared(Loss):
 
 
 @pytest.fixture
-def registered(monkeypatch, tmp_path):
+def own(registered, tmp_path):
     suite = tmp_path / "own.toml"
     suite.write_text(
         'name = "own"\ntitle = "A suite of one\'s own"\ndataset = "web10k-like"\nprotocol = "btl:design=30"\n'
         '[[experiments]]\nname = "one"\ntitle = "First"\nn = [5, 50]\nrepetitions = 2\n'
         'contenders = [{use = "erm:k=[1,2,3]"}]\n'
     )
-    registry = Registry()
-    origin = Origin("third", "4.2", "x")
-    registry.add(LinearModel, origin)
-    registry.add(Shared, origin)
-    registry.add(suite, origin)
-    monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
+    registered(LinearModel, Shared, suite)
     return suite
 
 
@@ -61,7 +182,7 @@ def test_json_is_the_same_as_in_list(rankbench):
     assert described in listed
 
 
-def test_a_suite_with_its_experiments(rankbench, registered):
+def test_a_suite_with_its_experiments(rankbench, own):
     shown = rankbench("info", "own")
     assert shown.exit_code == 0, shown.output
     assert "A suite of one's own" in shown.stdout
@@ -69,12 +190,12 @@ def test_a_suite_with_its_experiments(rankbench, registered):
     assert shown.stdout.splitlines()[-1].split() == ["one", "First", "5,", "50", "2", "3", "ndcg", "0"]
     found = json.loads(rankbench("info", "own", "--json").stdout)
     assert found["kind"] == "suite"
-    assert found["path"] == str(registered)
+    assert found["path"] == str(own)
     assert found["experiments"][0]["n"] == [5, 50]
     assert found["experiments"][0]["contenders"] == 3
 
 
-def test_a_name_of_two_kinds_asks_for_the_kind(rankbench, registered):
+def test_a_name_of_two_kinds_asks_for_the_kind(rankbench, own):
     shown = rankbench("info", "linear")
     assert shown.exit_code == 2
     assert shown.stderr == "error: 'linear' names several things (loss, model); say which with --kind\n"
@@ -85,14 +206,42 @@ def test_a_name_of_two_kinds_asks_for_the_kind(rankbench, registered):
     assert "minimize" in loss
 
 
-def test_an_unknown_name_gets_the_nearest(rankbench):
-    shown = rankbench("info", "random-score")
-    assert shown.exit_code == 2
-    assert shown.stderr == "error: there is no component or suite 'random-score'; did you mean 'random-scores'?\n"
+def test_a_broken_plugin_is_listed_with_distribution_version_and_cause(rankbench, monkeypatch):
+    statuses = (
+        PluginStatus("models", "rankbench", "0.1.0", ("model/a", "model/b", "suite/c"), 0.012, "ok", ()),
+        PluginStatus("bad", "shattered", "9.9", (), 0.0, "broken", ("cannot import 'x'", "and more")),
+    )
+    monkeypatch.setattr(manager, "_loaded", Plugins(Registry(), statuses))
+    shown = rankbench("plugins")
+    assert shown.exit_code == 0
+    plugins, _, causes = shown.stdout.partition("\n\n")
+    assert " ".join(plugins.splitlines()[1].split()) == "models rankbench 0.1.0 2 models, 1 suite 12 ms ok"
+    assert plugins.splitlines()[2].split() == ["bad", "shattered", "9.9", "0", "ms", "broken"]
+    assert causes.splitlines()[1].split(maxsplit=3) == ["bad", "shattered", "9.9", "cannot import 'x'"]
+    assert causes.splitlines()[2].split(maxsplit=3) == ["bad", "shattered", "9.9", "and more"]
 
 
-@pytest.mark.parametrize(("name", "kind"), [("linear", "method"), ("erm", "suite"), ("linear", "modle")])
-def test_a_name_that_the_kind_does_not_have(rankbench, name, kind):
-    shown = rankbench("info", name, "--kind", kind)
-    assert shown.exit_code == 2
-    assert shown.stderr.startswith("error: ")
+def test_ours_are_all_well(rankbench):
+    found = json.loads(rankbench("plugins", "--json").stdout)["plugins"]
+    ours = [plugin for plugin in found if plugin["distribution"] == "rankbench"]
+    assert [plugin["causes"] for plugin in ours] == [[]] * len(ours)
+    assert all(plugin["components"] for plugin in ours)
+
+
+def test_json_and_table_say_the_same(rankbench, tmp_path):
+    folders = {"RANKBENCH_DATA": str(tmp_path / "data"), "RANKBENCH_CACHE": str(tmp_path / "cache")}
+    found = json.loads(rankbench("env", "--json", **folders).stdout)
+    assert found["cpu_class"] == digest.cpu_class()
+    assert found["data"] == folders["RANKBENCH_DATA"]
+    assert found["cache"] == folders["RANKBENCH_CACHE"]
+    table = rankbench("env", **folders).stdout
+    for value in (found["rankbench"], found["python"], found["cpu_class"], found["code_digest"], found["data"]):
+        assert value in table
+    rows = [line.split() for line in table.splitlines()]
+    for library, version in found["libraries"].items():
+        assert [library, version] in rows
+
+
+def test_a_variable_that_is_not_set_is_said(rankbench):
+    shown = rankbench("env", RANKBENCH_DATA="").stdout
+    assert "not set" in shown

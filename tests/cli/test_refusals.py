@@ -59,6 +59,12 @@ REFUSED = {
     "time demo --only nothing": "nothing of what was to be timed",
     "time demo --against /bin/false": "ended with exit code 1",
     "list --colour": "--colour",
+    "list agregators": "error: there is no kind 'agregators'; did you mean 'aggregator'?",
+    "info random-score": "there is no component or suite 'random-score'; did you mean 'random-scores'?",
+    "info linear --kind method": "error: ",
+    "info erm --kind suite": "error: ",
+    "info linear --kind modle": "error: ",
+    "check linear": "say which with --kind",
     "lits": "there is no command 'lits'; did you mean 'list'?",
 }
 
