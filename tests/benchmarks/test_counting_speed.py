@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.sparse import coo_array
-from turns import against
+from turns import against, pairs
 
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.count_log import count_log
@@ -19,9 +19,7 @@ N, M = 2_000_000, 1000
 
 @pytest.fixture(scope="module")
 def votes() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    a = rng.integers(0, M, N, dtype=np.int32)
-    return a, (a + rng.integers(1, M, N, dtype=np.int32)) % np.int32(M)
+    return pairs(np.random.default_rng(0), N, M)
 
 
 def test_counting_in_memory(benchmark: Any, votes: tuple[np.ndarray, np.ndarray]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from turns import against
+from turns import against, pairs
 
 from rankbench.data.simulators.btl import draw_comparisons
 from rankbench.interfaces.queries import Queries
@@ -36,8 +36,7 @@ def test_drawing_comparisons(benchmark: Any) -> None:
 def test_resampling_votes(benchmark: Any) -> None:
     """As many votes as there are, drawn again and summed by pair: a multinomial of NumPy's."""
     rng = np.random.default_rng(1)
-    a = rng.integers(0, 60, N, dtype=np.int32)
-    b = (a + rng.integers(1, 60, N, dtype=np.int32)) % np.int32(60)
+    a, b = pairs(rng, N, 60)
     counts = count_pairs(a, b, m=60)
     resamples = resamples_of(counts, 20, 0)
     shares = np.column_stack([counts.forward, counts.backward]).ravel() / N
@@ -49,8 +48,7 @@ def test_resampling_votes(benchmark: Any) -> None:
 def test_resampling_judges(benchmark: Any) -> None:
     """Whole judges with all their votes: NumPy draws the judges and sums their cells."""
     rng = np.random.default_rng(2)
-    a = rng.integers(0, 60, N, dtype=np.int32)
-    b = (a + rng.integers(1, 60, N, dtype=np.int32)) % np.int32(60)
+    a, b = pairs(rng, N, 60)
     judges = rng.integers(0, 2000, N)
     data = count_clusters(a, b, judges, m=60)
     resamples = resamples_of(data, 20, 0)

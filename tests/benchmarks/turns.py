@@ -7,9 +7,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 ROUNDS = 15
+
+
+def pairs(rng: np.random.Generator, n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return n pairs of different items among m, drawn at random."""
+    a = rng.integers(0, m, n, dtype=np.int32)
+    return a, (a + rng.integers(1, m, n, dtype=np.int32)) % np.int32(m)
 
 
 def seconds(work: Callable[[], object]) -> float:

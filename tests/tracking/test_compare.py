@@ -26,12 +26,16 @@ from rankbench.store.contents import StoredCell
 from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import (
     Change,
+    ChangeSubject,
     Comparison,
     Family,
     Margin,
+    cells_of,
+    columns_of,
     comparison_annotations,
     comparison_json,
     comparison_markdown,
+    how_to_read,
 )
 from rankbench.tracking.quality_changes import quality_changes
 
@@ -488,6 +492,9 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     assert run.exit_code == 1
     assert run.stdout.startswith("::error")
     assert summary.read_text() == (tmp_path / "c.md").read_text() == page
+    lines = CliRunner().invoke(compare, [str(base), str(head)]).stdout.splitlines()
+    assert lines[0].startswith("A change is head against base: of a metric it is a difference, and + is worse")
+    assert "change (+ worse)" in lines[1]
     assert CliRunner().invoke(compare, [str(base), str(base)]).exit_code == 0
     better = [str(head), str(base)]
     assert CliRunner().invoke(compare, better).exit_code == 0
@@ -497,3 +504,32 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     assert CliRunner().invoke(compare, [str(base), str(base), "--unchanged"]).exit_code == 0
     assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "50%"]).exit_code == 0
     assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "x"]).exit_code == 2
+
+
+def changed(about: ChangeSubject, size: float = 0.25) -> Change:
+    return Change("e, n = 5", "a", 1.0, 1.25, size, "worse", "5 launches", size - 0.1, size + 0.1, 0.001, about=about)
+
+
+@pytest.mark.parametrize(
+    ("about", "head", "clause"),
+    [
+        (("quality",), "change (+ worse)", "+ is worse, whether more or less of the metric is good"),
+        (("speed",), "change (+ slower)", "+ is slower"),
+        (("ranking",), "change (+ fell)", "+ is a fall"),
+        (("speed", "quality"), "change (+ worse or slower)", "; of a time it is a share of base's, and + is slower"),
+    ],
+)
+def test_the_head_says_which_way(about: tuple[ChangeSubject, ...], head: str, clause: str) -> None:
+    changes = [changed(one) for one in about]
+    assert columns_of(changes)[5] == head
+    assert len(columns_of(changes)) == len(cells_of(changes[0]))
+    assert clause in how_to_read(changes)
+    page = comparison_markdown(Comparison("b", "h", tuple(changes), "0", 0.01))
+    assert page.index(clause) < page.index(f"| {head} |")
+
+
+def test_times_are_shares_and_metrics_differences() -> None:
+    slower = changed("speed", math.log(1.25))
+    assert cells_of(slower)[5] == "+25%"
+    assert cells_of(slower)[6] == "[+13.1%, +38.1%]"  # 1.25 exp(-.1) and 1.25 exp(.1)
+    assert cells_of(changed("quality"))[5:7] == ("+0.25", "[+0.15, +0.35]")
