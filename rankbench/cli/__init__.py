@@ -14,8 +14,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, NoReturn
@@ -259,7 +258,8 @@ class Commands(click.Group):
             ctx.color = False
         try:
             settle_blas()  # before a verb imports NumPy
-            with _notes_of_pictures():
+            with warnings.catch_warnings():  # which puts the function back
+                warnings.showwarning = partial(_show_warning, warnings.showwarning)
                 return super().invoke(ctx)
         except RankbenchError as error:
             say(f"error: {error}", err=True)
@@ -285,25 +285,15 @@ def _failure(error: BaseException) -> str:
     return f"Polars cannot go on: {error}" if type(error).__name__ == "PanicException" else ""
 
 
-@contextmanager
-def _notes_of_pictures() -> Iterator[None]:
+def _show_warning(others: Callable[..., object], message: Warning | str, category: type[Warning], *where: Any) -> None:
     """Print what is to be known of a picture as a note; all other warnings are Python's business."""
-    others = warnings.showwarning
+    from rankbench.cli.output import say
+    from rankbench.drawing.looks import MissingLettersWarning
 
-    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        from rankbench.cli.output import say
-        from rankbench.drawing.looks import MissingLettersWarning
-
-        if issubclass(category, MissingLettersWarning):
-            say(f"note: {message}", err=True)
-        else:
-            others(message, category, *where, **more)
-
-    warnings.showwarning = show
-    try:
-        yield
-    finally:
-        warnings.showwarning = others
+    if issubclass(category, MissingLettersWarning):
+        say(f"note: {message}", err=True)
+    else:
+        others(message, category, *where)
 
 
 def _import(verb: Verb) -> click.Command:
