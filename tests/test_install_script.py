@@ -137,21 +137,17 @@ def test_a_half_made_environment_is_made_again(install, checkout: Path, python: 
     assert install(python)[2] == []
 
 
-def test_a_moved_checkout_gets_an_environment_of_its_own(install, checkout: Path, python: Path) -> None:
+def test_another_place_and_another_interpreter_have_environments_of_their_own(
+    install, checkout: Path, python: Path, tmp_path: Path
+) -> None:
     install(python)
     moved = checkout.rename(checkout.with_name("moved"))
-    _, output, commands = install(python, moved)
-    assert len(commands) == 3
-    assert "making it again" in output
-
-
-def test_another_interpreter_makes_another_environment(install, checkout: Path, python: Path, tmp_path: Path) -> None:
-    install(python)
     other = interpreter(tmp_path / "other", prelude='sys.base_prefix = "/another/python"')
-    _, output, commands = install(other)
-    assert len(commands) == 3
-    assert "making it again" in output
-    assert install("")[2] == [], "without PYTHON an environment that is sound stays"
+    for found in (python, other):
+        _, output, commands = install(found, moved)
+        assert len(commands) == 3
+        assert "making it again" in output
+    assert install("", moved)[2] == [], "without PYTHON an environment that is sound stays"
 
 
 def test_pip_failing_is_an_error_and_no_stamp(install, checkout: Path, python: Path) -> None:
@@ -163,25 +159,20 @@ def test_pip_failing_is_an_error_and_no_stamp(install, checkout: Path, python: P
     assert install(python)[0] == 0
 
 
-def test_a_python_without_venv_names_the_package_to_install(install, checkout: Path, tmp_path: Path) -> None:
-    code, output, commands = install(interpreter(tmp_path / "bare", HIDE_ENSUREPIP))
+@pytest.mark.parametrize(
+    ("prelude", "said"),
+    [
+        (HIDE_ENSUREPIP, [f"python{sys.version_info[0]}.{sys.version_info[1]}-venv", "python3-venv"]),
+        ("sys.version_info = (3, 10, 13)", ["is Python 3.10; rankbench needs Python 3.11 or newer"]),
+        (None, ["python-of-tomorrow"]),
+    ],
+)
+def test_a_python_that_cannot_be_used_is_told(install, checkout: Path, tmp_path: Path, prelude, said) -> None:
+    python = "python-of-tomorrow" if prelude is None else interpreter(tmp_path / "other", prelude)
+    code, output, commands = install(python)
     assert (code, commands) == (1, [])
-    assert f"python{sys.version_info[0]}.{sys.version_info[1]}-venv" in output
-    assert "python3-venv" in output
+    assert all(words in output for words in said)
     assert not (checkout / ".venv").exists()
-
-
-def test_an_old_python_is_refused_by_version(install, checkout: Path, tmp_path: Path) -> None:
-    code, output, commands = install(interpreter(tmp_path / "old", "sys.version_info = (3, 10, 13)"))
-    assert (code, commands) == (1, [])
-    assert "is Python 3.10; rankbench needs Python 3.11 or newer" in output
-    assert not (checkout / ".venv").exists()
-
-
-def test_a_python_that_is_not_there_is_named(install) -> None:
-    code, output, _ = install("python-of-tomorrow")
-    assert code == 1
-    assert "python-of-tomorrow" in output
 
 
 def test_settings_of_the_surroundings_do_not_lead_pip_astray(install, python: Path, tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import pytest
 from click.testing import CliRunner
 
@@ -17,3 +20,11 @@ def rankbench():
         return runner.invoke(main, list(arguments), env=environment, prog_name="rankbench")
 
     return run
+
+
+@pytest.fixture
+def rows(rankbench):
+    """Return the rows of the CSV that ``rankbench aggregate`` prints with these arguments."""
+    return lambda *arguments: list(
+        csv.DictReader(io.StringIO(rankbench("aggregate", *arguments, "--format", "csv").stdout))
+    )

@@ -1,18 +1,22 @@
-"""What ``rankbench aggregate`` shows and writes: method, unit, counts, points, pairs, pictures."""
+"""What ``rankbench aggregate`` shows and writes."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import math
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from PIL import Image
 
+import rankbench as rb
+from rankbench.cli.rankings import MOST_ON_A_PAGE, across_table
+from rankbench.errors import SpecError
 from rankbench.ranking.aggregate import aggregate
+from rankbench.ranking.rankings_across import rankings_across
 
 VOTES = b"left,right,winner\n" + b"".join(
     [b"a,b,left\n" * 6, b"a,b,right\n" * 2, b"b,c,left\n" * 5, b"b,c,right\n" * 3, b"a,c,tie\n" * 2]
@@ -26,10 +30,6 @@ def log(tmp_path: Path) -> str:
     return str(path)
 
 
-def rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
 def test_the_table_names_method_unit_and_counts(rankbench, log: str) -> None:
     shown = rankbench("aggregate", log).stdout.splitlines()
     assert shown[0].startswith(
@@ -40,12 +40,11 @@ def test_the_table_names_method_unit_and_counts(rankbench, log: str) -> None:
     assert shown[2].split()[-2:] == ["10", "7"]
 
 
-def test_without_intervals_places_are_no_ranks(rankbench, log: str) -> None:
-    plain = rankbench("aggregate", log, "--format", "csv").stdout
-    known = rankbench("aggregate", log, "--format", "csv", "--intervals", "bootstrap").stdout
-    assert plain.splitlines()[0] == "item,score,place_low,place_high,lower,upper,scale,votes,wins"
-    assert known.splitlines()[0] == "item,score,rank_low,rank_high,lower,upper,scale,votes,wins"
-    assert {(row["item"], row["votes"], row["wins"]) for row in rows(plain)} == {
+def test_without_intervals_places_are_no_ranks(rows, log: str) -> None:
+    plain, known = rows(log), rows(log, "--intervals", "bootstrap")
+    assert ",".join(plain[0]) == "item,score,place_low,place_high,lower,upper,scale,votes,wins"
+    assert ",".join(known[0]) == "item,score,rank_low,rank_high,lower,upper,scale,votes,wins"
+    assert {(row["item"], row["votes"], row["wins"]) for row in plain} == {
         ("a", "10.0", "7.0"), ("b", "16.0", "7.0"), ("c", "10.0", "4.0"),
     }  # fmt: skip
 
@@ -69,22 +68,19 @@ def test_json_is_complete(rankbench, log: str) -> None:
     assert "rank_low" not in plain["items"][0]
 
 
-def test_points_are_log_odds_with_an_anchor(rankbench, log: str) -> None:
-    plain = {r["item"]: float(r["score"]) for r in rows(rankbench("aggregate", log, "--format", "csv").stdout)}
-    done = rankbench("aggregate", log, "--format", "csv", "--scale", "elo:anchor=b@1000")
-    points = {r["item"]: float(r["score"]) for r in rows(done.stdout)}
+def test_points_are_log_odds_with_an_anchor(rankbench, rows, log: str) -> None:
+    plain = {r["item"]: float(r["score"]) for r in rows(log)}
+    points = {r["item"]: float(r["score"]) for r in rows(log, "--scale", "elo:anchor=b@1000")}
     assert points["b"] == pytest.approx(1000)
     for item, score in plain.items():
         # Four hundred points are a factor ten of the odds.
         assert 10 ** ((points[item] - 1000) / 400) == pytest.approx(math.exp(score - plain["b"]))
-    done = rankbench("aggregate", log, "--format", "csv", "--scale", "elo")
-    assert sum(float(row["score"]) for row in rows(done.stdout)) / 3 == pytest.approx(1500)
+    assert sum(float(row["score"]) for row in rows(log, "--scale", "elo")) / 3 == pytest.approx(1500)
     assert "scores in Elo points, b at 1000" in rankbench("aggregate", log, "--scale", "elo:anchor=b@1000").stdout
 
 
-def test_shares_of_wins_by_pair(rankbench, log: str, tmp_path: Path) -> None:
-    done = rankbench("aggregate", log, "--matrix", "--format", "csv")
-    found = {row["item"]: row for row in rows(done.stdout)}
+def test_shares_of_wins_by_pair(rankbench, rows, log: str, tmp_path: Path) -> None:
+    found = {row["item"]: row for row in rows(log, "--matrix")}
     assert (found["a"]["b"], found["b"]["a"]) == ("0.75", "0.25")
     assert (found["b"]["c"], found["c"]["b"]) == ("0.625", "0.375")
     assert (found["a"]["c"], found["c"]["a"], found["a"]["a"]) == ("0.5", "0.5", "")
@@ -96,8 +92,8 @@ def test_shares_of_wins_by_pair(rankbench, log: str, tmp_path: Path) -> None:
     assert json.loads(out.read_text())["share_of_wins"]["a"] == {"a": None, "b": 0.75, "c": 0.5}
 
 
-def test_top_leaves_places_among_all(rankbench, log: str) -> None:
-    found = rows(rankbench("aggregate", log, "--top", "2", "--format", "csv").stdout)
+def test_top_leaves_places_among_all(rows, log: str) -> None:
+    found = rows(log, "--top", "2")
     assert [(row["item"], row["place_low"], row["place_high"]) for row in found] == [("a", "1", "1"), ("b", "2", "2")]
 
 
@@ -158,3 +154,186 @@ def test_printed_in_python_a_ranking_shows_no_counts_of_pairs(log: str) -> None:
     assert found.pairs is not None
     assert found.facts["by"] is None
     assert "PairCounts" not in repr(found)
+
+
+PAIRS = {"maths": ["ab"] * 9 + ["bc"] * 7 + ["ac"] * 6, "prose": ["ba"] * 5 + ["ca"] * 3, "=code": ["cb"] * 2}
+
+
+@pytest.fixture
+def by_category(tmp_path: Path) -> str:
+    path = tmp_path / "votes.csv"
+    lines = [f"{pair[0]},{pair[1]},{name}" for name, pairs in PAIRS.items() for pair in pairs]
+    path.write_text("\n".join(["winner,loser,category", *lines]) + "\n")
+    return str(path)
+
+
+def test_a_row_is_an_item_and_a_column_a_category(rankbench, by_category: str) -> None:
+    done = rankbench("aggregate", by_category, "--by", "category", "--across")
+    header, *lines = [line.split() for line in done.stdout.splitlines()[1:]]
+    # The category with the most judgments first.
+    assert header == ["item", "maths", "prose", "=code"]
+    assert {line[0]: line[1:] for line in lines}["a"] == ["1", "3", "—"]
+    below = rb.aggregate(by_category, by="category").table
+    for name in PAIRS:
+        at = header.index(name)
+        expected = dict(below.filter(pl.col("query") == name).select("item", "rank_low").iter_rows())
+        assert {line[0]: line[at] for line in lines if line[at] != "—"} == {i: str(p) for i, p in expected.items()}
+
+
+def test_scores_and_ranges_are_those_of_each_category(rankbench, rows, by_category: str, tmp_path: Path) -> None:
+    how = ("--by", "category", "--intervals", "bootstrap", "--replicates", "50")
+    below, ranks = rows(by_category, *how), rows(by_category, *how, "--across")
+    by_item = {row["item"]: row for row in rows(by_category, *how, "--across", "scores")}
+    # A spreadsheet must not take a name for a formula.
+    assert set(by_item["a"]) == {"item", "maths", "prose", "'=code"}
+    assert len(below) == 8
+    for row in below:
+        (found,) = [one for one in ranks if one["item"] == row["item"]]
+        ends = [f"{row['query']} rank_low", f"{row['query']} rank_high"]
+        assert [found[end] for end in ends] == [row["rank_low"], row["rank_high"]]
+        assert float(by_item[row["item"]][row["query"]]) == float(row["score"])
+    assert by_item["a"]["'=code"] == ""
+    out = tmp_path / "across.json"
+    rankbench("aggregate", by_category, *how, "--across", "--out", str(out))
+    said = json.loads(out.read_text())
+    assert [one["name"] for one in said["categories"]] == ["maths", "prose", "=code"]
+    (a,) = [one for one in said["items"] if one["item"] == "a"]
+    assert set(a["categories"]) == {"maths", "prose"}
+    assert set(a["categories"]["maths"]) == {"score", "rank_low", "rank_high"}
+    rankbench("aggregate", by_category, *how, "--across", "scores", "--out", str(tmp_path / "across.parquet"))
+    assert pl.read_parquet(tmp_path / "across.parquet").columns == ["item", "maths", "prose", "=code"]
+
+
+def test_without_intervals_places_of_categories_are_no_ranks(rankbench, by_category: str) -> None:
+    header = rankbench("aggregate", by_category, "--by", "category", "--across", "--format", "csv").stdout.splitlines()[
+        0
+    ]
+    assert header.startswith("item,maths place_low,maths place_high,prose place_low")
+
+
+def test_top_leaves_the_first_items(rankbench, by_category: str) -> None:
+    lines = rankbench(
+        "aggregate", by_category, "--by", "category", "--across", "--top", "2", "--format", "md"
+    ).stdout.splitlines()
+    assert len([line for line in lines if line.startswith("|")]) == 4
+
+
+def test_of_many_categories_people_see_the_largest(rankbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "votes.csv"
+    rows = [f"{winner},{loser},category {at}" for at in range(40) for winner, loser in ["ab", "bc", "ca"] * (at + 1)]
+    path.write_text("\n".join(["winner,loser,category", *rows]) + "\n")
+    how = ("aggregate", str(path), "--by", "category", "--across")
+    page = rankbench(*how, "--format", "md").stdout
+    assert page.splitlines()[0].count("category") == MOST_ON_A_PAGE
+    assert page.startswith("| item | category 39 | category 38 |")
+    assert "12 of 40 categories are shown, those with the most judgments; --format csv has all" in page
+    assert rankbench(*how, "--format", "csv").stdout.splitlines()[0].count("place_low") == 40
+    # A terminal shows as many as it has room for.
+    across = rankings_across(rb.aggregate(path, by="category"))
+    monkeypatch.setenv("COLUMNS", "60")
+    table = across_table(across, "ranks", "", fitted=True)
+    assert len(table.columns) == 5
+    assert len("  ".join(table.columns)) <= 60
+    assert {len(row) for row in table.rows} == {5}
+
+
+def test_one_ranking_has_nothing_beside_it(by_category: str) -> None:
+    with pytest.raises(SpecError, match="side by side where there is one for each category"):
+        rankings_across(rb.aggregate(by_category))
+
+
+@pytest.fixture(scope="module")
+def on_sides(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return votes of three items on which the left wins more."""
+    path = tmp_path_factory.mktemp("control") / "votes.csv"
+    rows = []
+    for left, right, wins in zip("abbcac", "bacbca", (16, 9, 14, 11, 17, 8), strict=True):
+        rows += [(left, right, "left" if k < wins else "right", k % 5, k % 3) for k in range(20)]
+    pl.DataFrame(rows, schema=["left", "right", "winner", "words_left", "words_right"], orient="row").write_csv(path)
+    return str(path)
+
+
+CONTROL = ("--control", "side, words")
+
+
+def test_items_and_effects_are_two_tables(rankbench, rows, on_sides: str) -> None:
+    result = rankbench("aggregate", on_sides, *CONTROL)
+    assert result.exit_code == 0
+    assert "unadjusted score" in result.stdout
+    assert "between equals, the left wins" in result.stdout
+
+
+def test_json_has_effects_beside_items(rankbench, rows, on_sides: str) -> None:
+    record = json.loads(rankbench("aggregate", on_sides, *CONTROL, "--intervals", "--json").stdout)
+    assert [effect["covariate"] for effect in record["effects"]] == ["side", "words"]
+    assert set(record["effects"][0]) == {"covariate", "effect", "lower", "upper", "unit", "words"}
+    assert {"unadjusted_score", "unadjusted_rank_low", "unadjusted_lower"} <= set(record["items"][0])
+    assert record["intervals"]["kind"] == "sandwich"
+
+
+def test_without_intervals_places_are_called_places(rankbench, rows, on_sides: str) -> None:
+    found = rows(on_sides, *CONTROL)
+    assert {"place_low", "unadjusted_place_low"} <= set(found[0])
+
+
+def test_effects_in_every_format(rankbench, rows, on_sides: str, tmp_path: Path) -> None:
+    record = json.loads(rankbench("aggregate", on_sides, *CONTROL, "--effects", "--json").stdout)
+    found = rows(on_sides, *CONTROL, "--effects")
+    assert [float(row["effect"]) for row in found] == [effect["effect"] for effect in record["effects"]]
+    assert (
+        rankbench("aggregate", on_sides, *CONTROL, "--effects", "--out", str(tmp_path / "effects.parquet")).exit_code
+        == 0
+    )
+    assert pl.read_parquet(tmp_path / "effects.parquet").to_dicts() == record["effects"]
+    lines = rankbench("aggregate", on_sides, *CONTROL, "--effects", "--format", "md").stdout.splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("| covariate | effect (log-odds) |")
+    whole = rankbench("aggregate", on_sides, *CONTROL, "--format", "md").stdout
+    assert "\n".join(lines) in whole
+
+
+KINDS = ("US, UK", "de", "fr")
+
+
+@pytest.fixture(scope="module")
+def by_kind(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a log of three kinds, one of which has a comma in its name."""
+    rng, lines = np.random.default_rng(0), ["winner,loser,kind"]
+    for kind in KINDS:
+        for _ in range(60):
+            a, b = rng.choice(4, 2, replace=False)
+            first, second = (a, b) if rng.random() < 1 / (1 + np.exp(a - b)) else (b, a)
+            lines.append(f'item {first},item {second},"{kind}"')
+    path = tmp_path_factory.mktemp("pooled") / "votes.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_a_pooled_table_and_what_is_said_of_it(rankbench, by_kind: str) -> None:
+    done = rankbench("aggregate", by_kind, "--by", "kind", "--pool")
+    assert done.exit_code == 0, done.stderr
+    assert "180 judgments; scores in log-odds; 95% intervals (sandwich)" in done.stdout
+    assert done.stdout.count("item 0") == 3
+    assert "note: kind is not shown to matter: chance may explain how scores differ " in done.stderr
+    assert "999 logs in which votes exchange their categories" in done.stderr
+    assert "standard deviation of " in done.stderr
+
+
+def test_pooled_files(rankbench, rows, by_kind: str, tmp_path: Path) -> None:
+    pooled = rows(by_kind, "--by", "kind", "--pool")
+    assert list(pooled[0])[:5] == ["query", "item", "score", "rank_low", "rank_high"]
+    assert {row["query"] for row in pooled} == set(KINDS)
+    page = rankbench("aggregate", by_kind, "--by", "kind", "--pool", "--format", "md").stdout
+    assert "| kind | rank | item | score | 95% interval | votes | wins |" in page
+    assert "by REML; 95% interval of the standard deviation" in page
+    out = tmp_path / "pooled.json"
+    done = rankbench("aggregate", by_kind, "--by", "kind", "--pool", "--out", str(out))
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(out.read_text())
+    assert found["pool"]["lower"] <= found["pool"]["variance"]
+    assert (found["pool"]["differences"], found["pool"]["trials"], found["pool"]["unit"]) == (6, 999, "log-odds")
+    assert found["items"][0]["item"] == "item 0"
+
+
+def test_pooled_categories_side_by_side(rows, by_kind: str) -> None:
+    assert set(rows(by_kind, "--by", "kind", "--pool", "--across", "scores")[0]) == {"item", *KINDS}

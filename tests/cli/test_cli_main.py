@@ -1,8 +1,9 @@
-"""The main command: help, errors, exit codes, lazy verbs."""
+"""The main command: help, errors, lazy verbs, and one table of exit codes that code, pages and helps have."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -14,10 +15,12 @@ import click
 import pytest
 
 import rankbench.cli
-from rankbench.cli import GROUP, SHORT_HELPS, Verb, offered, verbs
+from rankbench import errors
+from rankbench.cli import GROUP, MEANINGS, OF_COMPARISONS, SHORT_HELPS, Verb, offered, verbs
 from rankbench.errors import InputError
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DECLARED = PROJECT["entry-points"][GROUP]
 
 
@@ -177,3 +180,65 @@ def test_what_nobody_sees_in_a_name_is_written_out() -> None:
     hidden = "a\u00adb\u180ec\U000e0041\u200b\ufff9"
     assert visible(hidden) == "a\\u00adb\\u180ec\\U000e0041\\u200b\\ufff9"
     assert visible("é e\u0301 日本 \u0600 a") == "é e\u0301 日本 \u0600 a"
+
+
+PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| (\d+) \| (.*?) \| (.*?) ?\|$", PAGE, flags=re.MULTILINE)
+ERRORS = [cls for cls in vars(errors).values() if inspect.isclass(cls) and issubclass(cls, errors.RankbenchError)]
+
+
+def test_the_page_has_the_meanings():
+    assert {int(code): meaning for code, meaning, _ in ROWS} == MEANINGS
+
+
+def test_the_page_names_every_error_once_with_its_code():
+    named = [(int(code), name) for code, _, names in ROWS for name in re.findall(r"`(\w+)`", names)]
+    assert sorted(named) == sorted((cls.exit_code, cls.__name__) for cls in ERRORS)
+    assert set(errors.__all__) == {cls.__name__ for cls in ERRORS} | {"nearest"}
+
+
+def test_the_docstring_of_the_errors_has_the_same_codes():
+    rows = re.findall(r"^`(\w+)` +(\d+)  \S", errors.__doc__, flags=re.MULTILINE)
+    assert sorted(rows) == sorted((cls.__name__, str(cls.exit_code)) for cls in ERRORS)
+
+
+@pytest.mark.parametrize("cls", ERRORS, ids=lambda cls: cls.__name__)
+def test_a_command_ends_with_the_code_of_its_error(cls, rankbench, failing):
+    failing(cls("what is wrong"))
+    shown = rankbench("list")
+    assert (shown.exit_code, shown.stderr) == (cls.exit_code, "error: what is wrong\n")
+
+
+def pages() -> list[list[str]]:
+    """Return the words of every built-in command and subcommand."""
+    found: list[list[str]] = [[]]
+    for name, target in DECLARED.items():
+        module, _, attribute = target.partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        found += [[name], *([name, sub] for sub in getattr(command, "commands", ()))]
+    return found
+
+
+@pytest.mark.parametrize("words", pages(), ids=" ".join)
+def test_every_help_page_ends_with_the_meanings(words, rankbench):
+    shown = rankbench(*words, "--help")
+    text = " ".join(shown.stdout.split())
+    said = text.rpartition("Exit codes: ")[2].removesuffix(".")
+    # A comparison's 1 and 3 are answers, and have one meaning.
+    meanings = MEANINGS | OF_COMPARISONS if words in (["compare"], ["time"]) else MEANINGS
+    assert dict(part.split(" ", 1) for part in said.split("; ")) == {str(c): m for c, m in meanings.items()}
+
+
+def test_the_page_has_every_command_with_its_help():
+    assert dict(re.findall(r"^\| `([a-z]+)` \| (.*) \|$", PAGE, flags=re.MULTILINE)) == SHORT_HELPS
+
+
+def test_options_that_the_page_names_exist():
+    section = PAGE.partition("## Exit codes")[2]
+    for line in re.findall(r"^- `([a-z]+)`(.*(?:\n  .*)*)", section, flags=re.MULTILINE):
+        verb, text = line
+        module, _, attribute = DECLARED[verb].partition(":")
+        options = {
+            name for option in getattr(importlib.import_module(module), attribute).params for name in option.opts
+        }
+        assert set(re.findall(r"--[a-z]+", text)) <= options

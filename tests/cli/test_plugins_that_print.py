@@ -14,7 +14,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from forked import run_program
+from forked import MAIN, installed, run_program
+from installed import install_plugin
 
 from rankbench import cli
 
@@ -110,19 +111,15 @@ LINE = 1 + PLUGIN.splitlines().index('        return {}["design"]  # the line')
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the plugin, as it were installed, a suite and a log."""
     place = tmp_path_factory.mktemp("loud")
-    (place / "loud_plugin.py").write_text(PLUGIN)
-    about = place / "loud_plugin-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: loud-plugin\nVersion: 1.0\n")
-    entries = "[rankbench]\nloud = loud_plugin\n[rankbench.commands]\nshout = loud_plugin:shout\n"
-    (about / "entry_points.txt").write_text(entries)
+    entries = "loud = loud_plugin\n[rankbench.commands]\nshout = loud_plugin:shout"
+    install_plugin(place, "loud-plugin", entries, loud_plugin=PLUGIN)
     (place / "loud.toml").write_text(SUITE)
     (place / "votes.csv").write_text("winner,loser\na,b\na,c\nb,c\na,b\n")
     return place
 
 
 def rankbench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_program(*arguments, environment=os.environ | {"PYTHONPATH": str(folder)}, folder=folder)
+    return installed(folder, folder)(*arguments)
 
 
 @pytest.fixture(scope="module")
@@ -166,21 +163,16 @@ def test_csv_is_csv_and_parquet_is_parquet(folder: Path) -> None:
     assert "NOISE of the plugin: descriptor aggregate" in done.stderr
     path = folder / "out.parquet"
     with path.open("wb") as file:
-        code = "from rankbench.cli import main; main()"
-        subprocess.run(
-            [sys.executable, "-c", code, *command, "--format", "parquet"],
-            env=os.environ | {"PYTHONPATH": str(folder)}, cwd=folder, stdout=file, stderr=subprocess.PIPE, check=True,
-        )  # fmt: skip
+        command_line = [sys.executable, "-c", MAIN, *command, "--format", "parquet"]
+        environment = os.environ | {"PYTHONPATH": str(folder)}
+        subprocess.run(command_line, env=environment, cwd=folder, stdout=file, stderr=subprocess.PIPE, check=True)
     assert pl.read_parquet(path)["item"].to_list() == ["a", "b", "c"]
 
 
 def test_what_the_tab_key_offers_is_names_alone(folder: Path) -> None:
     asked = {"_RANKBENCH_COMPLETE": "bash_complete", "COMP_WORDS": "rankbench info lou", "COMP_CWORD": "2"}
     code = "from rankbench.cli import main; main(prog_name='rankbench')"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": str(folder)} | asked, cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_program(code=code, environment=os.environ | {"PYTHONPATH": str(folder)} | asked, folder=folder)
     assert done.stdout.split() == ["plain,loud", "plain,loud-wins"]
 
 

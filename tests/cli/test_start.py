@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from amounts import part_of
+from forked import MAIN, run_program
 
 SLOW = "import signal, sys, time; from rankbench.cli import main\n{}\nmain()"
 WAITS = "import rankbench.cli as c, click\n@click.command()\ndef w():\n    print(c.os.getpid(), flush=True); {}\n"
@@ -17,12 +18,8 @@ WAITS += "c._import = lambda verb: w\n"
 
 
 def started(body: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", SLOW.format(WAITS.format(body)), "list"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-c", SLOW.format(WAITS.format(body)), "list"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -15)])
@@ -54,13 +51,8 @@ def test_cycles_are_not_looked_for_as_it_ends() -> None:
 @pytest.mark.parametrize("arguments", part_of([["list"], ["--help"], ["env"], ["plugins", "--json"]]))
 def test_a_full_standard_output_is_said_in_a_line(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
-        ended = subprocess.run(
-            [sys.executable, "-c", "from rankbench.cli import main; main()", *arguments],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-c", MAIN, *arguments]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: No space left on device, of standard output")
     assert ended.stderr.count("\n") == 1
@@ -68,26 +60,16 @@ def test_a_full_standard_output_is_said_in_a_line(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("closed", part_of(["1", "2", "0"]))
 def test_closed_standard_files(closed: str) -> None:
-    ended = subprocess.run(
-        ["sh", "-c", f'exec "$0" -c "from rankbench.cli import main; main()" env {closed}>&-', sys.executable],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["sh", "-c", f'exec "$0" -c "{MAIN}" env {closed}>&-', sys.executable]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == (1 if closed == "1" else 0)
     expected = "error: standard output is closed: there is nowhere to print to\n" if closed == "1" else ""
     assert ended.stderr == expected
 
 
 def test_words_that_the_locale_cannot_print_end_nothing() -> None:
-    program = (
-        "from rankbench.cli import main\n"
-        "main.callback = None\n"
-        "main.invoke = lambda context: print(chr(0x2014), chr(0xdce4))\n"
-        "main(['list'])\n"
-    )
+    printing = "main.callback = None; main.invoke = lambda context: print(chr(0x2014), chr(0xdce4))"
+    program = f"from rankbench.cli import main; {printing}; main(['list'])"
     ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    ended = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | ascii_alone, capture_output=True, check=False
-    )
-    assert (ended.returncode, ended.stdout) == (0, b"\\u2014 \\udce4\n"), ended.stderr
+    ended = run_program(code=program, environment=os.environ | ascii_alone)
+    assert (ended.returncode, ended.stdout) == (0, "\\u2014 \\udce4\n"), ended.stderr
