@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -14,10 +13,6 @@ from rankbench.cli.shown import Answer, Table, answering
 
 if TYPE_CHECKING:
     from rankbench.testing.check import CheckResult
-
-
-CLEAR = "\r\x1b[K"
-"""Clears a line of the terminal."""
 
 
 @click.command("check")
@@ -40,17 +35,16 @@ def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:
     file. Each check runs in a process that may hang or die. What needs a package that is not installed
     is skipped. Exit code 1 if a check fails or none is executed.
     """
+    from rich.console import Console
+    from rich.text import Text
+
     from rankbench.testing.isolated import check_named
 
     results = []
-    progress = sys.stderr.isatty()
-    for result in check_named(name, kind=kind, seconds=timeout):
-        results.append(result)
-        if progress:
-            shown = f"{len(results)} checks, now {result.component} {result.check}"
-            click.echo(CLEAR + shown[:100], err=True, nl=False)
-    if progress:
-        click.echo(CLEAR, err=True, nl=False)
+    with Console(stderr=True).status("") as status:  # seen on a terminal alone
+        for result in check_named(name, kind=kind, seconds=timeout):
+            results.append(result)
+            status.update(Text(f"{len(results)} checks, now {result.component} {result.check}"))
     ok = all(result.ok for result in results)
     record = {"ok": ok, "results": [asdict(result) for result in results]}
     return Answer(record, _parts(results, verbose), exit_code=0 if ok else 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,25 +150,15 @@ def convert(source: Path, destination: Path, shards: int, reader: str, force: bo
     """Stream a file of any size to a folder of Parquet shards."""
     from rankbench.data.convert import convert as run
     from rankbench.ranking.log_dataset import reader_for
-    from rankbench.runner.progress import Heartbeat
 
-    terminal = sys.stderr.isatty()
     done = [0]
 
     def progress(rows: int) -> None:
         done[0] = rows
-        if terminal:
-            click.echo(f"\r{rows:,} rows", nl=False, err=True)
-
-    def line(text: str) -> None:
-        if not terminal:  # which sees each batch
-            click.echo(text, err=True)
 
     chosen = reader_for(source, reader=reader) if reader else None
-    with Heartbeat(line, lambda: f"{done[0]:,} rows"):
+    with heartbeat(lambda: f"{done[0]:,} rows"):
         manifest = run(source, destination, shards=shards, force=force, reader=chosen, progress=progress)
-    if terminal:
-        click.echo("\r", nl=False, err=True)
     counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}
     said = f"{manifest.rows:,} rows of {manifest.queries:,} queries in {len(manifest.shards)} shards: {destination}"
     return Answer({"folder": str(destination), "table": manifest.table, **counts}, [said])

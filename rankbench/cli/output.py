@@ -191,11 +191,12 @@ def say(text: str, *, err: bool = False) -> None:
         click.echo("\n".join(folded) if len(line) > width else line, file=stream)
 
 
-def heartbeat(what: str) -> Heartbeat:
+def heartbeat(what: str | Callable[[], str]) -> Heartbeat:
     """Return what prints a line every half minute, on standard error, as long as it is entered."""
     from rankbench.runner.progress import Heartbeat
 
-    return Heartbeat(lambda line: click.echo(visible(line), err=True), lambda: what)
+    doing = what if callable(what) else lambda: what
+    return Heartbeat(lambda line: click.echo(visible(line), err=True), doing)
 
 
 Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankbench.cli.compare import comparison_answer, comparison_options
-from rankbench.cli.output import complete_names, visible
+from rankbench.cli.output import complete_names, heartbeat, visible
 from rankbench.cli.run import dataset_option, with_option
 from rankbench.cli.shown import Answer, Format, Part, Table, finish
 
@@ -67,7 +67,6 @@ def time(suite: str, form: Format | None, **options: Any) -> None:
     is not counted. Exits with 0 where nothing is slower, 1 where something is, 2 where the input cannot be used, 3
     where nothing could be timed.
     """
-    from rankbench.runner.progress import Heartbeat
     from rankbench.tracking.time import time_suite
 
     doing = [f"timing {suite}"]
@@ -76,7 +75,7 @@ def time(suite: str, form: Format | None, **options: Any) -> None:
         doing[:] = [text]
         click.echo(visible(text), err=True)
 
-    with Heartbeat(lambda line: click.echo(visible(line), err=True), lambda: doing[0]):
+    with heartbeat(lambda: doing[0]):
         timed = time_suite(suite, say=say, **options)
     finish(_answer(timed), form or "table")
 
