@@ -68,35 +68,25 @@ def test_it_ends_when_all_intervals_are_narrow() -> None:
     assert len(taken.launches) == looked[-1] == declared_looks(40)[0]
 
 
-def test_it_ends_after_all_launches_where_they_are_not() -> None:
-    taken, looked = Clock(1, noise=0.5).run(0.001, launches=20)
+@pytest.mark.parametrize(
+    ("seconds", "precision", "limits", "declared", "launches"),
+    [
+        ((1,), 0.001, {"launches": 20}, 20, 20),
+        # The first launch compiles: the second one shows how long the others take.
+        ((30, 10), 0.001, {"budget": 200}, 2 + (200 - 40) // 10, 2 + (200 - 40) // 10),
+        ((10, 10, 40), 0.001, {"budget": 200}, 20, 2 + 4),
+        ((10,), 0.05, {"budget": 5}, 1, 0),
+        ((10,), 0.05, {"budget": 15}, 1, 1),
+        ((10,), 0.05, {"budget": 25}, 2, 2),
+    ],
+)
+def test_it_ends_with_the_launches_or_the_budget(
+    seconds: tuple[float, ...], precision: float, limits: dict[str, float], declared: int, launches: int
+) -> None:
+    taken, looked = Clock(*seconds, noise=0.5).run(precision, **limits)
     assert taken.last
-    assert len(taken.launches) == 20
-    assert looked == list(declared_looks(20))
-
-
-def test_the_budget_says_how_many_launches_there_can_be() -> None:
-    """The first launch compiles: the second one shows how long the others take."""
-    taken, looked = Clock(30, 10, noise=0.5).run(0.001, budget=200)
-    assert taken.last
-    assert taken.declared == 2 + (200 - 40) // 10
-    assert len(taken.launches) == taken.declared
-    assert looked[-1] == taken.declared
-
-
-def test_a_budget_that_is_spent_early_ends_it() -> None:
-    taken, _ = Clock(10, 10, 40, noise=0.5).run(0.001, budget=200)
-    assert taken.last
-    assert taken.declared == 20
-    assert len(taken.launches) == 2 + 4
-
-
-@pytest.mark.parametrize(("budget", "launches"), [(5.0, 0), (15.0, 1), (25.0, 2)])
-def test_small_budgets(budget: float, launches: int) -> None:
-    taken, looked = Clock(10, noise=0.1).run(0.05, budget=budget)
-    assert taken.last
-    assert len(taken.launches) == launches
-    assert looked == ([launches] if launches else [])
+    assert (taken.declared, len(taken.launches)) == (declared, launches)
+    assert looked == [*(one for one in declared_looks(declared) if one < launches), *[launches][:launches]]
 
 
 def test_one_version_is_compared_with_the_reference() -> None:
