@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
@@ -73,30 +72,19 @@ def peak_memory() -> float:
 
 def draw_costs(costs: list[Cost]) -> bytes:
     """Return a PNG: seconds and peak memory against n, a line for each m, on logarithmic axes."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     from rankbench.core.code_digest import cpu_class
-    from rankbench.drawing.looks import RC, look
+    from rankbench.drawing.looks import look, render, styled
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(RC)
+    with styled():
         figure = Figure(figsize=(7.2, 2.9), layout="constrained")
-        FigureCanvasAgg(figure)
         left, right = figure.subplots(1, 2)
         for index, m in enumerate(sorted({cost.m for cost in costs})):
-            line = [cost for cost in costs if cost.m == m]
-            style = look(index)
-            n = [cost.n for cost in line]
-            for axes, values in (
-                (left, [cost.counting + cost.fitting for cost in line]),
-                (right, [cost.peak for cost in line]),
-            ):
-                axes.plot(
-                    n, values, color=style.color, marker=style.marker, linestyle=style.dashes, label=f"{m:,} items"
-                )
+            line, style = [cost for cost in costs if cost.m == m], look(index)
+            looks = {"color": style.color, "marker": style.marker, "linestyle": style.dashes, "label": f"{m:,} items"}
+            left.plot([cost.n for cost in line], [cost.counting + cost.fitting for cost in line], **looks)
+            right.plot([cost.n for cost in line], [cost.peak for cost in line], **looks)
         for axes, label in ((left, "seconds to count and fit"), (right, "peak memory in MB")):
             words = f"{label} (less is better)"
             axes.set(xscale="log", yscale="log", xlabel="number of comparisons", ylabel=words)
@@ -107,9 +95,7 @@ def draw_costs(costs: list[Cost]) -> bytes:
             f"machine: {cpu_class()}; against peers: the table of the page",
             fontsize=9,
         )
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png", metadata={"Software": None})
-    return stream.getvalue()
+        return render(figure)["png"]
 
 
 if __name__ == "__main__":

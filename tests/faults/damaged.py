@@ -11,6 +11,25 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+from synthetic import Contender, Plan, small, write
+
+from rankbench.data.cards import cards_folder, load_card
+from rankbench.data.convert import convert
+from rankbench.data.readers.choose import choose_reader
+from rankbench.interfaces.dataset import Reader
+from rankbench.plugin import manager
+from rankbench.plugin.manager import get
+from rankbench.ranking.describe import describe
+from rankbench.ranking.open import open_source
+from rankbench.reports.results import report
+from rankbench.store.journal import FILE, Journal
+from rankbench.store.published import PublishedRows, published_rows, read_digests
+from rankbench.suites.suite_files import read_suite
+from rankbench.tracking.history import HistoryEntry, HistoryValue, add_entry, read_history
+from rankbench.tracking.speed_changes import read_job
+from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, read_timings, write_timings
+
 TOKENS = (
     b"\r", b"\n", b"\r\n", b'"', b'""', b",", b"\t", b" ", b"\0", b"\xff", b"\xef\xbb\xbf", b"1e999", b"nan", b"-1",
     b"{", b"}", b"[", b":", b"qid:", b"\xe2\x80\xae", b"9" * 40, b"null", b"#", b"=", b"\\u0000",
@@ -81,8 +100,6 @@ def originals(kind: str) -> dict[str, bytes]:
         ``rows``: what a run publishes; ``journal``: that of a run; ``written``: what else rankbench writes and reads
         again.
     """
-    from rankbench.data.cards import cards_folder
-    from rankbench.plugin import manager
 
     if kind == "suites":
         return {path.name: path.read_bytes() for name, path in sorted(manager.suites().items())}
@@ -95,10 +112,6 @@ def originals(kind: str) -> dict[str, bytes]:
 
 
 def tables() -> dict[str, bytes]:
-    from rankbench.data.convert import convert
-    from rankbench.interfaces.dataset import Reader
-    from rankbench.plugin import manager
-
     found = {}
     for name in manager.names("reader"):
         reader = manager.component_class(Reader, name)
@@ -117,22 +130,15 @@ def tables() -> dict[str, bytes]:
 
 def run(folder: Path) -> Path:
     """Write a small run's journal; return its folder."""
-    from synthetic import Contender, Plan, write
-
     return write(folder, [Plan("e", [Contender("one", {"k": 1}, curves=True)], n=(200,), repetitions=2)], {"design": 3})
 
 
 def rows() -> dict[str, bytes]:
-    from rankbench.store.journal import Journal
-    from rankbench.store.published import published_rows
-
     with tempfile.TemporaryDirectory() as folder, Journal(run(Path(folder))) as journal:
         return published_rows(journal)
 
 
 def journal() -> dict[str, bytes]:
-    from rankbench.store.journal import FILE
-
     with tempfile.TemporaryDirectory() as folder:
         return {FILE: (run(Path(folder)) / FILE).read_bytes()}
 
@@ -145,8 +151,6 @@ def in_whole_journal() -> str:
 
 def in_journal(folder: Path) -> str:
     """Return all that a journal says, as text; what stands in its blocks, too."""
-    from rankbench.store.journal import Journal
-
     with Journal(folder) as held:
         record = held.record()
         losses = [name for experiment in record.experiments for name in experiment.losses]
@@ -165,12 +169,6 @@ def read_journal(folder: Path) -> None:
 
 def written() -> dict[str, bytes]:
     """Return a list of digests, a job of benchmarks, entries of a history, and timings."""
-    import numpy as np
-    from synthetic import small, write
-
-    from rankbench.reports.results import report
-    from rankbench.tracking.history import HistoryEntry, HistoryValue, add_entry
-    from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
 
     stats = [{"fullname": f"a.py::{name}", "stats": {"data": [0.5, 0.25], "median": 0.4}} for name in "bc"]
     job = {"machine_info": {"cpu": {"brand_raw": "x"}, "machine": "m"}, "benchmarks": stats}
@@ -195,12 +193,6 @@ def written() -> dict[str, bytes]:
 
 def read(kind: str, path: Path) -> None:
     """Read a file, and what belongs to it beside it, in the way that the program does."""
-    from rankbench.data.cards import load_card
-    from rankbench.data.readers.choose import choose_reader
-    from rankbench.interfaces.dataset import Reader
-    from rankbench.plugin.manager import get
-    from rankbench.suites.suite_files import read_suite
-
     if kind == "suites":
         read_suite(path)
     elif kind == "cards":
@@ -224,16 +216,11 @@ def read(kind: str, path: Path) -> None:
 
 def described(path: Path) -> None:
     """As ``data describe`` does."""
-    from rankbench.ranking.describe import describe
-    from rankbench.ranking.open import open_source
-
     source = open_source(str(path))
     source.counted(lambda frame: describe(frame, path=source.path))
 
 
 def read_rows(folder: Path) -> None:
-    from rankbench.store.published import PublishedRows
-
     found = PublishedRows(folder)
     found.record()
     found.progress()
@@ -242,11 +229,6 @@ def read_rows(folder: Path) -> None:
 
 
 def read_written(path: Path) -> None:
-    from rankbench.store.published import read_digests
-    from rankbench.tracking.history import read_history
-    from rankbench.tracking.speed_changes import read_job
-    from rankbench.tracking.timings import read_timings
-
     if path.parent.name in ("history", "timings"):
         read_history(path.parent) if path.parent.name == "history" else read_timings(path.parents[1])
     else:
