@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rankbench.cli.output import complete_names, echo, heartbeat, json_option, terminal_width
-from rankbench.cli.shown import Answer, finish, show
+from rankbench.cli.output import complete_names, heartbeat, terminal_width
+from rankbench.cli.shown import Answer, answering
 
 
 @click.command()
@@ -55,19 +54,15 @@ from rankbench.cli.shown import Answer, finish, show
     type=click.Path(path_type=Path, file_okay=False),
     help="Answer the suite consistency into this folder.",
 )
-@json_option
-@click.pass_context
+@answering
 def certify(
-    ctx: click.Context,
-    /,
     surrogate: str | None,
     out: Path | None,
     picture: Path | None,
     verify: Path | None,
     folder: Path | None,
-    as_json: bool,
     **question: Any,
-) -> None:
+) -> Answer:
     """Decide whether a surrogate is consistent, with a proof.
 
     Consistent: who minimizes SURROGATE's risk minimizes the loss's, whatever the distribution of
@@ -82,46 +77,37 @@ def certify(
     is rejected.
     """
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
-        raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all", ctx)
+        raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")
     if verify is not None:
         from rankbench.certify.certify import verify as check
 
         verified = check(verify)
         record = {"accepted": verified.accepted, "said": list(verified.lines)}
-        answer = Answer(record, verified.lines, exit_code=0 if verified.accepted else 1)
-        return finish(answer, "json" if as_json else "table")
+        return Answer(record, verified.lines, exit_code=0 if verified.accepted else 1)
     if picture is not None and picture.suffix not in (".png", ".svg"):
-        raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", ctx, param_hint="--picture")
+        raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", param_hint="--picture")
     if folder is not None:
         from rankbench.certify.suite import consistency
 
         answered = list[str]()
-        with heartbeat(f"answering the suite consistency into {folder}"):
-            consistency(folder, answered.append if as_json else echo)
-        if as_json:
-            show(Answer({"folder": str(folder), "answers": answered}), "json")
-        return None
+        with heartbeat(lambda: f"answering the suite consistency into {folder}, {len(answered)} done"):
+            consistency(folder, answered.append)
+        return Answer({"folder": str(folder), "answers": answered}, answered)
     from rankbench.certify.certify import certify as find
 
     with heartbeat(f"deciding {surrogate}"):
         found = find(surrogate or "", **question)
-    if as_json:  # which has its own schema, and is what a file of it holds
-        echo(json.dumps(found.content, indent=2, allow_nan=False))
-    else:
-        echo(found.label)
-        echo()
-        echo(click.wrap_text(found.words(), width=min(terminal_width(), 100)))
+    written, notes = list[str](), list[str]()
     if out is not None:
         found.write(out)
-        if not as_json:
-            echo(f"\ncertificate: {out}")
+        written.append(f"\ncertificate: {out}")
     if picture is not None and not found.alpha:
-        click.echo(f"\nno picture: {found.verdict} is not about one distribution", err=True)
+        notes.append(f"no picture: {found.verdict} is not about one distribution")
     elif picture is not None:
         from rankbench.certify.picture import draw_counterexample
 
         picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
-        if not as_json:
-            echo(f"\npicture: {picture}")
-    if found.verdict == "INCONCLUSIVE":
-        ctx.exit(1)
+        written.append(f"\npicture: {picture}")
+    words = click.wrap_text(found.words(), width=min(terminal_width(), 100))
+    code = 1 if found.verdict == "INCONCLUSIVE" else 0
+    return Answer(found.content, [found.label, "", words, *written], exit_code=code, notes=notes)

@@ -68,7 +68,7 @@ class Answer:
     Attributes
     ----------
     record : mapping of str to object, or a function that returns one
-        What JSON holds beside the version of its schema.
+        What JSON holds beside the version of its schema; one that names its own ``schema`` is all of it.
     parts : iterable of Table, str or what rich prints
         What a terminal shows: tables and sentences. A page has the tables.
     exit_code : int
@@ -195,7 +195,8 @@ def _encoded(answer: Answer, form: Format) -> bytes:
 def _json(answer: Answer) -> bytes:
     record = answer.record if isinstance(answer.record, Mapping) else answer.record()
     indent = 2 if answer.frame is None else 1  # rows may be many
-    text = json.dumps({"schema_version": JSON_SCHEMA, **record}, indent=indent, allow_nan=False)
+    version = {} if "schema" in record else {"schema_version": JSON_SCHEMA}
+    text = json.dumps({**version, **record}, indent=indent, allow_nan=False)
     return f"{text}\n".encode("ascii")
 
 
