@@ -64,20 +64,19 @@ def test_bad_logs_are_errors_with_their_place(rankbench, tmp_path: Path, case: s
     assert sorted(path.name for path in tmp_path.iterdir()) == [name]
 
 
+def parsed(output: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(output)))
+
+
 def write(folder: Path, content: bytes) -> str:
     path = folder / "votes.csv"
     path.write_bytes(content)
     return str(path)
 
 
-def table(output: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(output)))
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_column(rankbench, tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_first_column(rows, tmp_path: Path) -> None:
     path = write(tmp_path, b"\xef\xbb\xbf" + VOTES + b"q,a,b\nq,a,b\nq,b,a\n")
-    found = table(rankbench("aggregate", path, "--format", "csv").stdout)
-    assert [row["item"] for row in found] == ["a", "b"]
+    assert [row["item"] for row in rows(path)] == ["a", "b"]
 
 
 HOSTILE = b'q,=cmd(),b\nq,b,"\x1b[2J\xe2\x80\xaex"\nq,"| # *y*\nz",b\n'
@@ -92,7 +91,7 @@ def test_what_is_printed_neither_steers_a_terminal_nor_starts_a_formula(rankbenc
     assert "\u202e" not in printed.stdout
     lines = printed.stdout.splitlines()
     if form == "csv":
-        assert sorted(row["item"] for row in table(printed.stdout)) == ["'=cmd()", "[2Jx", "b", "| # *y* z"]
+        assert sorted(row["item"] for row in parsed(printed.stdout)) == ["'=cmd()", "[2Jx", "b", "| # *y* z"]
     elif form == "json":
         assert "=cmd()" in {row["item"] for row in json.loads(printed.stdout)["items"]}
     elif form == "md":
@@ -113,7 +112,7 @@ def test_items_that_would_look_the_same_are_told_apart(rankbench, tmp_path: Path
     printed = rankbench("aggregate", write(tmp_path, VOTES + rows.encode()), "--format", form)
     assert printed.exit_code == 0
     if form == "csv":
-        found = [row["item"] for row in table(printed.stdout)]
+        found = [row["item"] for row in parsed(printed.stdout)]
         assert {"a", "a\\u200b", "a\\\\u200b", "b c", "b \\x20c", "\\u200b", "e"} < set(found)
         assert not any(name[0] in "=+-@" for name in found)
     else:
@@ -146,9 +145,9 @@ def test_odd_names_and_lookalikes_are_reported(rankbench, tmp_path: Path) -> Non
     assert "'Cat ' = 'cat' = 'c\u0430t'" in text
 
 
-def test_all_ties_put_everybody_on_one_place(rankbench, tmp_path: Path) -> None:
+def test_all_ties_put_everybody_on_one_place(rankbench, rows, tmp_path: Path) -> None:
     path = write(tmp_path, SIDES + b"x,y,tie\ny,z,tie\nx,z,both\n")
-    found = table(rankbench("aggregate", path, "--intervals", "bootstrap", "--format", "csv").stdout)
+    found = rows(path, "--intervals", "bootstrap")
     assert {(row["score"], row["rank_low"], row["rank_high"]) for row in found} == {("0.0", "1", "3")}
     described = json.loads(rankbench("data", "describe", path, "--json").stdout)
     assert (described["ties"], described["majority"]["decided"], described["position"]) == (3, 0, None)
@@ -164,7 +163,7 @@ NEVER = VOTES + b"q,a,b\nq,b,a\nq,a,c\nq,b,c\n"
 
 def test_an_item_that_never_wins_has_a_place_with_a_ridge(rankbench, tmp_path: Path) -> None:
     done = rankbench("aggregate", write(tmp_path, NEVER), "--format", "csv")
-    found = table(done.stdout)
+    found = parsed(done.stdout)
     assert found[-1]["item"] == "c"
     assert {row["scale"] for row in found} == {"1"}
     assert not done.stderr
@@ -172,7 +171,7 @@ def test_an_item_that_never_wins_has_a_place_with_a_ridge(rankbench, tmp_path: P
 
 def test_an_item_that_never_wins_is_infinitely_far_away_without_one(rankbench, tmp_path: Path) -> None:
     done = rankbench("aggregate", write(tmp_path, NEVER), "--method", "bradley-terry:ridge=0", "--format", "csv")
-    assert [(row["item"], row["scale"]) for row in table(done.stdout)] == [("a", "1"), ("b", "1"), ("c", "2")]
+    assert [(row["item"], row["scale"]) for row in parsed(done.stdout)] == [("a", "1"), ("b", "1"), ("c", "2")]
     assert "it has no finite distance between some that were compared" in done.stderr
 
 
@@ -183,7 +182,7 @@ def test_items_never_compared_are_kept_apart(rankbench, tmp_path: Path, form: st
     assert "2 groups of items cannot be compared" in done.stderr
     assert "scale" in done.stdout
     if form == "csv":
-        found = [(row["item"], row["scale"], row["place_low"], row["place_high"]) for row in table(done.stdout)]
+        found = [(row["item"], row["scale"], row["place_low"], row["place_high"]) for row in parsed(done.stdout)]
         # Nothing is known of the two others: a is first to third, x first to fourth.
         assert found == [("a", "1", "1", "3"), ("b", "1", "2", "4"), ("c", "1", "3", "5"), ("x", "2", "1", "4"),
                          ("y", "2", "2", "5")]  # fmt: skip

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from rankbench.cli import main
 from rankbench.tracking.timings import read_timings, write_timings
 
 SUITE = """
@@ -46,10 +48,6 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def timed(suite: Path) -> tuple[Path, str]:
     """Two versions, which are one, in four launches."""
-    from click.testing import CliRunner
-
-    from rankbench.cli import main
-
     out = suite.parent / "both"
     arguments = ["time", str(suite), "--against", sys.executable, "--rounds", "8", "--seed", "1", "--out", str(out)]
     shown = CliRunner().invoke(main, arguments, prog_name="rankbench")
@@ -119,10 +117,6 @@ def test_damaged_timings_cannot_be_used(timed: tuple[Path, str], rankbench, tmp_
 @pytest.fixture(scope="module")
 def once(suite: Path) -> tuple[Path, str]:
     """One version, in one launch."""
-    from click.testing import CliRunner
-
-    from rankbench.cli import main
-
     out = suite.parent / "once"
     arguments = ["time", str(suite), "--rounds", "2", "--only", "e/k=1", "--n", "400", "--out", str(out)]
     shown = CliRunner().invoke(main, [*arguments, "--format", "json"], prog_name="rankbench")
