@@ -53,15 +53,6 @@ contenders = [
 """
 
 
-def distribution(folder: Path, module: str, code: str) -> None:
-    """Write an installed plugin: a module with its entry point."""
-    (folder / f"{module}.py").write_text(code)
-    info = folder / f"{module}-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[rankbench]\n{module} = {module}\n")
-
-
 def killed_after(program: Program, seconds: float, sent: signal.Signals = signal.SIGKILL) -> bool:
     """Return whether the program was still there to be killed."""
     try:

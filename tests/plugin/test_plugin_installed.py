@@ -7,11 +7,10 @@ import json
 import os
 import subprocess
 import sys
-from functools import partial
 
 import pytest
-from forked import run_program
-from installed import Program, install_plugin
+from forked import installed, run_program
+from installed import install_plugin
 
 from rankbench.plugin.loading import is_blocked, load
 
@@ -179,25 +178,24 @@ def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
     source = GOOD.replace("halved", "later")
     requires = ("numpy>=2", "rankbench>=97,<98")
     install_plugin(site, "later-plugin", "later = some_later", version="0.3", requires=requires, some_later=source)
-    with Program(site) as program:
-        run = partial(program.run, cwd=tmp_path)
-        found = json.loads(run("plugins", "--json").stdout)["plugins"]
-        (later,) = (plugin for plugin in found if plugin["entry_point"] == "later")
-        assert (later["status"], later["components"]) == ("broken", [])
-        (cause,) = later["causes"]
-        assert cause.startswith("it asks for rankbench <98,>=97, and ")
-        assert "install a release of it that allows" in cause
-        shown = run("check", "later-plugin")
-        assert shown.returncode == 1, shown.stderr
-        assert "it asks for rankbench" in " ".join(shown.stdout.split())
-        for words in (
-            ("info", "later"),
-            ("check", "later"),
-            ("plan", "--suite", "later"),
-        ):  # what is missing may be theirs
-            shown = run(*words)
-            assert shown.returncode == 2
-            assert "(broken plugins: bad-plugin, later-plugin; see `rankbench plugins`)" in shown.stderr
+    run = installed(site, tmp_path)
+    found = json.loads(run("plugins", "--json").stdout)["plugins"]
+    (later,) = (plugin for plugin in found if plugin["entry_point"] == "later")
+    assert (later["status"], later["components"]) == ("broken", [])
+    (cause,) = later["causes"]
+    assert cause.startswith("it asks for rankbench <98,>=97, and ")
+    assert "install a release of it that allows" in cause
+    shown = run("check", "later-plugin")
+    assert shown.returncode == 1, shown.stderr
+    assert "it asks for rankbench" in " ".join(shown.stdout.split())
+    for words in (
+        ("info", "later"),
+        ("check", "later"),
+        ("plan", "--suite", "later"),
+    ):  # what is missing may be theirs
+        shown = run(*words)
+        assert shown.returncode == 2
+        assert "(broken plugins: bad-plugin, later-plugin; see `rankbench plugins`)" in shown.stderr
 
 
 def test_a_name_of_rankbench_that_a_plugin_takes_too_is_an_error_where_it_is_written(tmp_path):
@@ -207,13 +205,12 @@ def test_a_name_of_rankbench_that_a_plugin_takes_too_is_an_error_where_it_is_wri
     install_plugin(site, "takes-linear", "takes = takes_linear", takes_linear=source)
     (site / "demo.toml").write_text("")
     said = "both register it. Rename that of takes-linear, or block it: RANKBENCH_BLOCK_PLUGINS=takes-linear leaves"
-    with Program(site) as program:
-        run = partial(program.run, cwd=tmp_path)
-        for words in (("plan", "--suite", "paper", "--with", "model=linear"), ("plan", "--suite", "demo")):
-            shown = run(*words)
-            assert shown.returncode == 2
-            assert said in " ".join(shown.stderr.split()), words
-        assert json.loads(run("list", "models", "--json").stdout)["model"]
+    run = installed(site, tmp_path)
+    for words in (("plan", "--suite", "paper", "--with", "model=linear"), ("plan", "--suite", "demo")):
+        shown = run(*words)
+        assert shown.returncode == 2
+        assert said in " ".join(shown.stderr.split()), words
+    assert json.loads(run("list", "models", "--json").stdout)["model"]
     environment = {**os.environ, "PYTHONPATH": str(site), "RANKBENCH_BLOCK_PLUGINS": "takes-linear"}
     assert run_program("plan", "--suite", "demo", environment=environment).returncode == 0
 
@@ -226,17 +223,16 @@ def test_a_name_that_two_plugins_have_is_an_error_wherever_it_is_used(tmp_path):
         module = name.replace("-", "_")
         install_plugin(site, name, f"twin = {module}", **{module: source})
     said = "model 'twin' is contested: dup-aaa 1.0 and dup-zzz 1.0 both register it. Uninstall one of them, or block it"
-    with Program(site) as program:
-        run = partial(program.run, cwd=tmp_path)
-        for words in (("info", "twin"), ("check", "twin"), ("plan", "--suite", "demo", "--with", "model=twin")):
-            shown = run(*words)
-            assert shown.returncode == 2
-            assert said in " ".join(shown.stderr.split()), words
-        assert json.loads(run("list", "models", "--json").stdout)["model"]
-        for name in ("dup-aaa", "dup-zzz"):
-            shown = run("check", name)
-            assert shown.returncode == 1
-            assert said in " ".join(shown.stdout.split())
+    run = installed(site, tmp_path)
+    for words in (("info", "twin"), ("check", "twin"), ("plan", "--suite", "demo", "--with", "model=twin")):
+        shown = run(*words)
+        assert shown.returncode == 2
+        assert said in " ".join(shown.stderr.split()), words
+    assert json.loads(run("list", "models", "--json").stdout)["model"]
+    for name in ("dup-aaa", "dup-zzz"):
+        shown = run("check", name)
+        assert shown.returncode == 1
+        assert said in " ".join(shown.stdout.split())
     for blocked, by in (("dup-zzz", 2.0), ("dup-aaa", 3.0)):
         shown = run_program(
             "info", "twin", "--json",

@@ -7,14 +7,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
 import pytest
-from installed import Program, install_plugin
+from forked import installed
+from installed import install_plugin
 
 from rankbench.data.tables import checks as recognize
 from rankbench.data.tables.items import ItemTable
@@ -60,15 +60,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def program(site: Path) -> Iterator[Program]:
-    with Program(site) as found:
-        yield found
-
-
 @pytest.fixture
-def run(program: Program, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    return partial(program.run, cwd=tmp_path)
+def run(site: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    return installed(site, tmp_path)
 
 
 @pytest.fixture
@@ -192,18 +186,17 @@ def test_ratings_that_stand_for_votes_are_ranked_and_judged_as_these_votes(site,
     ]
     columns = ["query_id", "winner", "loser", "judge"]
     pl.DataFrame(votes, schema=columns, orient="row").write_csv(tmp_path / "votes.csv")
-    with Program(judged) as program:
-        run = partial(program.run, cwd=tmp_path)
-        for options in ([], ["--method", "borda", "--by", "query"], ["--intervals", "judges"]):
-            ours, theirs = (run("aggregate", log, *options, "--format", "csv") for log in ("votes.csv", "ratings.csv"))
-            assert ours.returncode == theirs.returncode == 0, theirs.stderr
-            got, expected = (pl.read_csv(shown.stdout.encode()) for shown in (theirs, ours))
-            assert got.drop("lower", "upper").equals(expected.drop("lower", "upper"))
-        checked = run("check", "table/ratings")
-        assert checked.returncode == 0, checked.stdout
-        done = run("run", "--log", "ratings.csv", "--out", "o", "--workers", "1")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert pl.read_parquet(tmp_path / "o" / "results.parquet")["status"].unique().to_list() == ["done"]
+    run = installed(judged, tmp_path)
+    for options in ([], ["--method", "borda", "--by", "query"], ["--intervals", "judges"]):
+        ours, theirs = (run("aggregate", log, *options, "--format", "csv") for log in ("votes.csv", "ratings.csv"))
+        assert ours.returncode == theirs.returncode == 0, theirs.stderr
+        got, expected = (pl.read_csv(shown.stdout.encode()) for shown in (theirs, ours))
+        assert got.drop("lower", "upper").equals(expected.drop("lower", "upper"))
+    checked = run("check", "table/ratings")
+    assert checked.returncode == 0, checked.stdout
+    done = run("run", "--log", "ratings.csv", "--out", "o", "--workers", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert pl.read_parquet(tmp_path / "o" / "results.parquet")["status"].unique().to_list() == ["done"]
 
 
 def test_what_takes_no_ratings_says_so(run, ratings: Path) -> None:

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from installed import Program, install_plugin
+from forked import installed
+from installed import install_plugin
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scores.md").read_text(encoding="utf-8")
 (METHOD,) = re.findall(r"```python\n(.*?)```", PAGE.partition("## A method of your own")[2], flags=re.DOTALL)
@@ -42,11 +43,11 @@ def test_it_is_checked_and_competes(tmp_path: Path) -> None:
     install_plugin(site, "some-scores", "scores = some_scores", some_scores=MODULE)
     table = tmp_path / "scores.csv"
     table.write_text("model,t,u,v\na,1,2,3\nb,2,4,4\n", encoding="utf-8")
-    with Program(site) as program:
-        checked = program.run("check", "some-scores", cwd=tmp_path)
-        assert checked.returncode == 0, checked.stdout + checked.stderr
-        asked = ("rank", str(table), "--method", "share-of-best", "--method", "median-of-tasks", "--format", "json")
-        found = program.run(*asked, "--replicates", "50", cwd=tmp_path)
+    run = installed(site, tmp_path)
+    checked = run("check", "some-scores")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    asked = ("rank", str(table), "--method", "share-of-best", "--method", "median-of-tasks", "--format", "json")
+    found = run(*asked, "--replicates", "50")
     assert found.returncode == 0, found.stderr
     said = json.loads(found.stdout)
     scores = {(row["method"], row["system"]): row["score"] for row in said["systems"]}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
-from installed import Program
+from forked import installed
 
 from rankbench.errors import SpecError
 from rankbench.suites.suite_files import load_suite
@@ -79,23 +80,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def program(site: Path) -> Iterator[Program]:
-    with Program(site) as found:
-        yield found
+@pytest.fixture
+def run(site: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    return installed(site, tmp_path)
 
 
-def test_it_is_listed_and_described(program: Program, tmp_path: Path) -> None:
-    claims = json.loads(program.run("list", "claims", "--json", cwd=tmp_path).stdout)["claim"]
+def test_it_is_listed_and_described(run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    claims = json.loads(run("list", "claims", "--json").stdout)["claim"]
     assert [one["name"] for one in claims] == ["brought-claim", "coincide", "equivalent", "less", "wider"]
-    assert "share" in program.run("info", "brought-claim", cwd=tmp_path).stdout
-    assert "distances from the best" in program.run("info", "brought-figure", cwd=tmp_path).stdout.lower()
-    checked = program.run("check", "brought", cwd=tmp_path)
+    assert "share" in run("info", "brought-claim").stdout
+    assert "distances from the best" in run("info", "brought-figure").stdout.lower()
+    checked = run("check", "brought")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_it_runs_from_plan_to_leaderboard(program: Program, tmp_path: Path) -> None:
-    done = program.run("run", "--suite", "brought", "--workers", "1", "--out", "out", cwd=tmp_path)
+def test_it_runs_from_plan_to_leaderboard(run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    done = run("run", "--suite", "brought", "--workers", "1", "--out", "out")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "C1" in done.stdout
     page = (tmp_path / "out" / "leaderboard.md").read_text(encoding="utf-8")
