@@ -18,20 +18,16 @@ from rankbench.store.records import SourceRecord
 
 
 def footnotes(race: Race, source: SourceRecord) -> list[Node]:
-    """Return a list under the tables of one n, or nothing."""
-    lines = [*_equal(race, source), *_facts(race, source), *_budget(race, source.budget), *_optimality(race)]
-    lines += [*_troubles(race), *_thin(race, source)]
-    if source.judged_on == STRETCHES and len(race.repetitions) == 1:
+    """Return a list under the tables of one n, or nothing; where nothing is compared, of what did not work alone."""
+    lines = _troubles(race)
+    if source.layout == "race":
+        told = [*_equal(race, source), *_facts(race, source), *_budget(race, source.budget), *_optimality(race)]
+        lines = [*told, *lines, *_thin(race, source)]
+    if source.layout == "race" and source.judged_on == STRETCHES and len(race.repetitions) == 1:
         lines.append(
             f"Neighboring stretches may be alike: standard errors are those of the long-run variance, with {LAGS} "
             "neighbors on either side (Newey and West) or of an autoregression, of differences of all pairs together."
         )
-    return [Bullets(tuple(lines))] if lines else []
-
-
-def troubles(race: Race) -> list[Node]:
-    """Return a list of what did not work, or nothing."""
-    lines = _troubles(race)
     return [Bullets(tuple(lines))] if lines else []
 
 

@@ -20,7 +20,7 @@ from rankbench.reports.claims_section import claims_section
 from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Image, Node, Paragraph
 from rankbench.reports.experiment_data import Race
 from rankbench.reports.figures import DrawnFigure
-from rankbench.reports.footnotes import Group, facts, footnotes, overview, source_groups, troubles
+from rankbench.reports.footnotes import Group, facts, footnotes, overview, source_groups
 from rankbench.reports.leaderboard_intro import at_a_glance, in_short, question_and_data, top_items
 from rankbench.reports.recommendation import Recommendation, recommended
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
@@ -165,7 +165,7 @@ def _race(section: Section, race: Race, *, leading: bool) -> list[Node]:
     parts: list[Node] = [Heading(3, f"{markdown(experiment.name)}{race_title(race, source)}")]
     if source.layout != "race":
         parts += exact_tables(sampler, race) if source.layout == "exact" else ranking_tables(sampler, race)
-        return [*parts, *troubles(race)]
+        return [*parts, *footnotes(race, source)]
     rows = [row for row in section.rows if row.n == race.n]
     first = [row for row in rows if not leading or row.metric == sampler.metrics[0]]
     others = [row for row in rows if leading and row.metric != sampler.metrics[0]]

@@ -33,14 +33,10 @@ def codes(names: Sequence[str], word: str = "and") -> str:
     return joined_words([code(name) for name in names], word)
 
 
-def covered(case: Case) -> str:
-    """Say of what intervals hold together."""
-    return f"all methods in {codes(case.metrics)} of {codes([one.name for one in case.told_by])}"
-
-
 def shown_by(case: Case) -> str:
     """Name what everything about differences was shown by."""
-    return f"by 95% intervals of the differences between {covered(case)}, which hold together"
+    where = f"{codes(case.metrics)} of {codes([one.name for one in case.told_by])}"
+    return f"by 95% intervals of the differences between all methods in {where}, which hold together"
 
 
 def difference(one: Evaluation, metric: str, label: str, other: str) -> str:
@@ -147,7 +143,8 @@ def recommendations(analysis: Analysis) -> list[Recommendation]:
 def recommend(case: Case, caveats: Sequence[str] = ()) -> Recommendation:
     """Return what to use and why, or why nothing can be recommended; who failed is said in any case."""
     stop = _stop(case)
-    answer = (*([f"{stop}: nothing can be recommended."] if stop else _answers(case)), *_failed(case))
+    failed = [f"**{markdown(label)}** {what} and is not judged." for label, what in case.main.failed.items()]
+    answer = (*([f"{stop}: nothing can be recommended."] if stop else _answers(case)), *failed)
     if stop and not case.tables:
         return Recommendation(answer)
     notes = tuple(f"Bear in mind: {caveat}" for caveat in caveats)
@@ -289,11 +286,6 @@ def _doubt(case: Case, other: Evaluation) -> str:
             return f"in {name} its mean {code(metric)} is not better than that of the baseline"
     short = other.short_of_a_coin(case.winner)
     return f"in {name} it is not shown to be better than a coin in {code(short[0])}" if short else ""
-
-
-def _failed(case: Case) -> list[str]:
-    """Say who is not judged, and why."""
-    return [f"**{markdown(label)}** {what} and is not judged." for label, what in case.main.failed.items()]
 
 
 def _leading_elsewhere(case: Case) -> list[str]:
