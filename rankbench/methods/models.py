@@ -30,25 +30,15 @@ _made: WeakKeyDictionary[Queries, dict[str, NDArray[np.float64]]] = WeakKeyDicti
 
 
 def feature_matrix(queries: Queries, model: Model) -> NDArray[np.float64]:
-    """Return the model's features of all items, float64, C-contiguous, shape (N, d').
+    """Return the model's features of all items, float64, C-contiguous and writable, shape (N, d').
 
     Blocks of a data set share their queries, so this is remembered as long as they live.
     """
     known = _made.setdefault(queries, {})
     key = model.digest()
     if key not in known:
-        known[key] = np.ascontiguousarray(_made_by(model, queries), dtype=np.float64)
+        known[key] = np.require(_made_by(model, queries), np.float64, ["C", "W"])
     return known[key]
-
-
-def stored_features(queries: Queries, model: Model) -> NDArray[np.float32]:
-    """Return the same as they are stored, float32, C-contiguous and read-only, shape (N, d').
-
-    Read-only whether mapped from a file or not: one type, so that kernels are compiled once.
-    """
-    x = np.ascontiguousarray(_made_by(model, queries), dtype=np.float32).view()
-    x.flags.writeable = False
-    return x
 
 
 def _made_by(model: Model, queries: Queries) -> NDArray[np.float32]:

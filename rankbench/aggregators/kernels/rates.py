@@ -140,12 +140,15 @@ def mean_log_odds(
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
         forward, backward = take_entries(work, m, i, j)
-        if forward == 0.0 and backward == 0.0:
-            continue
-        small = tabulated and forward < len(logs) and backward < len(logs)
-        if small and forward == int(forward) and backward == int(backward):
-            log_odds = logs[int(forward)] - logs[int(backward)]
-        else:
+        log_odds = 0.0
+        if tabulated and forward < len(logs) and backward < len(logs):
+            won, lost = int(forward), int(backward)
+            if forward == won and backward == lost:
+                # Of a pair that is done, two zeros: no branch asks for it.
+                log_odds = logs[won] - logs[lost]
+            else:
+                log_odds = math.log((forward + c) / (backward + c))
+        elif forward != 0.0 or backward != 0.0:
             log_odds = math.log((forward + c) / (backward + c))
         out[i] += log_odds
         out[j] -= log_odds

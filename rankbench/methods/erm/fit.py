@@ -37,7 +37,7 @@ from rankbench.methods.erm.risk import (
     single_target,
     tiled_product,
 )
-from rankbench.methods.models import feature_matrix, stored_features
+from rankbench.methods.models import feature_matrix
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.optimizers.score_problem import PenalizedProblem, ScoreProblem
 
@@ -137,8 +137,7 @@ class _Fits:
             self.plan = TargetPlan(wanted)
             table, scratch = self.plan.table(block.design, judged)
             self.complete = table.complete
-            stored = stored_features(block.design, model)
-            self.stream = Lockstep(stored, judged, self.plan, table, scratch, list(self.steppers.values()), seed)
+            self.stream = Lockstep(self.x, judged, self.plan, table, scratch, list(self.steppers.values()), seed)
         else:
             self.plan = TargetPlan(wanted)
             self.stream = Interpreted(self.x, block, judged, self.plan, list(self.steppers.values()), seed)

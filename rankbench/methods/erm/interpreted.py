@@ -167,7 +167,7 @@ class Interpreted:
                 last[at], averaged[at] = theta, np.where(taken > 0, total / np.maximum(taken, 1), theta)
         self._top_up()
         none, word = np.zeros(0), np.zeros(0, dtype=np.int32)
-        compiled_only = (none, none, word, word, *[none] * 9, False)
+        compiled_only = (none, none, word, word, *[none] * 8, False)
         return ContenderPath(
             theta, total, none, left_out, none, window, record, estimates, last, averaged, *compiled_only
         )

@@ -43,7 +43,7 @@ class Lockstep:
 
     Parameters
     ----------
-    x : ndarray of float32, shape (N, d)
+    x : ndarray of float64, shape (N, d)
         Features of the block's items.
     judged : Judged
     plan, table, scratch : TargetPlan, TargetTable, Scratch
@@ -63,7 +63,7 @@ class Lockstep:
 
     def __init__(
         self,
-        x: NDArray[np.float32],
+        x: NDArray[np.float64],
         judged: Judged,
         plan: TargetPlan,
         table: TargetTable,
@@ -139,7 +139,7 @@ class Lockstep:
             np.zeros((rows, len(record))),
             np.zeros((len(record), rows, d)),
             np.zeros((len(record), rows, d)),
-            np.zeros(TILE * m),
+            np.zeros(self.columns.tiled * m),
             np.zeros(TILE * m),
             np.zeros(longest, dtype=np.int32),
             np.zeros(longest, dtype=np.int32),
@@ -149,7 +149,6 @@ class Lockstep:
             np.zeros(longest * (rows - self.columns.tiled)),
             np.zeros(longest * (rows - self.columns.tiled)),
             np.zeros(d),
-            np.zeros((m, d)),
             np.zeros((d, TILE)),
             np.zeros((m, TILE)),
             watched,

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from rankbench.kernels.declared import Vector, declared
+from rankbench.kernels.declared import Matrix, Vector, declared
 from rankbench.kernels.random import SeedState
 from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
 from rankbench.methods.erm.kernels.sampling import TILE, WINDOW, ContenderColumns, ContenderPath, Judged, steps_by_query
@@ -60,31 +59,46 @@ def _dot(a: Vector, b: Vector) -> float:
 
 
 @njit(cache=True, nogil=True, inline="always")
+def _score(features: Matrix, columns: ContenderColumns, path: ContenderPath) -> None:
+    """Write the scores of a query's items by all score surrogates' iterates to ``path.alpha``."""
+    m = features.shape[0]
+    alpha = path.alpha[: columns.tiled * m].reshape(columns.tiled, m)
+    for first in range(0, columns.tiled, TILE):
+        # BLAS is fastest with neither factor transposed; turning the small ones costs less.
+        for i in range(TILE):
+            for j in range(path.turned.shape[0]):
+                path.turned[j, i] = path.theta[first + i, j]
+        np.dot(features, path.turned, path.by_item[:m])
+        for i in range(TILE):
+            for j in range(m):
+                alpha[first + i, j] = path.by_item[j, i]
+
+
+@njit(cache=True, nogil=True, inline="always")
 def _tile(
-    m: int, first: int, columns: ContenderColumns, path: ContenderPath, scratch: Scratch, values: Vector, move: bool
+    features: Matrix,
+    first: int,
+    columns: ContenderColumns,
+    path: ContenderPath,
+    scratch: Scratch,
+    values: Vector,
+    move: bool,
 ) -> None:
-    """Value and, if `move`, gradient of the sixteen score surrogates from row `first`."""
-    alpha = path.alpha[: TILE * m].reshape(TILE, m)
+    """Value and, if `move`, gradient of the sixteen score surrogates from row `first`, at ``path.alpha``."""
+    m = features.shape[0]
+    alpha = path.alpha[: columns.tiled * m].reshape(columns.tiled, m)
     residual = path.residual[: TILE * m].reshape(TILE, m)
-    # BLAS is fastest with neither factor transposed; turning the small ones costs less.
-    for i in range(TILE):
-        for j in range(path.turned.shape[0]):
-            path.turned[j, i] = path.theta[first + i, j]
-    np.dot(path.features[:m], path.turned, path.by_item[:m])
-    for i in range(TILE):
-        for j in range(m):
-            alpha[i, j] = path.by_item[j, i]
     for i in range(TILE):
         c = first + i
         if columns.active[c]:
             values[c] = columns.gradients[c](
-                alpha[i],
+                alpha[c],
                 scratch.targets[columns.targets[c]][:m],
                 columns.gradient_params[columns.gradient_bounds[c] : columns.gradient_bounds[c + 1]],
                 residual[i],
             )
     if move:
-        np.dot(residual, path.features[:m], path.gradient[first : first + TILE])
+        np.dot(residual, features, path.gradient[first : first + TILE])
 
 
 @njit(cache=True, nogil=True)
@@ -101,9 +115,7 @@ def _weigh(columns: ContenderColumns, path: ContenderPath, g: int, count: int, m
 
 @njit(cache=True, nogil=True, inline="always")
 def _group(
-    x: NDArray[np.float32],
-    low: int,
-    m: int,
+    features: Matrix,
     g: int,
     n_q: int,
     columns: ContenderColumns,
@@ -116,6 +128,7 @@ def _group(
     first, last = columns.groups[g], columns.groups[g + 1]
     rows = last - first
     k = min(columns.orders[g], n_q)
+    m = features.shape[0]
     count = columns.edges[g](
         scratch.winners[:k],
         scratch.losers[:k],
@@ -130,9 +143,9 @@ def _group(
     params = columns.phi_params[columns.phi_bounds[g] : columns.phi_bounds[g + 1]]
     margins, slopes = path.margins[: count * rows], path.slopes[: count * rows]
     for e in range(count):
-        a, b = x[low + path.tails[e]], x[low + path.heads[e]]
+        a, b = features[path.tails[e]], features[path.heads[e]]
         for j in range(a.shape[0]):
-            path.difference[j] = np.float64(a[j]) - np.float64(b[j])
+            path.difference[j] = a[j] - b[j]
         for r in range(rows):
             margins[e * rows + r] = _dot(path.theta[first + r], path.difference)
     if columns.weighed[g]:
@@ -151,9 +164,9 @@ def _group(
     for e in range(count):
         # Of a single edge the difference is still there.
         if count > 1:
-            a, b = x[low + path.tails[e]], x[low + path.heads[e]]
+            a, b = features[path.tails[e]], features[path.heads[e]]
             for j in range(a.shape[0]):
-                path.difference[j] = np.float64(a[j]) - np.float64(b[j])
+                path.difference[j] = a[j] - b[j]
         for r in range(rows):
             slope = path.edge_weights[e] * slopes[e * rows + r]
             gradient = path.gradient[first + r]
@@ -167,9 +180,8 @@ def _group(
 
 @njit(cache=True, nogil=True, inline="always")
 def _surrogates(
-    x: NDArray[np.float32],
-    judged: Judged,
-    q: int,
+    features: Matrix,
+    n_q: int,
     columns: ContenderColumns,
     path: ContenderPath,
     scratch: Scratch,
@@ -177,17 +189,10 @@ def _surrogates(
     move: bool,
 ) -> None:
     """Write all contenders' sampled surrogates and, if `move`, their gradients in theta."""
-    low = judged.items[q]
-    m = judged.items[q + 1] - low
-    n_q = judged.offsets[q + 1] - judged.offsets[q]
-    if columns.tiled:
-        for i in range(m):
-            for j in range(x.shape[1]):
-                path.features[i, j] = x[low + i, j]
     for first in range(0, columns.tiled, TILE):
-        _tile(m, first, columns, path, scratch, values, move)
+        _tile(features, first, columns, path, scratch, values, move)
     for g in range(columns.orders.shape[0]):
-        _group(x, low, m, g, n_q, columns, path, scratch, values, move)
+        _group(features, g, n_q, columns, path, scratch, values, move)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -220,7 +225,7 @@ def _record(columns: ContenderColumns, path: ContenderPath, t: int, at: int) -> 
 
 @njit(cache=True, nogil=True)
 def advance(
-    x: NDArray[np.float32],
+    x: Matrix,
     judged: Judged,
     table: TargetTable,
     columns: ContenderColumns,
@@ -236,7 +241,7 @@ def advance(
 
     Parameters
     ----------
-    x : ndarray of float32, shape (N, d)
+    x : ndarray of float64, shape (N, d)
         Features of all items.
     judged, table : Judged, TargetTable
     columns, path : ContenderColumns, Path
@@ -251,12 +256,16 @@ def advance(
     """
     judged, table, columns, path = uncounted(judged), uncounted(table), uncounted(columns), uncounted(path)
     scratch, sums = uncounted(scratch), uncounted(sums)
+    (x,) = uncounted((x,))
     at = 0
     for t in range(first, last + 1):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
         fill_targets(judged, table, q, scratch)
         add_targets(judged, q, scratch, sums)
-        _surrogates(x, judged, q, columns, path, scratch, path.window[t % WINDOW], True)
+        features = x[judged.items[q] : judged.items[q + 1]]
+        _score(features, columns, path)
+        n_q = judged.offsets[q + 1] - judged.offsets[q]
+        _surrogates(features, n_q, columns, path, scratch, path.window[t % WINDOW], True)
         for run in range(columns.runs.shape[0]):
             low, high = columns.runs[run]
             columns.steps[run](
@@ -270,7 +279,7 @@ def advance(
 
 @njit(cache=True, nogil=True)
 def evaluate_fresh(
-    x: NDArray[np.float32],
+    x: Matrix,
     judged: Judged,
     table: TargetTable,
     columns: ContenderColumns,
@@ -291,12 +300,20 @@ def evaluate_fresh(
     """
     judged, table, columns, path = uncounted(judged), uncounted(table), uncounted(columns), uncounted(path)
     scratch = uncounted(scratch)
+    (x,) = uncounted((x,))
     means[:] = 0.0
     values = np.zeros(means.shape[0])
+    # No iterate moves: a query's items are scored once for all its steps, which follow one another.
+    scored = -1
     for t in steps_by_query(judged.offsets, seed, first, last):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
         fill_targets(judged, table, q, scratch)
-        _surrogates(x, judged, q, columns, path, scratch, values, False)
+        features = x[judged.items[q] : judged.items[q + 1]]
+        if q != scored:
+            _score(features, columns, path)
+            scored = q
+        n_q = judged.offsets[q + 1] - judged.offsets[q]
+        _surrogates(features, n_q, columns, path, scratch, values, False)
         for c in range(values.shape[0]):
             means[c] += values[c]
     means /= last - first + 1

@@ -120,12 +120,10 @@ def sample_prefix(state: SeedState, n: int, k: int, index: Index, swaps: Index) 
 
 @declared()
 def undo_prefix(k: int, index: Index, swaps: Index) -> None:
-    """Take the swaps of `sample_prefix` back, last first."""
-    for i in range(k - 1, -1, -1):
-        j = swaps[i]
-        taken = index[j]
-        index[j] = index[i]
-        index[i] = taken
+    """Put 0, 1, 2, ... back to where `sample_prefix` has swapped."""
+    for i in range(k):
+        index[i] = i
+        index[swaps[i]] = swaps[i]
 
 
 TILE = 16
@@ -213,15 +211,15 @@ class ContenderPath(NamedTuple):
         Moving average of the sampled losses plus the penalty, the paper's estimator.
     last, averaged : ndarray of float64, shape (P, C, d)
         Before there is anything to average, the last iterate stands for it.
-    alpha, residual : ndarray of float64, shape (16 * max m_q,)
-        Scores of one tile and gradients in them.
+    alpha : ndarray of float64, shape (tiled * max m_q,)
+        Scores by all iterates of score surrogates.
+    residual : ndarray of float64, shape (16 * max m_q,)
+        Gradients in the scores of one tile.
     tails, heads : ndarray of int32, shape (longest,)
     edge_weights, edge_offsets : ndarray of float64, shape (longest,)
     edge_work : ndarray of float64
     margins, slopes : ndarray of float64, shape (longest * C,)
     difference : ndarray of float64, shape (d,)
-    features : ndarray of float64, shape (max m_q, d)
-        Of the drawn query.
     turned : ndarray of float64, shape (d, 16)
         Iterates of a tile, transposed.
     by_item : ndarray of float64, shape (max m_q, 16)
@@ -250,7 +248,6 @@ class ContenderPath(NamedTuple):
     margins: Any
     slopes: Any
     difference: Any
-    features: Any
     turned: Any
     by_item: Any
     watched: Any
