@@ -236,18 +236,6 @@ Promise: TypeAlias = Literal["array", "number", "number and array", "arrays"]
 _WHOLE = 2**53
 """Up to here float64 has every integer."""
 
-_CALLED = {
-    "b": "booleans",
-    "c": "complex numbers",
-    "m": "durations",
-    "M": "dates",
-    "O": "Python objects",
-    "S": "bytes",
-    "U": "texts",
-    "T": "texts",
-    "V": "records",
-}
-
 
 def trouble_with(value: object, promise: Promise = "array") -> str:
     """Say what makes `value` something else than the real numbers that were promised; empty if nothing."""
@@ -277,8 +265,8 @@ def _read(value: object, promise: Promise) -> tuple[Any, str]:
         except Exception:  # it has other shapes within, or code of its own that fails
             return None, f"{_called(value)}, not numbers"
         if array.dtype.kind not in "fiu":
-            what = _CALLED.get(array.dtype.kind, str(array.dtype))
-            return None, f"{_called(value)}, not numbers" if array.shape == () else f"{what}, not real numbers"
+            what = f"an array of {array.dtype}" if array.shape else _called(value)
+            return None, f"{what}, not real numbers"
     if promise == "number":
         if array.shape:
             return None, f"an array of shape {array.shape}, not one number"

@@ -24,13 +24,13 @@ from rankbench.methods.erm import ERM
 from rankbench.protocols.judging import fit, judge, losses_of
 
 BAD = {
-    "complex": (lambda a: a + 1j, "complex numbers"),
+    "complex": (lambda a: a + 1j, "an array of complex"),
     "masked": (lambda a: np.ma.masked_array(a, np.arange(a.size).reshape(a.shape) == 0), "masked array"),
-    "objects": (lambda a: a.astype(object), "Python objects"),
-    "dates": (lambda a: a.astype("i8").astype("M8[s]"), "dates"),
-    "durations": (lambda a: a.astype("i8").astype("m8[s]"), "durations"),
-    "booleans": (lambda a: a > 0, "booleans"),
-    "texts": (lambda a: a.astype(str).tolist(), "texts"),
+    "objects": (lambda a: a.astype(object), "an array of object"),
+    "dates": (lambda a: a.astype("i8").astype("M8[s]"), "datetime64"),
+    "durations": (lambda a: a.astype("i8").astype("m8[s]"), "timedelta64"),
+    "booleans": (lambda a: a > 0, "an array of bool"),
+    "texts": (lambda a: a.astype(str).tolist(), "an array of <U"),
     "nothing": (lambda a: None, "None"),
 }
 """How numbers are spoilt, and what the reason says."""
