@@ -23,13 +23,8 @@ from rankbench.data.tables.column_roles import (
 )
 from rankbench.data.tables.covariates import TRANSFORMS, ControlTerm, control_roles, parse_control
 from rankbench.data.tables.outcomes import MOST_GAMES, as_number
-from rankbench.data.tables.schemas import (
-    GAMES,
-    REST,
-    SHARE,
-    comparisons_schema,
-)
-from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES, decided, halved
+from rankbench.data.tables.schemas import GAMES, REST, SHARE, comparisons_schema
+from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES, decided
 from rankbench.data.tables.times import TimeReading, time_reading
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
@@ -102,6 +97,53 @@ class ComparisonTable(TableKind):
             times = time_reading(raw.frame, "time")
         schema["time"] = times.dtype
         return partial(ComparisonsCheck, raw, schema, times)
+
+
+def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
+    """Return votes of which those are left out that say again what another one says from the other side.
+
+    They are about the same items, with the same result, time, query and judge; of two the later one is left out.
+
+    Parameters
+    ----------
+    votes : LazyFrame
+        As `rankbench.data.tables.column_roles.as_comparisons` returns them.
+    sides : bool
+        Whether the left one is kept; of games seen from both sides neither is first.
+
+    Raises
+    ------
+    InputError
+        There are none.
+    """
+    names = votes.collect_schema().names()
+    low, high = pl.min_horizontal("winner", "loser"), pl.max_horizontal("winner", "loser")
+    turned = pl.when("first").then("winner").otherwise("loser") != low
+    even = [pl.col("tie")]
+    of_sides = [pl.when(pl.col("winner") == low).then(1).otherwise(2)]
+    if GAMES[0] in names:
+        of_sides = [pl.when(turned).then(GAMES[k]).otherwise(GAMES[1 - k]) for k in (0, 1)]
+        even = [pl.col(GAMES[2])]
+    elif SHARE in names:
+        share = pl.col(SHARE)
+        of_sides = [
+            pl.when(share.is_null()).then(of_sides[0]),
+            pl.when(turned).then(1 - share).otherwise(share).round(9),
+        ]
+    of_sides = [pl.when(~pl.col("tie")).then(one) for one in of_sides]
+    out = pl.col(LEFT_OUT) if LEFT_OUT in names else pl.lit(value=False)
+    beside = [pl.col(name) for name in ("query_id", "judge", "time", "weight", SAID) if name in names]
+    keys = [out, low, high, *of_sides, *even, *beside]
+    # The k-th row from one side is that of the k-th from the other.
+    kth = pl.int_range(pl.len()).over(*keys, turned)
+    both = pl.min_horizontal(turned.sum().over(*keys), (~turned).sum().over(*keys))
+    again = ~out & (kth < both) & ~kth.is_first_distinct().over(*keys, kth)
+    count = votes.select(again.sum()).collect().item()
+    if not count:
+        raise InputError("mirrored=halve: no row says again what another one says from the other side; leave it out")
+    remark(f"{count:,} rows are left out: each says again what another one says from the other side")
+    found = votes.with_columns((out | again).alias(LEFT_OUT))
+    return found if sides else found.drop("first")
 
 
 _SHEET_DATE = r"^\s*(\d{1,2}[-. ][A-Za-z]{3}|[A-Za-z]{3}[-. ]\d{1,2})\s*$"

@@ -43,24 +43,8 @@ BOTH_BAD = ("tie (bothbad)", "bothbad", "both_bad", "both bad")
 """Ties of two items that are bad both, in small letters."""
 
 TIED = (
-    *(
-        "tie",
-        "tied",
-        "ties",
-        "draw",
-        "drawn",
-        "both",
-        "neither",
-        "equal",
-        "same",
-        "a=b",
-        "0.5",
-        "1/2-1/2",
-        "½-½",
-        "1/2",
-        "½",
-    ),
-    *("0.5-0.5", "tie (inconsistent)", "[[c]]", "[[a=b]]"),
+    *("tie", "tied", "ties", "draw", "drawn", "both", "neither", "equal", "same", "a=b", "0.5", "1/2-1/2", "½-½"),
+    *("1/2", "½", "0.5-0.5", "tie (inconsistent)", "[[c]]", "[[a=b]]"),
     *BOTH_BAD,
 )
 """What a winner's column may say instead of a name, in small letters; see `tie_words`."""
@@ -364,7 +348,9 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
     """
     column = columns["winner"]
     facts = _facts(raw, column)
-    if not facts["words"] and ("preference" in columns or _is_preference(facts, columns)):
+    numbered = all(str(at) in plain_name(columns[side]).split("_") for at, side in enumerate(("left", "right"), 1))
+    preference = "preference" in columns or (numbered and facts["preference"] and facts["high"] > 1)
+    if preference and not facts["words"]:
         remark(
             f"{short_repr(column)} is read from 1, where {short_repr(columns['left'])} won, to 2, where "
             f"{short_repr(columns['right'])} did; 0 and 1.5 are ties"
@@ -404,12 +390,6 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
         remark(_GRADES)
         return {"points": column, "graded": column}
     return {"points": column}
-
-
-def _is_preference(facts: Mapping[str, Any], columns: Mapping[str, str]) -> bool:
-    """Return whether numbers are 0 or from 1 to 2, and the columns of the items are numbered so."""
-    numbered = all(str(at) in plain_name(columns[side]).split("_") for at, side in enumerate(("left", "right"), 1))
-    return numbered and bool(facts["preference"]) and facts["high"] > 1
 
 
 def _facts(raw: pl.LazyFrame, column: str) -> dict[str, Any]:
