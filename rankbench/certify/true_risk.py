@@ -191,33 +191,30 @@ def seen_law(law: Law, aggregated: Aggregated | None) -> Law:
     Raises
     ------
     SpecError
-        Aggregation of something else than graphs, or to too many structures.
+        Aggregation makes too many structures.
     """
     if aggregated is None:
         return law
-    if not law.of_graphs:
-        raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
-    m, k = law.items, aggregated.k
-    if math.isinf(k):
-        return Law(m, ((Fraction(1), _aggregate(aggregated.aggregator, law.mean, m)),))
-    if math.comb(len(law.support) + int(k) - 1, int(k)) * k > MOST_DRAWS:
-        raise SpecError(f"there are too many ways to draw {int(k)} judgments; take a smaller k, or inf")
+    m, aggregator = law.items, aggregated.aggregator
+    if math.isinf(aggregated.k):
+        return Law(m, ((Fraction(1), _aggregate(aggregator, law.mean, m)),))
+    k = int(aggregated.k)
+    if math.comb(len(law.support) + k - 1, k) * k > MOST_DRAWS:
+        raise SpecError(f"there are too many ways to draw {k} judgments; take a smaller k, or inf")
     found: dict[tuple[Any, ...], Fraction] = {}
-    for chosen in itertools.combinations_with_replacement(range(len(law.support)), int(k)):
-        chance, graph = Fraction(math.factorial(int(k))), dict[tuple[int, int], Fraction]()
+    for chosen in itertools.combinations_with_replacement(range(len(law.support)), k):
+        chance, graph = Fraction(math.factorial(k)), dict[tuple[int, int], Fraction]()
         for at in sorted(set(chosen)):
             weight, own = law.support[at]
             times = chosen.count(at)
             chance *= weight**times / math.factorial(times)
             for pair, value in (own if isinstance(own, Mapping) else {}).items():
-                graph[pair] = graph.get(pair, Fraction(0)) + value * times / int(k)
+                graph[pair] = graph.get(pair, Fraction(0)) + value * times / k
         key = tuple(sorted(graph.items()))
         found[key] = found.get(key, Fraction(0)) + chance
         if len(found) > MOST_STRUCTURES:
-            raise SpecError(
-                f"k={int(k)} judgments make more than {MOST_STRUCTURES} structures; take a smaller k, or inf"
-            )
-    return Law(m, tuple((p, _aggregate(aggregated.aggregator, dict(key), m)) for key, p in found.items()))
+            raise SpecError(f"k={k} judgments make more than {MOST_STRUCTURES} structures; take a smaller k, or inf")
+    return Law(m, tuple((p, _aggregate(aggregator, dict(key), m)) for key, p in found.items()))
 
 
 def _aggregate(aggregator: Aggregator, mean: Mapping[tuple[int, int], Fraction], m: int) -> ExactScores | ExactGraph:
