@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from forked import installed
+from installed import install_plugin
 
 from rankbench.errors import SpecError
 from rankbench.suites.suite_files import load_suite
@@ -73,10 +74,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "from brought.figure import BroughtFigure\n\n\n@rankbench.hookimpl\ndef rankbench_register():\n"
         '    return [BroughtClaim, BroughtFigure, Path(__file__).with_name("brought.toml")]\n'
     )
-    info = folder / "brought-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rankbench]\nbrought = brought\n")
+    install_plugin(folder, "brought", "brought = brought")
     return folder
 
 

@@ -13,6 +13,7 @@ import competing
 import numpy as np
 import polars as pl
 import pytest
+from small_suites import suite_text
 
 import rankbench
 from rankbench import api
@@ -105,19 +106,9 @@ class OwnClicks(CascadeClicks):
     name: ClassVar[str] = "own-clicks-object"
 
 
-CLICKS = """
-name = "clicks"
-title = "Clicks"
-dataset = "cascade-clicks:queries=4"
-protocol = "selection"
-[[experiments]]
-name = "a"
-title = "A"
-n = [50]
-repetitions = 2
-contenders = [{ use = "click-through-rate" }]
-losses = ["ndcg"]
-"""
+CLICKS = suite_text(
+    'use = "click-through-rate"', name="clicks", protocol="selection", dataset="cascade-clicks:queries=4", repetitions=2
+)
 
 
 def test_a_population_that_is_an_object_is_asked_in_one_process_whatever_the_workers(tmp_path: Path) -> None:
@@ -167,10 +158,8 @@ def test_what_was_loaded_is_not_kept_once_a_suite_is_prepared(tmp_path: Path) ->
     votes = pl.DataFrame({"winner": ["a", "b", "c", "a"] * 50, "loser": ["b", "c", "a", "c"] * 50})
     votes.with_columns(judge=pl.int_range(pl.len()) % 20).write_csv(tmp_path / "votes.csv")
     suite = tmp_path / "suite.toml"
-    suite.write_text(
-        'name = "s"\ntitle = "s"\nseed = 1\nprotocol = "own-log"\n[[experiments]]\nname = "e"\ntitle = "e"\n'
-        'repetitions = 1\nlosses = ["log-loss"]\ncontenders = [{ label = "w", use = "win-rate" }]\n'
-    )
+    losses = 'losses = ["log-loss"]'
+    suite.write_text(suite_text('use = "win-rate"', protocol="own-log", dataset="", n="[1]", more=losses))
     log = rankbench.log_file(tmp_path / "votes.csv")
     (source,) = api.planned(str(suite), dataset=log).sources
     held = weakref.ref(source.arrays["votes.winners"])
