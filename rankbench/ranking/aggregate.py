@@ -70,7 +70,7 @@ class Aggregation:
         Who won against whom, where votes of the whole log were counted.
     effects : DataFrame, optional
         With covariates: ``covariate, effect, lower, upper, unit, words``, see
-        `rankbench.ranking.covariates.ControlledRanking`. `table` then has ``unadjusted_score`` and the like.
+        `rankbench.ranking.covariates.rank_controlled`. `table` then has ``unadjusted_score`` and the like.
     """
 
     table: pl.DataFrame
@@ -228,10 +228,9 @@ def aggregate(
         table = _table([ranking])
         notes += _scale_notes(ranking)
         if controlling is not None:
-            adjusted = rank_controlled(source, controlling, "sandwich" if intervals else None, seed)
-            ranking = replace(adjusted.ranking, tallies=ranking.tallies)
-            table, effects = beside_unadjusted(_table([ranking]), table), adjusted.effects
-            notes, facts["control"] = [*notes, *adjusted.notes], effects["covariate"].to_list()
+            adjusted, effects, more = rank_controlled(source, controlling, "sandwich" if intervals else None, seed)
+            table = beside_unadjusted(_table([replace(adjusted, tallies=ranking.tallies)]), table)
+            notes, facts["control"] = [*notes, *more], effects["covariate"].to_list()
     else:
         tables, some = [], dict[str, ItemRanking]()
         for query, part, votes in _queries(source, aggregator, sums=intervals is None):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +35,7 @@ NO_WEIGHTS: NDArray[np.float64] = np.zeros(0)
 
 
 class Counter:
-    """Two threads that count chunks in turn; a context, so that they always end.
+    """Two threads that count chunks in turn; `close` ends them.
 
     Parameters
     ----------
@@ -54,12 +54,8 @@ class Counter:
         self.waiting: deque[tuple[Future[int], int, Sequence[LogPiece]]] = deque()
         self.rows = 0
 
-    def __enter__(self) -> Counter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the threads."""
         for thread in self.threads:
             thread.shutdown(cancel_futures=True)
 
@@ -193,7 +189,7 @@ def count_pairs(
     names = None if items is None else [str(item) for item in items]
     size = _size(w, v, m, names)
     listed = names if names is not None else [str(i) for i in range(size)]
-    with Counter(len(t) > 0, len(g) > 0, lambda: listed) as counter:
+    with closing(Counter(len(t) > 0, len(g) > 0, lambda: listed)) as counter:
         for begin in range(0, n, ROWS):
             rows = slice(begin, begin + ROWS)
             counter.add([LogPiece(_indices(w[rows], size), _indices(v[rows], size), t[rows], g[rows])], size)

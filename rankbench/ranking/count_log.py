@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias, cast, overload
 
@@ -211,7 +212,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
     if stream.judges is not None:
         stream.judges.restart()
     found: list[Cells] = []
-    with Counter(stream.tied, stream.weighted, codes.names, stream.first + begin) as counter:
+    with closing(Counter(stream.tied, stream.weighted, codes.names, stream.first + begin)) as counter:
         try:
             for chunk in chunks:
                 counter.add([piece for piece, _ in chunk], codes.size)

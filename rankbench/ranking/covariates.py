@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -28,25 +27,6 @@ from rankbench.ranking.sampling_units import LARGEST, Units, check_size, units_o
 from rankbench.ranking.votes import Votes, covariate_votes, load_votes
 
 _LEVEL = 0.95
-
-
-@dataclass(frozen=True, eq=False)
-class ControlledRanking:
-    """Items and effects.
-
-    Attributes
-    ----------
-    ranking : ItemRanking
-        Scores without what covariates explain.
-    effects : DataFrame
-        ``covariate, effect, lower, upper, unit, words``: log-odds that `unit` of a covariate adds, with a 95%
-        interval (null where there is none), and the same in words.
-    notes : list of str
-    """
-
-    ranking: ItemRanking
-    effects: pl.DataFrame
-    notes: list[str]
 
 
 def checked_control(
@@ -83,7 +63,7 @@ def checked_control(
 
 def rank_controlled(
     source: LogSource, aggregator: ControlledAggregator, intervals: Literal["sandwich"] | None, seed: int
-) -> ControlledRanking:
+) -> tuple[ItemRanking, pl.DataFrame, list[str]]:
     """Rank the items of a log whose columns were read with covariates.
 
     Parameters
@@ -94,6 +74,15 @@ def rank_controlled(
         Of the items; effects always have intervals.
     seed : int
         Of the normal deviations that rank ranges are made of.
+
+    Returns
+    -------
+    ranking : ItemRanking
+        Scores without what covariates explain.
+    effects : DataFrame
+        ``covariate, effect, lower, upper, unit, words``: log-odds that `unit` of a covariate adds, with a 95%
+        interval (null where there is none), and the same in words.
+    notes : list of str
 
     Raises
     ------
@@ -126,7 +115,7 @@ def rank_controlled(
         notes += interval_notes(units, clustered)
     if covariance is None:
         notes.append("too many items, or too few votes, for intervals of effects")
-    return ControlledRanking(ranking, _effects(rows, fit, covariance, units), notes)
+    return ranking, _effects(rows, fit, covariance, units), notes
 
 
 def beside_unadjusted(adjusted: pl.DataFrame, unadjusted: pl.DataFrame) -> pl.DataFrame:

@@ -78,18 +78,15 @@ class LogSource:
             What the checks find, with its row; or what `count` raises.
         """
         with readable(self.path):
-            return self._counted(count, away)
-
-    def _counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
-        if self.parquet is None:
-            return count(self.frame)
-        try:
-            return count(self.parquet.frame()) if away is None else away(self.parquet)
-        except InputError as error:
-            if self.parquet.roles is not None:
-                # The checks know the file's own columns and words.
-                count(self.frame)
-            raise self.parquet.located(error) from error
+            if self.parquet is None:
+                return count(self.frame)
+            try:
+                return count(self.parquet.frame()) if away is None else away(self.parquet)
+            except InputError as error:
+                if self.parquet.roles is not None:
+                    # The checks know the file's own columns and words.
+                    count(self.frame)
+                raise self.parquet.located(error) from error
 
 
 def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:

@@ -14,7 +14,8 @@ from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.ranking.partial_counts import LogPart
 from rankbench.ranking.ranked_log import ItemTallies, RankedLog
-from rankbench.ranking.sampling_units import FEW, MANY, Units, check_size, item_rank_ranges, score_intervals, too_thin
+from rankbench.ranking.sampling_units import MANY, Units, check_size, item_rank_ranges, score_intervals, too_thin
+from rankbench.stats.simultaneous import FEW
 
 _DRAWS = 2000
 """Normal deviations that stand for a covariance where the maximum over all pairs of items is wanted."""

@@ -21,6 +21,7 @@ from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.votes import Votes
 from rankbench.stats.contrast_columns import AllPairs
 from rankbench.stats.multiple_tests import told_apart
+from rankbench.stats.simultaneous import FEW
 
 _AT_ONCE = 1 << 20
 """Sums that are looked at together: what is made on the way does not grow with the log."""
@@ -281,9 +282,6 @@ def _shared(total: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray
 def _sums(index: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
     return np.bincount(index, weights, m).astype(np.float64)
 
-
-FEW = 30
-"""With fewer units a bootstrap of a maximum is too coarse: Bonferroni instead."""
 
 LARGEST = 4000
 """Most items whose differences are compared: matrices of 128 MB."""

@@ -25,8 +25,9 @@ from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
 from rankbench.interfaces.resamples import crossed_resamples, resamples_of
 from rankbench.ranking.count_log import count_log
 from rankbench.ranking.ranked_log import CountedVotes
-from rankbench.ranking.sampling_units import FEW, Units, units_of_parts
+from rankbench.ranking.sampling_units import Units, units_of_parts
 from rankbench.ranking.votes import load_votes
+from rankbench.stats.simultaneous import FEW
 
 _AT_ONCE = 1 << 21
 """Votes that are put in order together, unless one judge or query has more: some 100 MB."""

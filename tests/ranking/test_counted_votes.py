@@ -1,14 +1,71 @@
-"""Effective numbers of what clusters said, against their definition, however few sums are looked at together."""
+"""What is known of counted votes: how often items were judged, by how many, and on how many scales."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ranked_logs import two_items
 
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.interfaces.aggregator import CountAggregator
+from rankbench.interfaces.pair_counts import PairCounts, Scales
+from rankbench.interfaces.queries import Comparisons, Orders, Selections
 from rankbench.ranking import sampling_units as units
+from rankbench.ranking.count import count_pairs
+from rankbench.ranking.lists import Ballots, Sessions
 from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.ranked_log import CountedVotes, tallies_of_counts
 from rankbench.ranking.sampling_units import units_of_counts
+
+M = 4
+VOTES = st.lists(
+    st.tuples(st.integers(0, M - 1), st.integers(0, M - 1), st.sampled_from([1.0, 2.5]), st.booleans()).filter(
+        lambda vote: vote[0] != vote[1]
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(VOTES)
+def test_votes_and_wins(votes: list[tuple[int, int, float, bool]]) -> None:
+    winners, losers, weights, ties = (np.array(column) for column in zip(*votes, strict=True))
+    offsets = np.array([0, len(votes)])
+    comparisons = Comparisons(offsets, winners.astype(np.int32), losers.astype(np.int32), weights, ties)
+    found = tallies_of_counts(PairCounts.from_comparisons(comparisons, M))
+    judged, won = np.zeros(M), np.zeros(M)
+    for winner, loser, weight, tie in votes:
+        judged[[winner, loser]] += weight
+        won[winner] += weight / 2 if tie else weight
+        won[loser] += weight / 2 if tie else 0
+    np.testing.assert_allclose(found.judged, judged)
+    np.testing.assert_allclose(found.won, won)
+    assert (found.judged_words, found.won_words) == ("votes", "wins")
+
+
+def test_ballots_and_firsts() -> None:
+    # 2 > 0 = 1 by three voters; 1 = 3 by one.
+    orders = Orders(
+        np.array([0, 2]), np.array([0, 3, 5]), np.array([2, 0, 1, 1, 3], np.int32),
+        np.array([0, 1, 1, 0, 0], np.int32), np.array([3.0, 1.0]),
+    )  # fmt: skip
+    found = Ballots(list("abcd"), orders).tallies()
+    assert found.judged.tolist() == [3, 4, 3, 1]
+    assert found.won.tolist() == [0, 1, 3, 1]
+
+
+def test_shown_and_clicked() -> None:
+    shown = Selections(
+        np.array([0, 2]), np.array([0, 2, 5]), np.array([0, 1, 2, 1, 0], np.int32),
+        np.array([False, True, False, True, False]),
+    )  # fmt: skip
+    found = Sessions(list("abcd"), shown).tallies()
+    assert found.judged.tolist() == [2, 2, 1, 0]
+    assert found.won.tolist() == [0, 2, 0, 0]
 
 
 def kish(sizes: np.ndarray) -> float:
@@ -90,3 +147,46 @@ def test_sums_of_clusters_take_twelve_bytes() -> None:
     winners, losers = two_items(rng, 4000, 500)
     data = count_clusters(winners, losers, rng.integers(900, size=4000))
     assert data.cells.nbytes + data.weights.nbytes <= 12 * 4000
+
+
+class OneScale(CountAggregator):
+    """Has a prior that puts everything on one scale, whatever was compared."""
+
+    name: ClassVar[str] = "one-scale"
+    source: ClassVar[str] = "a test"
+
+    def from_counts(self, counts: PairCounts) -> np.ndarray:
+        return np.zeros(counts.m)
+
+    def scales(self, counts: PairCounts) -> Scales:
+        return Scales(np.zeros(counts.m, np.int32), np.array([counts.m]))
+
+
+class EachAlone(OneScale):
+    """Compares nothing."""
+
+    name: ClassVar[str] = "each-alone"
+
+    def from_counts(self, counts: PairCounts) -> np.ndarray:
+        return np.zeros(counts.m)
+
+    def scales(self, counts: PairCounts) -> Scales:
+        return Scales(np.arange(counts.m, dtype=np.int32), np.ones(counts.m, np.int64))
+
+
+LOG = CountedVotes(count_pairs(*np.array([[0, 1], [1, 2], [3, 4]]).T))
+
+
+def test_the_note_names_the_method_and_counts_scales_and_groups() -> None:
+    (note,) = LOG.notes(EachAlone())
+    assert note.startswith("each-alone puts the items on 5 scales, although chains of comparisons connect 2 groups: ")
+    (note,) = LOG.notes(BradleyTerry(ridge=0.0))
+    assert note.startswith("bradley-terry:ridge=0 puts the items on 5 scales")
+    connected = CountedVotes(count_pairs(*np.array([[0, 1], [1, 2]]).T))
+    assert "although all items are connected: " in connected.notes(EachAlone())[0]
+
+
+def test_nothing_is_said_where_the_method_has_no_more_scales_than_the_log() -> None:
+    assert LOG.notes(BradleyTerry()) == []
+    # Fewer scales than groups: no pair that was compared has been torn apart.
+    assert LOG.notes(OneScale()) == []
