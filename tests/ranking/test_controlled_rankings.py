@@ -157,15 +157,6 @@ def test_points_are_of_both_rankings() -> None:
     assert at["score"][0] == at["unadjusted_score"][0] == 1000
 
 
-def test_the_same_to_the_last_bit_twice() -> None:
-    votes = planted(3_000, 11)
-    one, other = (rankbench.aggregate(votes, control="side, log(length)", intervals="auto") for _ in range(2))
-    assert one.table.equals(other.table)
-    assert one.effects is not None
-    assert other.effects is not None
-    assert one.effects.equals(other.effects)
-
-
 def votes(left_of_ten: int, **more: Sequence[object]) -> pl.DataFrame:
     """Return 200 votes between a and b, the left winning so many of ten, with further columns of ten values."""
     rows = range(200)

@@ -141,15 +141,3 @@ def test_scores_are_covered(setting: Setting) -> None:
 def test_scores_are_covered_in_a_few_logs(setting: Setting) -> None:
     """Of 100 logs a share of 95% has a standard deviation of 2.2% for one item."""
     check(setting, trials(400), slack=0.05)
-
-
-def test_a_ridge_covers_too_seldom() -> None:
-    """What intervals of a ridged score say of the log-odds: why they are not the default."""
-    setting = SETTINGS[0]
-    method, truth, covered = BradleyTerry(), setting.truth(), np.zeros(8)
-    for seed in range(100):
-        log = setting.log(seed)
-        scores = log.scores(method)
-        lower, upper = score_intervals(scores, np.sqrt(np.diag(log.covariance(method, scores)[0])), log.units)
-        covered += (lower <= truth) & (truth <= upper)
-    assert covered.min() < 60

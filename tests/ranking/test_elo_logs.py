@@ -58,18 +58,6 @@ def test_ratings_are_those_of_the_textbook(log, factor: float) -> None:
     assert points(votes, factor) == pytest.approx(by_hand(votes, factor), abs=1e-7)
 
 
-@pytest.mark.parametrize("log", LOGS)
-def test_who_stands_left_means_nothing(log) -> None:
-    votes = log()
-    turned = votes.select(
-        *(name for name in votes.columns if name == "time"),
-        left="right",
-        right="left",
-        winner=pl.col("winner").replace({"left": "right", "right": "left"}),
-    )
-    assert points(turned, 32) == points(votes, 32)
-
-
 def test_a_log_of_ties_alone_says_nothing_against_anybody() -> None:
     tied = llmfao().with_columns(winner=pl.lit("tie"))
     found = rankbench.aggregate(tied, "elo", intervals="bootstrap", replicates=20).table

@@ -17,7 +17,6 @@ from ranked_logs import named, two_items
 
 from rankbench.cli import main
 from rankbench.errors import SpecError
-from rankbench.ranking.history_average import even_lattice, model_chances
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 
 FEW = "dynamic-bradley-terry:drift=[0.01,0.03,0.1,0.3],variance=[0.5,1,2]"
@@ -302,24 +301,6 @@ def test_bands_are_those_of_a_fine_grid_wherever_the_likeliest_variances_are(apa
     best = max(found.facts["grid"], key=lambda one: one["log_likelihood"])
     assert best["log_likelihood"] == pytest.approx(at[weights > 1e-3, 2].max(), abs=0.7)
     assert any("on a grid that was extended until the likeliest is inside, and refined" in note for note in found.notes)
-
-
-def test_a_lattice_is_extended_refined_and_holds_its_density() -> None:
-    """A normal density far from the start, narrow in one coordinate: sums over the points are its moments."""
-    center, spread = np.array([7.3, -4.1]), np.array([0.07, 2.0])
-
-    def log_chance(at: tuple[float, ...]) -> float:
-        return float(-(((np.array(at) - center) / spread) ** 2).sum() / 2)
-
-    points = np.array(even_lattice(log_chance, (0.0, 0.0), [(-20, 20), (-20, 20)]))
-    weights = model_chances([log_chance(tuple(point)) for point in points])
-    mean = weights @ points
-    assert mean == pytest.approx(center, abs=0.05 * spread.max())
-    assert np.abs(mean - center) / spread == pytest.approx(0, abs=0.05)
-    assert np.sqrt(weights @ (points - mean) ** 2) / spread == pytest.approx(1, rel=0.05)
-    ended = np.array(even_lattice(lambda at: at[0], (0.0,), [(-3.0, 5.5)]))
-    assert 5.0 <= ended.max() <= 5.5
-    assert ended.max() - ended.min() == pytest.approx(np.log(100), abs=1)  # where the density is below a hundredth
 
 
 def test_the_edge_of_a_grid_is_said() -> None:

@@ -293,14 +293,6 @@ def test_the_same_table_in_another_order_or_layout_ranks_alike(tmp_path: Path) -
     assert first.equals(rankbench.rank(path, replicates=200).table)
 
 
-@pytest.mark.parametrize("method", [MeanScore(), MeanRank(), BordaCount()], ids=str)
-def test_numbering_systems_anew_numbers_scores_anew(method: ScoreAggregator) -> None:
-    values = np.random.default_rng(4).integers(0, 3, (2, 7, 5)).astype(float)
-    order = np.array([3, 0, 4, 1, 2])
-    weights = np.arange(14.0).reshape(2, 7)
-    assert method.from_scores(values[..., order], weights) == pytest.approx(method.from_scores(values, weights)[order])
-
-
 @pytest.mark.parametrize("systems", [2, 5])
 @pytest.mark.parametrize("tasks", [2, 3, 4, 5])
 def test_few_tasks_on_which_all_agree_by_chance_tell_nothing(systems: int, tasks: int) -> None:

@@ -72,12 +72,6 @@ def test_who_needs_a_matrix_says_so(name: str, votes: Votes) -> None:
             aggregator(name).from_comparisons(votes.comparisons(), M)
 
 
-@pytest.mark.parametrize("name", SPARSE)
-def test_who_is_solved_on_pairs_ranks_them_all(name: str, votes: Votes) -> None:
-    assert aggregator(name).most_items is None
-    assert np.isfinite(aggregator(name).from_comparisons(votes.comparisons(), M)).all()
-
-
 @pytest.mark.parametrize("name", part_of(["win-rate", "elo", "mean-log-odds", *SPARSE]))
 def test_others_rank_any_number(name: str) -> None:
     tied = chain(M).with_columns(tie=pl.int_range(pl.len()) % 3 == 0)
