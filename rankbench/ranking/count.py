@@ -140,8 +140,7 @@ def checked_sums(counts: PairCounts) -> PairCounts:
         Sums of weights by pair are too large or different: see `check_weights`.
     """
     if counts.weighted:
-        sums = np.column_stack([counts.forward, counts.backward, counts.ties])
-        check_weights(sums[sums != 0])
+        check_weights(np.concatenate([sums[sums != 0] for sums in (counts.forward, counts.backward, counts.ties)]))
     return counts
 
 
