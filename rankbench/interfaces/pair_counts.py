@@ -181,11 +181,10 @@ class PairCounts:
         """Return the weight that each item won, and that it lost, shapes (m,); ties are half of both."""
         forward, backward = self.wins()
         low, high, m = self.low, self.high, self.m
-        won: NDArray[np.float64] = np.zeros(m)
-        lost: NDArray[np.float64] = np.zeros(m)
-        for items, mine, other in ((low, forward, backward), (high, backward, forward)):
-            won += np.bincount(items, mine, m)
-            lost += np.bincount(items, other, m)
+        won, lost = (
+            (np.bincount(low, of_low, m) + np.bincount(high, of_high, m)).astype(np.float64)
+            for of_low, of_high in ((forward, backward), (backward, forward))
+        )
         return won, lost
 
     def comparisons(self) -> Comparisons:

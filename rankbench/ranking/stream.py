@@ -41,10 +41,6 @@ class FirstVotes:
         """Return the columns of a log that are kept and not counted."""
         return [name for name in ("query_id", "first", "judge", REST) if name in schema]
 
-    def keep(self, rows: pl.DataFrame) -> None:
-        """Take the next rows, as many as are wanted."""
-        self.frames.append(rows.head(self.lacking()))
-
     def lacking(self) -> int:
         """Return how many rows are still to come."""
         return self.limit - sum(frame.height for frame in self.frames)
@@ -164,7 +160,7 @@ class LogStream:
         rows = frame.head(self.first_votes.lacking())
         coded = {"winner": self.items, "loser": self.items} | ({"judge": self.judges} if self.judges else {})
         named = [codes.named(rows[name]).alias(name) for name, codes in coded.items()]
-        self.first_votes.keep(rows.with_columns(named))
+        self.first_votes.frames.append(rows.with_columns(named))
 
     def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
         winners, losers = self.items.batch(frame["winner"], frame["loser"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,32 +196,28 @@ class ThreadShare:
 
     def add(self, chunk: Sequence[LogPiece], m: int) -> int:
         """Count the pieces of a chunk of judgments of m items; return its first row that cannot be, or -1."""
-        self._make_room(m)
-        row = 0
+        count, row = self._with_room(m), 0
         for piece in chunk:
-            bad = self._count(piece)
+            bad = count(piece)
             if bad >= 0:
                 return row + bad
             row += len(piece)
         return -1
 
-    def _count(self, piece: LogPiece) -> int:
-        if self.dense is not None:
-            return self.dense.add(piece)
-        return -1 if self.sorter is None else self.sorter.add(piece, self.m)
-
-    def _make_room(self, m: int) -> None:
+    def _with_room(self, m: int) -> Callable[[LogPiece], int]:
+        """Return what counts a piece of judgments of m items."""
         self.m = max(self.m, m)
         if self.m > DENSE_ITEMS:
             self._put_away()
             if self.sorter is None:
                 self.sorter = Sorter(self.tied, self.weighted)
-            return
+            return partial(self.sorter.add, m=self.m)
         if self.dense is not None and self.dense.m < self.m:
             self._put_away()
         if self.dense is None:
             size = self.m if not self.done else min(2 * self.m, DENSE_ITEMS)
             self.dense = DenseTable(max(size, min(FEWEST, DENSE_ITEMS)), self.tied, self.weighted)
+        return self.dense.add
 
     def _put_away(self) -> None:
         if self.dense is not None:
