@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
@@ -29,6 +30,12 @@ def named(
     sides = {"winner": np.where(won, one, other), "loser": np.where(won, other, one)}
     names = {side: [f"i{item}" for item in items] for side, items in sides.items()}
     return pl.DataFrame({"query_id": query_id, **names, **columns})
+
+
+def short_chunks(patch: pytest.MonkeyPatch, rows: int) -> None:
+    """Count so many rows of a log at a time."""
+    for module in ("count", "count_log", "stream"):
+        patch.setattr(f"rankbench.ranking.{module}.ROWS", rows)
 
 
 def bytes_of(found: PairCounts | ClusterCounts) -> list[object]:

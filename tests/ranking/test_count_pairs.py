@@ -9,6 +9,7 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from ranked_logs import short_chunks
 
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import PairCounts
@@ -48,9 +49,7 @@ def draw(
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Count in tables of all pairs, or in sorted runs; chunks of 64 rows, so that there are many."""
     monkeypatch.setattr(thread_tables, "ROWS", 64)
-    monkeypatch.setattr("rankbench.ranking.count.ROWS", 64)
-    for module in ("count_log", "stream"):
-        monkeypatch.setattr(f"rankbench.ranking.{module}.ROWS", 64)
+    short_chunks(monkeypatch, 64)
     monkeypatch.setattr(thread_tables, "BUFFER", 128)
     monkeypatch.setattr(thread_tables, "FEWEST", 2)
     if request.param == "runs":
@@ -194,8 +193,7 @@ def test_comparisons_have_the_same_sums() -> None:
 def test_the_first_of_several_bad_rows_is_named_and_nothing_unpacked_is_sorted(
     monkeypatch: pytest.MonkeyPatch, m: int
 ) -> None:
-    for module in ("count", "count_log", "stream"):
-        monkeypatch.setattr(f"rankbench.ranking.{module}.ROWS", 64)
+    short_chunks(monkeypatch, 64)
     monkeypatch.setattr(thread_tables, "BUFFER", 8 * 64)
     monkeypatch.setattr(thread_tables, "DENSE_ITEMS", 40)
     rng = np.random.default_rng(m)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from ranked_logs import named, two_items
+from ranked_logs import named, short_chunks, two_items
 
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.elo import Elo
 from rankbench.errors import InputError, SpecError
-from rankbench.ranking import count, stream
 from rankbench.ranking import count_log as scan
 from rankbench.ranking import partial_counts as parts
 from rankbench.ranking import rank as kinds
@@ -111,8 +110,7 @@ def test_judges_who_say_too_much_are_refused_before_the_end(monkeypatch: pytest.
     """The log is not read on: what is wrong with its last row is never seen."""
     monkeypatch.setattr(parts, "PART", 1000)
     monkeypatch.setattr(scan, "PART", 1000)
-    for module in (stream, scan, count):
-        monkeypatch.setattr(module, "ROWS", 1000)
+    short_chunks(monkeypatch, 1000)
     frame = log(5000, 60, 200).with_columns(
         loser=pl.when(pl.int_range(pl.len()) == 4999).then("winner").otherwise("loser")
     )

@@ -10,7 +10,7 @@ import pytest
 from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from ranked_logs import bytes_of
+from ranked_logs import bytes_of, short_chunks
 
 from rankbench.data.convert import convert
 from rankbench.errors import InputError
@@ -24,9 +24,7 @@ from rankbench.ranking.thread_tables import ROWS
 @pytest.fixture(autouse=True)
 def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of two chunks of 64 rows."""
-    monkeypatch.setattr("rankbench.ranking.count_log.ROWS", 64)
-    monkeypatch.setattr("rankbench.ranking.stream.ROWS", 64)
-    monkeypatch.setattr("rankbench.ranking.count.ROWS", 64)
+    short_chunks(monkeypatch, 64)
     monkeypatch.setattr("rankbench.ranking.count_log.PART", 128)
 
 

@@ -38,7 +38,6 @@ def short_parts() -> Iterator[None]:
     """Parts of one chunk: half a million rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rankbench.ranking.count_log.PART", ROWS)
-        patch.setattr("rankbench.ranking.count_log.PART", ROWS)
         yield
 
 
