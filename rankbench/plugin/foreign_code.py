@@ -94,3 +94,14 @@ def fitted_problem(fitted: object) -> str:
 def own_cells(task: BlockTask) -> dict[str, Contender]:
     """Return the cells whose contenders are built in: foreign ones could take down the process that compiles."""
     return {cell: found for cell, found in task.cells.items() if all(map(is_ours, found.points))}
+
+
+def own_block(task: BlockTask, n: int) -> BlockTask | None:
+    """Return a block of n for compiling, without foreign contenders.
+
+    None: nothing is left; or one of the losses that contenders are judged by is foreign.
+    """
+    cells = own_cells(task)
+    if not cells or not all(map(is_ours, task.losses)):
+        return None
+    return replace(task, key=replace(task.key, n=n), cells=cells)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Self, TypeAlias
 
@@ -21,7 +20,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Comparisons, Orders, implied_comparisons
-from rankbench.plugin.foreign_code import disposable_judgments, is_ours, own_cells
+from rankbench.plugin.foreign_code import disposable_judgments, is_ours, own_block
 from rankbench.protocols.judging import each_unit
 
 _LEVEL = 1e-12
@@ -229,11 +228,8 @@ class AggregationTrial(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block on one population, without foreign contenders: they could take the process down."""
-        cells = own_cells(task)
-        if not cells:
-            return None
-        small = self.model_copy(update={"populations": 1})
-        return small.prepare(None, task.key.seed), replace(task, key=replace(task.key, n=5), cells=cells)
+        few, small = own_block(task, 5), self.model_copy(update={"populations": 1})
+        return (small.prepare(None, task.key.seed), few) if few else None
 
     def assumptions(self) -> list[str]:
         """Return what the populations are."""

@@ -24,7 +24,7 @@ from rankbench.interfaces.protocol import JUDGMENT, BlockTask, Contender, Prepar
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
-from rankbench.plugin.foreign_code import is_ours, own_cells
+from rankbench.plugin.foreign_code import own_block
 from rankbench.protocols.judging import COMPARISON, answer, comparison_bytes, fit, judge
 
 
@@ -122,14 +122,13 @@ class BTL(Protocol):
 
         Foreign code could take the process down that asks.
         """
-        cells = own_cells(task)
-        if not cells or not all(map(is_ours, task.losses)):
-            return None
         design = _queries(prepared, "design")
         few = design.take(np.arange(min(3, len(design))))
+        own = own_block(task, 50 * len(few))
+        if own is None:
+            return None
         small = _prepared(self, prepared.dataset, {"design": few, "heldout": few}, 1.0, ())
-        cells = {cell: _shortened(contender) for cell, contender in cells.items()}
-        return small, replace(task, key=replace(task.key, n=50 * len(few)), cells=cells)
+        return small, replace(own, cells={cell: _shortened(contender) for cell, contender in own.cells.items()})
 
 
 def _drawn(design: Queries, n: int, entropy: tuple[int, ...]) -> Comparisons:

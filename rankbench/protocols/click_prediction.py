@@ -20,10 +20,10 @@ from rankbench.interfaces.click_aggregator import SelectionAggregator, topmost
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Selections
-from rankbench.plugin.foreign_code import disposable_judgments
+from rankbench.plugin.foreign_code import disposable_judgments, own_block
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import unchanged
-from rankbench.protocols.selection import few_sessions
+from rankbench.protocols.selection import FEW
 
 if TYPE_CHECKING:
     import polars as pl
@@ -250,7 +250,8 @@ class ClickPrediction(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with a few training sessions, without foreign contenders."""
-        return few_sessions(prepared, task)
+        few = own_block(task, min(task.key.n, FEW))
+        return (prepared, few) if few else None
 
 
 def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: float) -> NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,7 +18,7 @@ from rankbench.interfaces.click_aggregator import ClickPopulation, SelectionAggr
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
-from rankbench.plugin.foreign_code import disposable_judgments, is_ours, own_cells
+from rankbench.plugin.foreign_code import disposable_judgments, own_block
 from rankbench.protocols.judging import each_cell, losses_of
 
 if TYPE_CHECKING:
@@ -28,20 +27,8 @@ if TYPE_CHECKING:
     from rankbench.interfaces.queries import Selections
 
 
-_FEW = 50
+FEW = 50
 """Sessions that compile everything."""
-
-
-def few_sessions(prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-    """Return a block with a few sessions, without foreign contenders, for compiling.
-
-    None: nothing is left; or one of the losses that contenders are judged by is foreign.
-    """
-    cells = own_cells(task)
-    if not cells or not all(map(is_ours, task.losses)):
-        return None
-    return prepared, replace(task, key=replace(task.key, n=min(task.key.n, _FEW)), cells=cells)
-
 
 SOME = 1000
 """Sessions that tell how much memory more of them take."""
@@ -111,7 +98,8 @@ class Selection(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with a few sessions, without foreign contenders and losses."""
-        return few_sessions(prepared, task)
+        few = own_block(task, min(task.key.n, FEW))
+        return (prepared, few) if few else None
 
 
 def _judged(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, ClassVar, Self
 
@@ -23,7 +22,7 @@ from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protoc
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-from rankbench.plugin.foreign_code import own_cells
+from rankbench.plugin.foreign_code import own_block
 from rankbench.plugin.manager import reference
 from rankbench.protocols.judging import answer, comparison_bytes, each_cell, fit, judge
 
@@ -197,8 +196,8 @@ class Repair(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with 20 votes a population, without foreign contenders: they could take the process down."""
-        cells = own_cells(task)
-        return (prepared, replace(task, key=replace(task.key, n=20), cells=cells)) if cells else None
+        few = own_block(task, 20)
+        return (prepared, few) if few else None
 
     def misfit(self, contender: Component) -> str:
         """Return why a method cannot compete; empty if it can."""

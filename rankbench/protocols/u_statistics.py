@@ -17,7 +17,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.methods.baselines import LogOddsRegression
-from rankbench.plugin.foreign_code import own_cells
+from rankbench.plugin.foreign_code import own_block
 from rankbench.protocols.judging import each_unit
 
 _WORLDS = 4
@@ -128,8 +128,8 @@ class UStatistics(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with 20 votes a world, without foreign contenders: they could take the process down."""
-        cells = own_cells(task)
-        return (prepared, replace(task, key=replace(task.key, n=20), cells=cells)) if cells else None
+        few = own_block(task, 20)
+        return (prepared, few) if few else None
 
     def misfit(self, contender: Component) -> str:
         """Return why a method is no estimator of this risk; empty if it is one."""
