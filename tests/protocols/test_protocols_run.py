@@ -119,11 +119,11 @@ def registered(monkeypatch):
     registry.add(btl, Origin("rankbench", "0", "x"))
     monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
 
-    def in_this_process(sources, jobs, workers, timeout):
-        return (run_block(sources[job.task.source], job.task) for job in jobs)
+    def in_this_process(sources, tasks, workers, timeout):
+        return (run_block(sources[task.source], task) for task in tasks)
 
     # No other process has these components.
-    monkeypatch.setattr(executors, "_pooled", in_this_process)
+    monkeypatch.setattr(executors, "run_in_pool", in_this_process)
 
 
 def suite(tmp_path: Path, *experiments: str) -> str:
