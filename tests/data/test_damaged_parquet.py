@@ -32,17 +32,11 @@ def damaged(tmp_path):
     return path
 
 
-def test_polars_panics(damaged):
+def test_a_panic_names_the_file(damaged):
     with pytest.raises(pl.exceptions.PanicException):
         pl.scan_parquet(damaged).collect_schema()
-
-
-def test_readers_name_the_file(damaged):
     with pytest.raises(InputError, match=r"votes\.parquet"):
         choose_reader(damaged).scan(damaged).collect()
-
-
-def test_counts_name_the_file(damaged):
     with pytest.raises(InputError, match=r"cannot be read"):
         count_log(damaged)
 

@@ -59,17 +59,12 @@ def test_more_design_queries_contain_fewer():
     assert design_heldout(ids, 50, 20)[0][:30].tolist() == design_heldout(ids, 30, 20)[0].tolist()
 
 
-@pytest.mark.parametrize("sizes", [(0, 5), (5, -1)])
-def test_impossible_sizes(sizes):
-    with pytest.raises(InputError, match="cannot take"):
-        design_heldout(IDS, *sizes)
-
-
-def test_too_few_queries():
-    with pytest.raises(InputError, match="two are needed"):
-        design_heldout(["a"], 1, 1)
-
-
-def test_no_shards():
+@pytest.mark.parametrize(
+    ("ids", "sizes", "said"),
+    [(IDS, (0, 5), "cannot take"), (IDS, (5, -1), "cannot take"), (["a"], (1, 1), "two are needed")],
+)
+def test_what_cannot_be_divided(ids, sizes, said):
+    with pytest.raises(InputError, match=said):
+        design_heldout(ids, *sizes)
     with pytest.raises(InputError, match="positive"):
-        shards_of(IDS, 0)
+        shards_of(ids, 0)

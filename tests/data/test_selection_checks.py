@@ -37,11 +37,8 @@ def test_a_table_comes_out_in_the_schema():
     assert found.to_dict(as_series=False) == GOOD
 
 
-def test_the_part_is_kept():
+def test_the_part_is_kept_and_whole_numbers_are_names():
     assert validate("selections", frame(part=["x", "y", "x"])).collect()["part"].to_list() == ["x", "y", "x"]
-
-
-def test_whole_numbers_are_names():
     assert validate("selections", frame(shown=[[1, 2], [2, 1], [7]])).collect()["shown"][0].to_list() == ["1", "2"]
 
 
