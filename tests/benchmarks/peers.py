@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ import polars as pl
 from cost import Cost, draw_costs, measure_costs
 from numpy.typing import NDArray
 from ratios import SECTION
+from turns import seconds
 
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry, refitted
 from rankbench.core.code_digest import cpu_class
@@ -127,12 +127,6 @@ def distance_to_maximum(counts: PairCounts, scores: NDArray[np.float64]) -> floa
     step, failed = cg(hessian, gradient - gradient.mean(), rtol=1e-8)
     assert not failed
     return float(np.abs(step - step.mean()).max())
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def race(contest: Contest, worker: Worker) -> Result:
