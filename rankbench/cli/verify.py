@@ -1,12 +1,13 @@
-"""`rankbench verify DIR` tells whether a published folder follows from its rows, and rows from a new run."""
+"""`rankbench verify` makes published results again; `certify` decides whether a surrogate is consistent."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rankbench.cli.output import say
+from rankbench.cli.output import complete_names, heartbeat, say, terminal_width
 from rankbench.cli.shown import Answer, answering
 
 
@@ -59,3 +60,105 @@ def _blocks(rerun: str | None) -> int | None:
     if not rerun.isdecimal() or int(rerun) < 1:
         raise click.BadParameter(f"{rerun!r} is no whole number above 0, nor all", param_hint="--rerun")
     return int(rerun)
+
+
+@click.command()
+@click.argument("surrogate", required=False, shell_complete=complete_names("surrogate"))
+@click.option(
+    "--loss",
+    default="pairwise",
+    show_default=True,
+    shell_complete=complete_names("loss", also=("pairwise", "ndcg", "err", "precision")),
+    help="pairwise, ndcg, err, precision, or a loss with parameters.",
+)
+@click.option(
+    "--noise",
+    type=click.Choice(["low", "dag", "any"]),
+    default="low",
+    show_default=True,
+    help="Low noise, mean preferences without cycles, or any.",
+)
+@click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order.")
+@click.option(
+    "--aggregator",
+    metavar="NAME",
+    shell_complete=complete_names("aggregator"),
+    help="The surrogate sees judgments after this aggregation.",
+)
+@click.option("--k", default="inf", type=float, show_default=True, help="How many judgments are aggregated; inf: all.")
+@click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
+@click.option(
+    "--laws", type=click.IntRange(min=1), help="Distributions searched at most; the result is then the same everywhere."
+)
+@click.option("--mu", type=click.Path(path_type=Path), help="Decide the distribution in this JSON file; no search.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the search.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the certificate to this file.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw the counterexample to this file, .png or .svg.",
+)
+@click.option("--verify", type=click.Path(path_type=Path), help="Check the certificate in this file; nothing else.")
+@click.option(
+    "--all",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Answer the suite consistency into this folder.",
+)
+@answering
+def certify(
+    surrogate: str | None,
+    out: Path | None,
+    picture: Path | None,
+    verify: Path | None,
+    folder: Path | None,
+    **question: Any,
+) -> Answer:
+    """Decide whether a surrogate is consistent, with a proof.
+
+    Consistent: who minimizes SURROGATE's risk minimizes the loss's, whatever the distribution of
+    judgments in the noise class. A counterexample is searched, made small and proved, or its
+    absence is, where that can be decided. The certificate can be checked without rankbench's
+    search: --verify FILE, or python -m rankbench.certify.check FILE. Its format is in
+    docs/certificates.md.
+
+    An answer is no failure: the exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT,
+    CONSISTENT_AT_MU and NO_COUNTEREXAMPLE_FOUND, and 1 for INCONCLUSIVE, where nothing was decided.
+    With --verify it is 0 if the certificate is accepted, also where it claims nothing, and 1 if it
+    is rejected.
+    """
+    if sum(given is not None for given in (surrogate, verify, folder)) != 1:
+        raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")
+    if verify is not None:
+        from rankbench.certify.certify import verify as check
+
+        verified = check(verify)
+        record = {"accepted": verified.accepted, "said": list(verified.lines)}
+        return Answer(record, verified.lines, exit_code=0 if verified.accepted else 1)
+    if picture is not None and picture.suffix not in (".png", ".svg"):
+        raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", param_hint="--picture")
+    if folder is not None:
+        from rankbench.certify.suite import consistency
+
+        answered = list[str]()
+        with heartbeat(lambda: f"answering the suite consistency into {folder}, {len(answered)} done"):
+            consistency(folder, answered.append)
+        return Answer({"folder": str(folder), "answers": answered}, answered)
+    from rankbench.certify.certify import certify as find
+
+    with heartbeat(f"deciding {surrogate}"):
+        found = find(surrogate or "", **question)
+    written, notes = list[str](), list[str]()
+    if out is not None:
+        found.write(out)
+        written.append(f"\ncertificate: {out}")
+    if picture is not None and not found.alpha:
+        notes.append(f"no picture: {found.verdict} is not about one distribution")
+    elif picture is not None:
+        from rankbench.certify.picture import draw_counterexample
+
+        picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
+        written.append(f"\npicture: {picture}")
+    words = click.wrap_text(found.words(), width=min(terminal_width(), 100))
+    code = 1 if found.verdict == "INCONCLUSIVE" else 0
+    return Answer(found.content, [found.label, "", words, *written], exit_code=code, notes=notes)

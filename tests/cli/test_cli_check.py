@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rankbench.cli.new import KINDS
+from rankbench.cli.check import KINDS
 from rankbench.testing.scaffold import PLUGIN_KINDS
 
 
