@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from data_files import stored
 
 import rankbench
 from rankbench.errors import InputError
@@ -33,8 +34,7 @@ CAST = pl.DataFrame(
 )
 @pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])
 def test_a_column_of_counts_weighs_the_rows(name: str, log: pl.DataFrame, tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    log.rename({"count": name}).write_csv(path)
+    path = stored(log.rename({"count": name}), tmp_path / "log.csv")
     found, each = rankbench.aggregate(path), rankbench.aggregate(rows_of(log, "count"))
     assert found.table["item"].to_list() == each.table["item"].to_list()
     np.testing.assert_allclose(found.table["score"], each.table["score"], atol=1e-9)
@@ -126,8 +126,7 @@ def test_words_and_ones_are_no_counts() -> None:
 
 
 def test_columns_of_ballots_are_said(tmp_path: Path) -> None:
-    path = tmp_path / "ballots.csv"
-    CAST.rename({"ranking": "order", "count": "cast"}).write_csv(path)
+    path = stored(CAST.rename({"ranking": "order", "count": "cast"}), tmp_path / "ballots.csv")
     found = rankbench.aggregate(path, columns="ranking=order,weight=cast").table
     assert found.equals(rankbench.aggregate(CAST).table)
     with pytest.raises(InputError, match="there is no role 'winner' of columns"):

@@ -6,6 +6,7 @@ import re
 
 import polars as pl
 import pytest
+from data_files import stored, written
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError
@@ -27,8 +28,9 @@ def damaged(tmp_path):
     schema = re.search(rb"ARROW:schema.{2,8}?([A-Za-z0-9+/=]{100,})", raw, re.DOTALL)[1]
     told = base64.b64decode(schema)
     assert told.count(b"0;0;u32;") == 1
-    path = tmp_path / "votes.parquet"
-    path.write_bytes(raw.replace(schema, base64.b64encode(told.replace(b"0;0;u32;", b"x;0;u32;"))))
+    path = written(
+        tmp_path / "votes.parquet", raw.replace(schema, base64.b64encode(told.replace(b"0;0;u32;", b"x;0;u32;")))
+    )
     return path
 
 
@@ -52,8 +54,7 @@ def test_a_panic_while_reading_is_bad_input_too(monkeypatch):
 
 @pytest.mark.parametrize("row", [None, 3])
 def test_what_checks_raise_without_a_file_names_it_too(tmp_path, row):
-    path = tmp_path / "votes.parquet"
-    VOTES.write_parquet(path)
+    path = stored(VOTES, tmp_path / "votes.parquet")
 
     def fails(_):
         raise InputError("the value is missing", row=row, column="judge")
@@ -64,8 +65,7 @@ def test_what_checks_raise_without_a_file_names_it_too(tmp_path, row):
 
 @pytest.mark.parametrize("error", [pl.exceptions.ComputeError("zstd error"), pl.exceptions.PanicException("unwrap")])
 def test_whatever_polars_raises_while_a_log_is_looked_at_names_the_file(tmp_path, monkeypatch, error):
-    path = tmp_path / "votes.parquet"
-    VOTES.write_parquet(path)
+    path = stored(VOTES, tmp_path / "votes.parquet")
     source = open_source(path)
 
     def fails(_):

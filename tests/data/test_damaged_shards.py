@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -33,23 +34,18 @@ def damage(shards: Path) -> Path:
     return path
 
 
-def test_reading_names_the_shard(shards: Path) -> None:
-    path = damage(shards)
-    with pytest.raises(InputError, match=f"{path.name}: it cannot be read"):
-        choose_reader(shards).scan(shards).collect()
-
-
-def test_conversion_names_the_shard(shards: Path, tmp_path: Path) -> None:
-    path = damage(shards)
-    with pytest.raises(InputError, match=f"{path.name}: it cannot be read"):
-        convert(shards, tmp_path / "again", shards=2)
-    assert not (tmp_path / "again").exists()
-
-
-def test_a_run_names_the_shard(shards: Path, tmp_path: Path) -> None:
-    path = damage(shards)
-    with pytest.raises(InputError, match=path.name):
-        rankbench.run("own-log", dataset=log_file(shards), out=tmp_path / "out")
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda shards, out: choose_reader(shards).scan(shards).collect(),
+        lambda shards, out: convert(shards, out, shards=2),
+        lambda shards, out: rankbench.run("own-log", dataset=log_file(shards), out=out),
+    ],
+    ids=["read", "convert", "run"],
+)
+def test_the_shard_is_named(shards: Path, tmp_path: Path, use: Callable[[Path, Path], object]) -> None:
+    with pytest.raises(InputError, match=f"{damage(shards).name}: it cannot be read"):
+        use(shards, tmp_path / "out")
 
 
 def test_a_shard_that_goes_away_while_it_is_read_is_named(shards: Path) -> None:

@@ -8,11 +8,12 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from data_files import written
 from data_paths import needs, real
 
 from rankbench.data import fetch as module
 from rankbench.data.cards import Card, cards, cards_folder, load_card
-from rankbench.data.fetch import CardDataset, card_dataset, card_folder, fetch, locate, verify_file
+from rankbench.data.fetch import CardDataset, card_dataset, card_folder, fetch, locate
 from rankbench.data.tables.items import load_dataset, usable
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.dataset import Dataset, Reader
@@ -135,8 +136,7 @@ class TestCards:
 
     @pytest.mark.parametrize("text", ["name = " + "[" * 20_000, "name = " + "9" * 10_000, 'name = "\\uD800"'])
     def test_toml_that_python_stumbles_over(self, tmp_path, text):
-        path = tmp_path / "toy.toml"
-        path.write_text(text)
+        path = written(tmp_path / "toy.toml", text)
         with pytest.raises(InputError, match=r"toy\.toml: not TOML"):
             load_card(path)
 
@@ -224,11 +224,6 @@ class TestChecksums:
         assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
         with pytest.raises(ChecksumError, match="train"):
             use(card())
-
-    def test_sums_are_computed_and_not_remembered(self, data):
-        verify_file(data / "train.txt", sha(TRAIN))
-        locate(card())
-        assert not module.cache_folder().exists()
 
 
 class TestFetch:

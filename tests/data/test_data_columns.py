@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 from data_files import written
 
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.tables.column_roles import as_comparisons, guess, parse_columns
-from rankbench.data.tables.sides import decided
+from rankbench.data.tables.column_roles import guess, parse_columns
 from rankbench.errors import InputError
 
 
@@ -121,27 +119,6 @@ def test_headers_that_may_be_read_in_two_ways_are_refused(
 def test_both_shapes_given_are_refused() -> None:
     with pytest.raises(InputError, match=LOST_TWICE):
         guess(["w", "l", "x", "y"], parse_columns("winner=w,loser=l,left=x,right=y"))
-
-
-SAID = [
-    ("left", "x", "y", False, True),
-    ("RIGHT ", "y", "x", False, False),
-    ("model_a", "x", "y", False, True),
-    ("model_b", "y", "x", False, False),
-    ("x", "x", "y", False, True),
-    ("y", "y", "x", False, False),
-    ("tie", "x", "y", True, True),
-    ("tie (bothbad)", "x", "y", True, True),
-]
-
-
-@pytest.mark.parametrize(("said", "winner", "loser", "tie", "first"), SAID)
-def test_what_a_winner_may_be_called(said: str, winner: str, loser: str, tie: bool, first: bool) -> None:
-    raw = pl.LazyFrame({"model_a": ["x"], "model_b": ["y"], "winner": [said]})
-    columns = guess(raw.collect_schema())
-    assert columns is not None
-    row = as_comparisons(raw, decided(raw, columns)).collect().row(0, named=True)
-    assert row == {"query_id": "all", "winner": winner, "loser": loser, "tie": tie, "first": first, "said": None}
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,11 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
-from data_paths import needs, real
+from data_files import written
 
 from rankbench.data import convert as module
 from rankbench.data.convert import convert
@@ -189,22 +188,6 @@ def test_memory_does_not_grow_with_rows(tmp_path):
     assert much < little + 2.2 * module._SPOOL_BYTES / 2**20
 
 
-@pytest.mark.long
-@needs("mslr-web10k-sample/train.txt")
-def test_a_file_of_1200_megabytes_takes_at_most_one_gigabyte(tmp_path):
-    large = repeated(real("mslr-web10k-sample/train.txt"), tmp_path / "large.txt", 210)
-    try:
-        assert large.stat().st_size > 1.2e9
-        assert peak(large, tmp_path / "out") < 1000
-        manifest = Manifest.load(tmp_path / "out")
-        assert (manifest.rows, manifest.queries) == (210 * 4955, 210 * 42)
-        labels = ParquetReader().scan(tmp_path / "out").group_by("label").len().collect()
-        one = Counter(LetorReader().scan(real("mslr-web10k-sample/train.txt")).collect()["label"])
-        assert dict(labels.iter_rows()) == {label: 210 * count for label, count in one.items()}
-    finally:
-        large.unlink()
-
-
 class TestForce:
     @pytest.fixture
     def made(self, tmp_path):
@@ -300,8 +283,7 @@ def test_damaged_shards(tmp_path, damage, said):
     ],
 )
 def test_a_full_disk_names_the_destination(tmp_path, monkeypatch, failure):
-    source = tmp_path / "votes.csv"
-    source.write_text("winner,loser\na,b\n")
+    source = written(tmp_path / "votes.csv", "winner,loser\na,b\n")
 
     def full(*_, **__):
         raise failure

@@ -146,13 +146,6 @@ def test_comparisons_that_are_refused(change, row, column, said):
     assert said in str(caught.value)
 
 
-def test_rows_are_counted_across_batches():
-    n = 300_000
-    votes = pl.DataFrame({"query_id": ["q"] * n, "winner": ["a"] * n, "loser": ["b"] * (n - 1) + ["a"]})
-    with pytest.raises(InputError, match=f"row {n} "):
-        validate("comparisons", votes.lazy())
-
-
 def test_a_query_across_batches_is_one_query():
     n = 300_000
     items = pl.DataFrame({"query_id": ["q"] * n, "label": [0.0] * n, "x_1": [1.0] * n})

@@ -1,9 +1,7 @@
 import gzip
 
-import polars as pl
 import pytest
 from data_files import written
-from data_paths import needs, real
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.yandex import YandexReader
@@ -64,15 +62,3 @@ def test_files_without_sessions(tmp_path, text, words):
     path = written(tmp_path / "sample", text)
     with pytest.raises(InputError, match=words):
         rows(path)
-
-
-@needs("yandex-clicks/trainSample", "yandex-clicks/testSample")
-@pytest.mark.parametrize(("file", "sessions"), [("trainSample", 35064), ("testSample", 21413)])
-def test_the_real_samples(file, sessions):
-    path = real(f"yandex-clicks/{file}")
-    frame = choose_reader(path).scan(path).collect()
-    assert frame.height == sessions
-    assert frame["query_id"].n_unique() == 20
-    assert frame["shown"].list.len().unique().to_list() == [10]
-    assert frame["session_id"].n_unique() == sessions
-    assert frame.filter(pl.col("clicked").list.len() == 0).height == {35064: 11780, 21413: 6118}[sessions]

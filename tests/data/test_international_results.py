@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 import subprocess
 import sys
 from datetime import date
@@ -12,11 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from click.testing import CliRunner
 from data_paths import needs, real
 
 import rankbench
-from rankbench.cli import main
 from rankbench.data.cards import cards, cards_folder
 from rankbench.ranking.votes import load_votes
 
@@ -42,15 +39,6 @@ def test_the_log_keeps_times_sides_ties_and_what_else_is_known_of_a_match() -> N
     assert loaded.times is not None
     assert (np.diff(loaded.times) >= 0).all()
     assert loaded.times.max() + 1 == rows["date"].n_unique() == 16491
-
-
-def test_it_is_described_and_ranked_by_its_name() -> None:
-    said = CliRunner().invoke(main, ["data", "describe", "international-results", "--json"])
-    assert said.exit_code == 0, said.output
-    assert json.loads(said.output)["rows"] == 49520
-    ranked = rankbench.aggregate("international-results").table
-    assert len(ranked) == 337
-    assert "Brazil" in ranked["item"].head(5).to_list()
 
 
 def made(source: Path, target: Path) -> bytes:

@@ -10,7 +10,6 @@ import pytest
 
 import rankbench
 from rankbench.data.convert import convert
-from rankbench.errors import InputError
 
 ROWS = 5000
 
@@ -81,10 +80,3 @@ def test_columns_frames_and_data_sets_are_scanned_too(tmp_path: Path) -> None:
     assert rankbench.scan(tmp_path / "other.csv", columns=columns, reader="csv").collect().equals(plain)
     assert rankbench.scan(other, columns=columns).collect().height == ROWS
     assert rankbench.scan("llmfao").collect().height == 8931
-
-
-def test_rows_are_checked_as_they_are_collected(tmp_path: Path) -> None:
-    (tmp_path / "votes.csv").write_text("winner,loser\na,b\nc,c\n")
-    frame = rankbench.scan(tmp_path / "votes.csv")
-    with pytest.raises(InputError, match="itself"):
-        frame.collect()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,8 +53,7 @@ def test_they_are_noticed_and_halved() -> None:
     ],
 )
 def test_what_cannot_be_halved_is_refused(columns: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-    log(GAMES).write_csv(path)
+    path = stored(log(GAMES), tmp_path / "games.csv")
     with pytest.raises(InputError, match=said):
         rankbench.aggregate(path, columns=columns)
 
@@ -96,8 +96,7 @@ def test_as_many_are_left_out_as_have_a_partner(rows: list[tuple[int, str, int]]
     ],
 )
 def test_grades_series_and_games_that_were_not_played(text: str, votes: list[float], tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-    path.write_text(text)
+    path = written(tmp_path / "games.csv", text)
     kept = open_source(path, columns="mirrored=halve").frame.collect()
     weights = kept["weight"].to_list() if "weight" in kept.columns else [1.0] * kept.height
     assert weights == pytest.approx(votes)

@@ -122,38 +122,6 @@ def test_crossfit_never_looks_where_it_must_not(ratings, seed):
     assert (before != after)[~np.isin(np.arange(len(ratings)), fold)].any()
 
 
-def test_what_the_other_choices_leak(ratings):
-    folds = folds_of(ratings, 3)
-    row = int(np.flatnonzero(folds == 0)[7])
-    same_user = np.flatnonzero((ratings.user_of == ratings.user_of[row]) & (folds == 0))
-    same_user = same_user[same_user != row]
-    for leakage, own in (("insample", True), ("loo", False)):
-        before = raw_features(ratings, folds, (0, 1, 2), leakage, neighbors=True)
-        after = raw_features(changed(ratings, [row]), folds, (0, 1, 2), leakage, neighbors=True)
-        assert (before[row] != after[row]).any() == own
-        # Both let the rating into the user's other training rows of the same fold.
-        assert (before[same_user] != after[same_user]).any()
-
-
-def test_order_of_users_decides_nothing(ratings):
-    folds = folds_of(ratings, 4)
-    order = np.random.default_rng(0).permutation(len(ratings.users))
-    rows = np.concatenate([np.arange(ratings.offsets[u], ratings.offsets[u + 1]) for u in order])
-    sizes = np.diff(ratings.offsets)[order]
-    mixed = replace(
-        ratings,
-        users=tuple(ratings.users[u] for u in order),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]),
-        movies=ratings.movies[rows],
-        ratings=ratings.ratings[rows],
-    )
-    np.testing.assert_allclose(
-        raw_features(mixed, folds[rows], (0, 1, 2), "crossfit", neighbors=True),
-        raw_features(ratings, folds, (0, 1, 2), "crossfit", neighbors=True)[rows],
-        atol=1e-12,
-    )
-
-
 def test_equal_similarities_share_the_last_places():
     # 30 users agree with user 0 alike; they rate movie 3 with 1 (first half) or 5 (second half).
     users, movies = 31, 4

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from data_files import written
 
 import rankbench
 from rankbench.cli import main
@@ -43,6 +44,5 @@ def test_files_of_such_names_are_refused_whoever_reads_them(tmp_path: Path, name
 
 
 def test_names_in_other_scripts_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "голоса é 投票.csv"
-    path.write_text(VOTES)
+    path = written(tmp_path / "голоса é 投票.csv", VOTES)
     assert rankbench.aggregate(path).table.height == 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from amounts import examples
-from data_files import written
+from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,12 +39,6 @@ def test_weights_are_numbers(tmp_path: Path, value: object) -> None:
         validate("orders", ballots)
 
 
-def test_weights_of_ndjson_are_numbers(tmp_path: Path) -> None:
-    path = written(tmp_path / "votes.ndjson", '{"winner": "a", "loser": "b", "weight": true}\n')
-    with pytest.raises(InputError, match=r"\[weight\]: the column holds Boolean"):
-        choose_reader(path).scan(path).collect()
-
-
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
 def test_labels_features_and_positions_are_no_days_and_positions_no_truth_values(value: object) -> None:
     items = {"query_id": ["q", "q"], "label": [1.0, 2.0], "x_0": [0.0, 1.0]}
@@ -65,10 +59,9 @@ def test_a_name_is_not_empty(tmp_path: Path, column: str) -> None:
         tmp_path / "votes.csv",
         "query_id,winner,loser\n" + "".join(",".join(f'"{v}"' for v in r.values()) + "\n" for r in (row, bad)),
     )
-    stored = tmp_path / "votes.parquet"
-    pl.DataFrame([row, bad]).write_parquet(stored)
+    parquet = stored(pl.DataFrame([row, bad]), tmp_path / "votes.parquet")
     lines = written(tmp_path / "votes.ndjson", "".join(json.dumps(r) + "\n" for r in (row, bad)))
-    for log, at in ((path, 3), (stored, 2), (lines, 2)):
+    for log, at in ((path, 3), (parquet, 2), (lines, 2)):
         with pytest.raises(InputError, match="the name is empty") as caught:
             aggregate(log, "borda")
         assert str(caught.value).startswith(f"{log}:{at} [{column}]")
@@ -78,8 +71,7 @@ def test_a_name_is_not_empty(tmp_path: Path, column: str) -> None:
 
 
 def test_a_query_is_not_missing_where_nobody_looks_at_it(tmp_path: Path) -> None:
-    path = tmp_path / "votes.parquet"
-    pl.DataFrame(VOTE | {"query_id": ["q", None]}).write_parquet(path)
+    path = stored(pl.DataFrame(VOTE | {"query_id": ["q", None]}), tmp_path / "votes.parquet")
     with pytest.raises(InputError, match=r"votes\.parquet:2 \[query_id\]: the value is missing"):
         aggregate(path, "borda")
 

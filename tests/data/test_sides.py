@@ -188,6 +188,8 @@ def test_the_unchecked_path_sees_contradictions_too(tmp_path: Path) -> None:
         (("[[A]]", "[[B]]", "[[C]]"), "model_a,model_b,verdict"),
         (("[[A>B]]", "[[B>>A]]", "[[A=B]]"), "model_a,model_b,verdict"),
         (("A>>B", "B>A", "tie (inconsistent)"), "model_a,model_b,verdict"),
+        (("left", "RIGHT ", "tie (bothbad)"), "model_a,model_b,winner"),
+        (("model_a", "model_b", "tie"), "model_a,model_b,winner"),
         (("1-0", "0-1", "½-½"), "White,Black,Result"),
         (("1\u20130", "0\u20131", "½\u2013½"), "White,Black,Result"),
         (("1\u20140", "0\u22121", "1/2\u20131/2"), "White,Black,Result"),

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import examples
-from data_files import written
+from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -172,12 +172,9 @@ def test_the_order_is_that_of_what_was_written_in_every_format(
     table = [{"winner": "a", "loser": str(row), "time": text} for row, text in enumerate(texts)]
     lines = written(folder / "votes.ndjson", "".join(json.dumps(row) + "\n" for row in table))
     assert order(lines) == expected
-    stored = folder / "votes.parquet"
-    pl.DataFrame(table).write_parquet(stored)
-    assert order(stored) == expected
-    stored = folder / "typed.parquet"
-    pl.DataFrame({"winner": "a", "loser": [row["loser"] for row in table], "time": times}).write_parquet(stored)
-    assert order(stored) == expected
+    assert order(stored(pl.DataFrame(table), folder / "votes.parquet")) == expected
+    typed = pl.DataFrame(table).with_columns(time=pl.Series(times))
+    assert order(stored(typed, folder / "typed.parquet")) == expected
     convert(path, folder / "shards", shards=2)
     # All votes are of one query, so that shards keep their order.
     assert order(folder / "shards") == expected

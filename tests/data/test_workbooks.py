@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from data_files import written
 from votes_as_they_come import xlsx
 
 import rankbench
@@ -62,8 +63,7 @@ def with_sheets(*names: str) -> dict[str, Callable[[str], str]]:
 
 
 def test_the_first_of_several_sheets_is_read_and_said(tmp_path: Path) -> None:
-    path = tmp_path / "votes.xlsx"
-    path.write_bytes(changed(xlsx(ROWS), with_sheets("Votes", "More votes")))
+    path = written(tmp_path / "votes.xlsx", changed(xlsx(ROWS), with_sheets("Votes", "More votes")))
     found = rankbench.aggregate(path)
     assert set(found.table["item"]) == {"a", "b", "c"}
     assert "the sheet 'Votes' is read, the first one; others: 'More votes' (--reader 'excel:sheet=NAME')" in found.notes

@@ -8,6 +8,7 @@ from datetime import date
 import numpy as np
 import polars as pl
 import pytest
+from data_files import stored
 from data_paths import needs
 
 import rankbench
@@ -97,8 +98,10 @@ def test_comparisons():
 
 def judged(tmp_path, judges):
     """Write votes in Parquet, one of each judge on the same pair."""
-    path = tmp_path / "votes.parquet"
-    pl.DataFrame({"winner": ["p"] * len(judges), "loser": ["q"] * len(judges), "judge": judges}).write_parquet(path)
+    path = stored(
+        pl.DataFrame({"winner": ["p"] * len(judges), "loser": ["q"] * len(judges), "judge": judges}),
+        tmp_path / "votes.parquet",
+    )
     return path
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 import pytest
+from data_files import stored
 
 from rankbench.aggregators.rates import Borda
 from rankbench.data.readers.parquet import ParquetReader
@@ -120,8 +121,7 @@ def test_a_reader_of_parquet_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_only_what_counting_checks_is_counted_unchecked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "votes.parquet"
-    pl.DataFrame(VOTES).write_parquet(path)
+    path = stored(pl.DataFrame(VOTES), tmp_path / "votes.parquet")
     assert open_source(path).parquet is not None
     monkeypatch.setattr(log_source, "table_of", lambda schema, path=None: Duels())
     assert open_source(path).parquet is None

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from data_files import written
 
 import rankbench
 from rankbench.cli import main
@@ -18,8 +19,7 @@ WIDE = "model,t1,t2,t3,avg,params,licence\nA,1,2,3,2,7B*,x\nB,2,3,4,3,8,y\nC,0,1
 
 @pytest.fixture
 def wide(tmp_path: Path) -> Path:
-    path = tmp_path / "scores.csv"
-    path.write_text(WIDE)
+    path = written(tmp_path / "scores.csv", WIDE)
     return path
 
 
@@ -83,8 +83,7 @@ def test_a_name_of_a_task_and_a_system(tmp_path: Path) -> None:
 
 
 def test_describe_says_which_columns_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text("prompt,chosen,rejected,tokens\np,a,b,1\nq,b,c,1\n")
+    path = written(tmp_path / "votes.csv", "prompt,chosen,rejected,tokens\np,a,b,1\nq,b,c,1\n")
     found = json.loads(CliRunner().invoke(main, ["data", "describe", str(path), "--json"]).stdout)
     assert found["columns"] == {"winner": "chosen", "loser": "rejected", "query": "prompt"}
     assert found["columns_left_out"] == ["tokens"]

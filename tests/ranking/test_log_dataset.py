@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from data_files import stored, written
 from ranked_logs import two_items
 
 import rankbench
@@ -53,22 +54,21 @@ def votes(tmp_path: Path) -> Path:
     a, b = two_items(rng, 200, 5)
     frame = pl.DataFrame({"x": a, "y": b, "said": np.where(rng.random(200) < 0.7, np.minimum(a, b), np.maximum(a, b))})
     frame = frame.cast(pl.String).with_columns(judge=pl.Series(rng.integers(20, size=200)))
-    path = tmp_path / "votes.csv"
-    frame.write_csv(path)
+    path = stored(frame, tmp_path / "votes.csv")
     return path
 
 
 def test_the_table_is_known_by_what_is_in_it(tmp_path: Path, votes: Path) -> None:
     found = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
     assert (found.table, str(found)) == ("comparisons", 'votes.csv:reader=csv(columns="left=x,right=y,winner=said")')
-    clicks = tmp_path / "clicks.ndjson"
-    clicks.write_text(json.dumps({"query_id": "q", "session_id": "1", "shown": ["a", "b"], "clicked": [1]}) + "\n")
+    clicks = written(
+        tmp_path / "clicks.ndjson",
+        json.dumps({"query_id": "q", "session_id": "1", "shown": ["a", "b"], "clicked": [1]}) + "\n",
+    )
     assert rankbench.log_file(clicks).table == "selections"
-    ballots = tmp_path / "ballots.ndjson"
-    ballots.write_text(json.dumps({"query_id": "q", "ranking": [["a"], ["b"]]}) + "\n")
+    ballots = written(tmp_path / "ballots.ndjson", json.dumps({"query_id": "q", "ranking": [["a"], ["b"]]}) + "\n")
     assert rankbench.log_file(ballots).table == "orders"
-    items = tmp_path / "items.txt"
-    items.write_text("1 qid:1 1:0.5\n0 qid:1 1:0.1\n")
+    items = written(tmp_path / "items.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.1\n")
     with pytest.raises(SpecError, match="holds items, not judgments"):
         rankbench.log_file(items)
     with pytest.raises(SpecError, match="fixed names"):
@@ -91,8 +91,7 @@ def test_how_a_log_was_read_is_part_of_its_name_and_is_read_back(
     votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = "left=x,right=y,winner=said"
-    spaced = tmp_path / "my votes: 2.csv"
-    spaced.write_bytes(votes.read_bytes())
+    spaced = written(tmp_path / "my votes: 2.csv", votes.read_bytes())
     monkeypatch.chdir(tmp_path)
     for path in (votes, spaced):
         log = rankbench.log_file(path, columns=columns)
@@ -105,12 +104,10 @@ def test_how_a_log_was_read_is_part_of_its_name_and_is_read_back(
             own_log(str(log), columns=columns)
     assert str(rankbench.log_file(spaced, columns=columns)).startswith('"my votes: 2.csv":reader=csv(columns=')
     # A reader that would be chosen anyway is no other way to read it.
-    plain = tmp_path / "plain.csv"
-    plain.write_text("winner,loser\na,b\n")
+    plain = written(tmp_path / "plain.csv", "winner,loser\na,b\n")
     said = rankbench.log_file(plain, reader="csv")
     assert (str(said), said.fingerprint()) == ("plain.csv", rankbench.log_file(plain).fingerprint())
-    other = tmp_path / "plain.text"
-    other.write_bytes(plain.read_bytes())
+    other = written(tmp_path / "plain.text", plain.read_bytes())
     assert str(rankbench.log_file(other, reader="csv")) == "plain.text"
     assert rankbench.log_file(other, reader='csv:columns="winner=winner,loser=loser"').table == "comparisons"
 
@@ -134,8 +131,7 @@ def test_workers_need_no_path(votes: Path) -> None:
 
 
 def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:
-    suite = tmp_path / "small.toml"
-    suite.write_text(SUITE)
+    suite = written(tmp_path / "small.toml", SUITE)
     own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
     here = rankbench.run(str(suite), dataset=own, out=tmp_path / "one")
     there = rankbench.run(str(suite), dataset=own, workers=2, out=tmp_path / "two")
@@ -148,8 +144,7 @@ def test_a_run_looks_through_the_file_once(votes: Path, tmp_path: Path, monkeypa
     """For its columns, blank lines and encoding, whatever asks for its table and how that was read."""
     looked: list[Path] = []
     monkeypatch.setattr(csv_lines, "blank_end", lambda path: looked.append(path) or blank_end(path))
-    suite = tmp_path / "small.toml"
-    suite.write_text(SUITE + ITEMS)
+    suite = written(tmp_path / "small.toml", SUITE + ITEMS)
     own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
     results = rankbench.run(str(suite), dataset=own, out=tmp_path / "out")
     assert not results.failures

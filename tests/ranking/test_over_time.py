@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from amounts import trials
 from click.testing import CliRunner
+from data_files import stored
 from ranked_logs import named, two_items
 
 from rankbench.cli import main
@@ -321,8 +322,7 @@ def shown(*args: str) -> Any:
 
 
 def test_the_verb_prints_ranks_and_changes_and_writes_files(tmp_path: Path) -> None:
-    log = tmp_path / "votes.csv"
-    walks(3)[1].write_csv(log)
+    log = stored(walks(3)[1], tmp_path / "votes.csv")
     method = ("--method", "dynamic-bradley-terry:drift=0.05")
     table = shown(str(log), "--over", "time", *method, "--since", "6", "--top", "3")
     assert table.exit_code == 0, table.output
@@ -343,8 +343,7 @@ def test_the_verb_prints_ranks_and_changes_and_writes_files(tmp_path: Path) -> N
 
 
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
-    log = tmp_path / "votes.csv"
-    walks(3)[1].write_csv(log)
+    log = stored(walks(3)[1], tmp_path / "votes.csv")
     assert "--time-unit and --since go with --over time" in shown(str(log), "--since", "3").output
     assert "leave --by," in shown(str(log), "--over", "time", "--by", "query").output
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 import pytest
@@ -32,6 +34,21 @@ def log(winners, losers, m, judges=None, ties=None, weights=None) -> Votes:
         None if judges is None else np.asarray(judges, np.int64),
         (np.minimum(winners, losers) * m + np.maximum(winners, losers)).astype(np.int32), None,
     )  # fmt: skip
+
+
+def changed(change: Callable[[PairCounts, np.ndarray], np.ndarray]) -> WinRate:
+    """Return the win rate with scores that a function makes of sums by pair and of win rates."""
+
+    class Changed(WinRate):
+        name = "changed"
+
+        def kernel(self):
+            return None
+
+        def from_counts(self, counts):
+            return change(counts, super().from_counts(counts))
+
+    return Changed()
 
 
 def drawn(truth: np.ndarray, n: int, rng: np.random.Generator, judges: int | None = None, taste: float = 0.0) -> Votes:
@@ -131,30 +148,12 @@ def test_nothing_to_resample() -> None:
 
 
 def test_scores_that_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Nothing(WinRate):
-        name = "nothing"
-
-        def kernel(self):
-            return None
-
-        def from_counts(self, counts):
-            return np.full(counts.m, np.nan)
-
     with pytest.raises(ContenderDiverged):
-        rank_items(log([0, 1], [1, 0], 2), Nothing())
+        rank_items(log([0, 1], [1, 0], 2), changed(lambda _, rates: rates * np.nan))
 
 
 @pytest.mark.parametrize("most", [1e101, 1.7e308])
 def test_scores_whose_differences_are_no_numbers_are_an_error(most: float) -> None:
-    class Far(WinRate):
-        name = "far-away"
-
-        def kernel(self):
-            return None
-
-        def from_counts(self, counts):
-            return np.array([most, -most])
-
     class FarVotes(ComparisonAggregator):
         name = "far-away-votes"
         source = "test"
@@ -164,40 +163,23 @@ def test_scores_whose_differences_are_no_numbers_are_an_error(most: float) -> No
 
     votes = log([0, 1, 0, 1], [1, 0, 1, 0], 2)
     said = f"too far apart, or from 0: one is {most:.1e}".replace("+", r"\+")
-    for aggregator in (Far(), FarVotes()):
+    for aggregator in (changed(lambda *_: np.array([most, -most])), FarVotes()):
         with pytest.raises(ContenderDiverged, match=said):
             rank_items(votes, aggregator, replicates=0)
 
 
 def test_resamples_whose_scores_are_no_numbers_are_left_out() -> None:
-    class Fragile(WinRate):
-        name = "fragile"
-
-        def kernel(self):
-            return None
-
-        def from_counts(self, counts):
-            return super().from_counts(counts) * (1e200 if counts.forward[0] > 20 else 1)
-
+    fragile = changed(lambda counts, rates: rates * (1e200 if counts.forward[0] > 20 else 1))
     votes = log([0, 1] * 20, [1, 0] * 20, 2)
-    ranking, notes = rank(CountedVotes(votes.counts()), Fragile(), intervals="bootstrap", resamples=60)
+    ranking, notes = rank(CountedVotes(votes.counts()), fragile, intervals="bootstrap", resamples=60)
     assert any("of 60 resamples have no scores" in note for note in notes)
     assert np.isfinite(ranking.lower).all()
 
 
 @pytest.mark.filterwarnings("error")
 def test_intervals_of_the_largest_scores_are_numbers() -> None:
-    class Far(WinRate):
-        name = "far"
-
-        def kernel(self):
-            return None
-
-        def from_counts(self, counts):
-            return LARGEST_SCORE * super().from_counts(counts)
-
     votes = drawn(np.linspace(0, 1, 4), 200, np.random.default_rng(2))
-    found = rank_items(votes, Far(), replicates=50)
+    found = rank_items(votes, changed(lambda _, rates: LARGEST_SCORE * rates), replicates=50)
     unit = rank_items(votes, WinRate(), replicates=50)
     np.testing.assert_allclose(found.lower / LARGEST_SCORE, unit.lower, rtol=1e-6)
     np.testing.assert_array_equal(found.high, unit.high)

@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 from click.testing import CliRunner
+from data_files import written
 from matplotlib.figure import Figure
 
 import rankbench
@@ -20,15 +21,13 @@ SCORES = "model,t1,t2,t3,t4\na,1,2,3,4\nb,2,3,5,4\nc,0,1,1,2\n"
 
 @pytest.fixture
 def votes(tmp_path: Path) -> Path:
-    path = tmp_path / "votes.csv"
-    path.write_text(VOTES)
+    path = written(tmp_path / "votes.csv", VOTES)
     return path
 
 
 @pytest.fixture
 def scores(tmp_path: Path) -> Path:
-    path = tmp_path / "scores.csv"
-    path.write_text(SCORES)
+    path = written(tmp_path / "scores.csv", SCORES)
     return path
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import trials
+from data_files import stored
 from scipy import stats
 
 import rankbench
@@ -288,8 +289,7 @@ def test_the_same_table_in_another_order_or_layout_ranks_alike(tmp_path: Path) -
     first = rankbench.rank(long, replicates=200).table
     assert first.equals(rankbench.rank(wide, replicates=200).table)
     assert first.equals(rankbench.rank(tasks, replicates=200).table)
-    path = tmp_path / "scores.parquet"
-    wide.write_parquet(path)
+    path = stored(wide, tmp_path / "scores.parquet")
     assert first.equals(rankbench.rank(path, replicates=200).table)
 
 
@@ -361,15 +361,6 @@ def test_standard_errors_behind_scores_are_read_and_named(tmp_path: Path, form: 
     means = dict(found.table.select("system", "score").iter_rows())
     assert means == pytest.approx({system: statistics.fmean(scores) for system, scores in SCORES.items()}, abs=1e-12)
     assert (form == "{}") == ("numbers in brackets" not in found.notes[0])
-
-
-def test_columns_that_do_not_read_as_numbers_are_named_first(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("model,a,b,c,licence\nx,~0.30,1,2,mit\ny,~0.50,2,3,gpl\n")
-    found = rankbench.rank(path, replicates=100)
-    assert found.notes[0] == "columns are left out whose cells do not read as numbers: 'a' ('~0.30'), 'licence' ('mit')"
-    path.write_text("model,task,f1,note\nx,t,1,p\ny,t,2,q\nx,u,1,r\ny,u,2,s\n")
-    assert rankbench.rank(path, replicates=100).notes[0] == "columns are not read: 'note'"
 
 
 def test_a_task_that_decides_means_by_its_scale_is_named() -> None:

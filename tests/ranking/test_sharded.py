@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from amounts import is_full, part_of
 from click.testing import CliRunner
+from data_files import stored
 from ranked_logs import bytes_of, two_items
 
 import rankbench
@@ -179,8 +180,7 @@ def test_a_bad_row_is_named_as_locally(cluster: Cluster, shards: Path, tmp_path:
         rows.with_columns(weight=pl.when(bad).then(-1.0).otherwise("weight")).write_parquet(path)
     expected = f"{folder / 'shard-00003.parquet'}:90 [weight]: weight -1.0 is not positive and finite"
     assert both_errors(folder, cluster.address) == (expected, expected)
-    file = tmp_path / "log.parquet"
-    pl.DataFrame({"winner": ["a", "b", "b"], "loser": ["b", "b", None]}).write_parquet(file)
+    file = stored(pl.DataFrame({"winner": ["a", "b", "b"], "loser": ["b", "b", None]}), tmp_path / "log.parquet")
     said = both_errors(file, cluster.address)
     wrong = f"{file}:2 [winner]: item 'b' is compared with itself; --columns self=drop leaves such rows out"
     assert said == (wrong, wrong)

@@ -17,7 +17,7 @@ from rankbench.ranking import describe_votes as majority
 from rankbench.ranking import judges
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.describe_votes import describe_votes
-from rankbench.ranking.suspicions import lookalikes, odd, skeleton
+from rankbench.ranking.suspicions import lookalikes, odd
 
 VOTES = st.lists(
     st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda v: v[0] != v[1]), min_size=1, max_size=60
@@ -87,11 +87,6 @@ def test_names_that_do_not() -> None:
         lookalikes(["gpt-4", "gpt-5", "llama-2-7b", "llama-2-70b", "é", "e", "10", "100", "1.5", "15", "1.05", "-15"])
         == []
     )
-
-
-@given(st.text(max_size=12))
-def test_a_skeleton_of_a_skeleton_is_itself(name: str) -> None:
-    assert skeleton(skeleton(name)) == skeleton(name)
 
 
 def test_odd_names() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import part_of
+from data_files import stored
 from ranked_logs import rank_items
 
 import rankbench
@@ -96,8 +97,7 @@ def test_intervals_of_ballots_and_clicks_are_refused(monkeypatch: pytest.MonkeyP
 
 
 def test_a_run_skips_the_contender(votes: Votes, tmp_path: Path) -> None:
-    path = tmp_path / "chain.parquet"
-    chain(M).write_parquet(path)
+    path = stored(chain(M), tmp_path / "chain.parquet")
     with pytest.raises(InputError, match="too many"):
         rank_items(votes, aggregator("win-rate"), replicates=2)
     with pytest.raises(SpecError, match="set replicates=0"):
