@@ -59,14 +59,6 @@ def test_compiled_at_every_size_and_all_tied(m):
             assert compiled(loss, alpha, s) == pytest.approx(loss.value(alpha, s), rel=1e-10)
 
 
-def test_all_tied_is_the_mean_of_random_orders():
-    rng = np.random.default_rng(5)
-    s = rng.integers(0, 5, size=60).astype(float)
-    losses = [ERR().value(rng.permutation(60).astype(float), s) for _ in range(1000)]
-    error = np.std(losses) / math.sqrt(1000)
-    assert compiled(ERR(), np.zeros(60), s) == pytest.approx(np.mean(losses), abs=4 * error)
-
-
 def test_a_tie_of_thousands_that_are_worth_nothing_takes_no_time():
     """Readers of TREC runs ask what one document costs behind so many."""
     n = 30_000

@@ -19,11 +19,6 @@ from rankbench.plugin.manager import get
 OFFSETS = np.array([0, 4, 5, 30, 130])
 
 
-class InterpretedNDCG(NDCG):
-    def kernel(self):
-        return None
-
-
 class InterpretedDisagreement(PairwiseDisagreement):
     def kernel(self):
         return None
@@ -35,7 +30,7 @@ def drawn():
     return np.round(rng.normal(size=(3, 130)), 1), rng.normal(size=130)
 
 
-@pytest.mark.parametrize("loss", [NDCG(), Precision(k=3), ERR(), InterpretedNDCG()], ids=repr)
+@pytest.mark.parametrize("loss", [NDCG(), Precision(k=3), ERR()], ids=repr)
 def test_scores_of_all_queries_at_once(loss, drawn):
     alpha, s = drawn
     out = evaluate(loss, alpha, s, OFFSETS)
@@ -120,17 +115,12 @@ def test_an_overridden_formula_with_its_own_kernel_is_compiled(drawn):
     np.testing.assert_array_equal(evaluate(Both(), alpha, s, OFFSETS), evaluate(ERR(), alpha, s, OFFSETS))
 
 
-class Overwriting(NDCG):
+class Overwriting(Interpreted):
     """Writes what the next contender would be judged by."""
 
     name = "overwriting"
     which: int = 0
-
-    def kernel(self):
-        return None
-
-    def ranked_kernel(self):
-        return None
+    kernel, ranked_kernel = Interpreted.kernel, Interpreted.ranked_kernel
 
     def value(self, alpha, structure):
         (alpha, structure)[self.which][:] = 9
@@ -146,11 +136,9 @@ def test_interpreted_losses_cannot_write_to_scores_or_truth(which, drawn):
     assert s.flags.writeable
 
 
-class OverwritingMatrix(PairwiseDisagreement):
+class OverwritingMatrix(InterpretedDisagreement):
     name = "overwriting-matrix"
-
-    def kernel(self):
-        return None
+    kernel = InterpretedDisagreement.kernel
 
     def value(self, alpha, structure):
         structure[:] = 9

@@ -33,14 +33,6 @@ def test_equals_the_formula(m, seed):
         assert loss.bounds()[0] <= value <= loss.bounds()[1] + 1e-12
 
 
-def test_a_tie_is_charged_in_one_direction_only():
-    tie = np.zeros(2)
-    forward, backward = np.array([[0.0, 3.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [5.0, 0.0]])
-    assert PairwiseDisagreement().value(tie, forward) == 3
-    assert PairwiseDisagreement().value(tie, backward) == 0
-    assert compiled(PairwiseDisagreement(), tie, forward + backward) == 3
-
-
 def test_no_preferences_and_nan():
     for normalize in (False, True):
         loss = PairwiseDisagreement(normalize=normalize)

@@ -133,13 +133,6 @@ def test_the_solver_converges_on_badly_conditioned_risks(condition):
     assert off_the_conditions(penalty, fit.theta, problem.value_and_gradient(fit.theta)[1]) < 2e-8
 
 
-def test_parts_are_named():
-    assert Penalty(0.1, 0.2, radius=1.0).parts == {"l2", "l1", "radius"}
-    assert Penalty().parts == set()
-    assert Penalty(0.1).smooth
-    assert not Penalty(box=1.0).smooth
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -90,18 +90,11 @@ def test_quadratic_value_gradient_and_constant():
     np.testing.assert_allclose(gradient, differences(lambda f: problem.value_and_gradient(f)[0], theta), atol=1e-6)
 
 
-@pytest.mark.parametrize("l2", [1e-6, 0.3, 10.0])
-def test_quadratic_minimizer_solves_the_normal_equations(l2):
-    problem = quadratic(l2)
-    np.testing.assert_allclose(
-        problem.minimizer(), np.linalg.solve(problem.gram.matrix + l2 * np.eye(5), problem.b), rtol=1e-9
-    )
-
-
-def test_singular_quadratic_has_the_minimizer_of_least_norm():
-    problem = quadratic(l2=0.0, rank=2)
-    expected = np.linalg.pinv(problem.gram.matrix) @ problem.b
-    np.testing.assert_allclose(problem.minimizer(), expected, atol=1e-10)
+@pytest.mark.parametrize(("l2", "rank"), [(1e-6, 5), (0.3, 5), (10.0, 5), (0.0, 2)])
+def test_quadratic_minimizer_is_that_of_least_norm(l2, rank):
+    problem = quadratic(l2, rank)
+    expected = np.linalg.pinv(problem.gram.matrix + l2 * np.eye(5)) @ problem.b
+    np.testing.assert_allclose(problem.minimizer(), expected, rtol=1e-9, atol=1e-10)
     assert not Gram(np.zeros((3, 3))).solve(np.zeros(3), 0.0).any()
 
 

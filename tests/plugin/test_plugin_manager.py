@@ -24,20 +24,6 @@ def raising(error):
     return function
 
 
-class WithoutName(Model):
-    source: ClassVar[str] = "a test"
-
-    def features(self, x):
-        return x
-
-
-class WithoutSource(Model):
-    name: ClassVar[str] = "without-source"
-
-    def features(self, x):
-        return x
-
-
 class Incomplete(Model):
     name: ClassVar[str] = "incomplete"
     source: ClassVar[str] = "a test"
@@ -108,8 +94,9 @@ def test_whatever_a_plugin_raises_breaks_that_plugin_only(entry, model, error):
     assert (at_import.status, at_hook.status, good.status) == ("broken", "broken", "ok")
     assert f"cannot import 'some.module': {type(error).__name__}" in at_import.causes[0]
     assert f"hook rankbench_register raised {type(error).__name__}" in at_hook.causes[0]
-    with pytest.raises(PluginError, match=type(error).__name__):
+    with pytest.raises(PluginError, match=rf"thirdparty 1\.2 is broken: .*{type(error).__name__}") as caught:
         load([entry(load=raising(error))], strict=True)
+    assert caught.value.exit_code == 2
 
 
 def test_an_object_that_cannot_be_looked_at_breaks_its_plugin_only(entry, model):
@@ -176,10 +163,8 @@ def test_a_class_has_its_kind_from_its_base(entry, kind):
     ("hook", "cause"),
     [
         (raising(ValueError("no formula")), "hook rankbench_register raised ValueError: no formula"),
-        (raising(SystemExit(3)), "hook rankbench_register raised SystemExit: 3"),
         (lambda: None, "hook rankbench_register returned NoneType, not a list"),
         (lambda: (LinearModel,), "hook rankbench_register returned tuple, not a list"),
-        (lambda: LinearModel, "not a list"),
     ],
 )
 def test_a_hook_that_fails_is_recorded_with_its_cause_and_the_rest_works(entry, model, hook, cause):
@@ -201,13 +186,10 @@ ITEMS = {
     "no kind": (lambda: NoKind, "NoKind derives from the base class of no kind; derive it from one of rankbench.Agg"),
     "two kinds": (lambda: TwoKinds, "derives from several kinds (rankbench.Loss, rankbench.Model); write a class for"),
     "its base": (lambda: Model, "Model.name is None, not a kebab-case name"),
-    "no name": (lambda: WithoutName, "WithoutName.name is None, not a kebab-case name"),
-    "no source": (lambda: WithoutSource, "WithoutSource does not say its source"),
     "abstract": (lambda: Incomplete, "Incomplete does not implement features"),
     "other kind": (lambda: SaysOther, "SaysOther says it is of the kind 'loss'; leave `kind` to the base class"),
     "no repr": (lambda: Unprintable("X", (), {}), "derives from the base class of no kind"),
     "cannot be looked at": (lambda: Unequal(), "looking at it raised NoException: no repr"),
-    "no suite": (lambda: Path("missing.toml"), "suite file missing.toml cannot be read"),
     "bad path": (lambda: Path("a\0b.toml"), "cannot be read"),
     "a name that is taken": (lambda: Again, "model 'first' of abroken 0.3 is refused: abroken 0.3 registered that"),
 }
@@ -262,19 +244,6 @@ def test_one_module_under_two_entry_points_is_refused_once(entry, model):
     loaded = load([one, two])
     assert [status.status for status in loaded.statuses] == ["ok", "broken"]
     assert "already registered" in loaded.statuses[1].causes[0]
-
-
-@pytest.mark.parametrize("hook", [lambda: 3, lambda: [int], raising(KeyError("x"))])
-def test_strict_mode_raises_with_distribution_and_version(entry, hook):
-    with pytest.raises(PluginError, match=r"plugin 'fake' of thirdparty 1\.2 is broken: hook") as caught:
-        load([entry(brings=hook)], strict=True)
-    assert caught.value.exit_code == 2
-
-
-def test_strict_mode_raises_when_the_import_fails(entry):
-    with pytest.raises(PluginError, match="cannot import") as caught:
-        load([entry(load=raising(ImportError("gone")))], strict=True)
-    assert isinstance(caught.value.__cause__, ImportError)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -17,29 +18,23 @@ from rankbench.plugin.manager import plugins
 from rankbench.plugin.registry import KINDS
 from rankbench.suites.suite_files import describe_suite
 
-
-@pytest.mark.parametrize("name", ["Upper", "under_score", "two words", "-x", "x-", "a--b", "3d", "", "inf", "true", 7])
-def test_names_must_be_kebab_case_and_no_value_of_the_grammar(entry, model, name):
-    loaded = load([entry(brings=lambda: [model(name)])])
-    assert loaded.registry.names("model") == []
-    assert "not a kebab-case name" in loaded.statuses[0].causes[0]
-
-
-@pytest.mark.parametrize("source", ["", "  ", None, 3])
-def test_a_source_must_be_said(entry, model, source):
-    loaded = load([entry(brings=lambda: [model(source=source)])])
-    assert "does not say its source" in loaded.statuses[0].causes[0]
+NAMES = ("Upper", "under_score", "two words", "-x", "x-", "a--b", "3d", "", "inf", "true", 7, None)
+PACKAGES = ("numpy", ["numpy"], frozenset({""}), ("numpy", ""), ("scikit_learn>=1",), ("numpy\n",), ("-numpy",), (3,))
 
 
 @pytest.mark.parametrize(
-    "packages",
-    ["numpy", ["numpy"], frozenset({""}), ("numpy", ""), ("scikit_learn>=1",), ("numpy\n",), ("-numpy",), (3,)],
+    ("declared", "said"),
+    [
+        *(({"name": name}, f".name is {name!r}, not a kebab-case name") for name in NAMES),
+        *(({"source": source}, "does not say its source") for source in ("", "  ", None, 3)),
+        *(({"packages": given}, f".packages is {given!r}, not a tuple of names of distr") for given in PACKAGES),
+    ],
 )
-def test_packages_must_be_names_of_distributions(entry, model, packages):
-    loaded = load([entry(brings=lambda: [model("bad", packages=packages), model("good", packages=("a", "B_c.d-2"))])])
+def test_what_a_class_declares_is_looked_at(entry, model, declared, said):
+    loaded = load([entry(brings=lambda: [model(**declared), model("good", packages=("a", "B_c.d-2"))])])
     assert loaded.registry.names("model") == ["good"]
     (cause,) = loaded.statuses[0].causes
-    assert f".packages is {packages!r}, not a tuple of names of distributions" in cause
+    assert said in cause
 
 
 class Unknown:
@@ -126,18 +121,18 @@ def test_one_name_may_stand_for_two_kinds(entry, model):
 
 
 @pytest.mark.parametrize(
-    ("make", "cause"),
+    ("name", "cause"),
     [
-        (lambda tmp: [str(tmp / "a.toml")], "nor a pathlib.Path to a suite file"),
-        (lambda tmp: [tmp / "missing.toml"], "cannot be read"),
-        (lambda tmp: [tmp / "a.yaml"], "does not end in .toml"),
-        (lambda tmp: [tmp / "A_b.toml"], "not a kebab-case name"),
+        ("missing.toml", "suite file missing.toml cannot be read"),
+        ("a.yaml", "does not end in .toml"),
+        ("A_b.toml", "not a kebab-case name"),
     ],
 )
-def test_suites_must_be_toml_files_with_good_names(entry, tmp_path, make, cause):
-    for name in ("a.toml", "a.yaml", "A_b.toml"):
-        (tmp_path / name).touch()
-    loaded = load([entry(brings=lambda: make(tmp_path))])
+def test_suites_must_be_toml_files_with_good_names(entry, tmp_path, monkeypatch, name, cause):
+    monkeypatch.chdir(tmp_path)
+    for there in ("a.yaml", "A_b.toml"):
+        (tmp_path / there).touch()
+    loaded = load([entry(brings=lambda: [Path(name)])])
     assert cause in loaded.statuses[0].causes[0]
     assert loaded.registry.suites() == {}
 

@@ -3,7 +3,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from rankbench.surrogates.regression import Regression
 
@@ -15,11 +14,6 @@ VARIANTS = [
 ]
 GAINS = {"exp2": lambda s: 2.0**s - 1, "identity": lambda s: s, "exp": math.exp}
 DISCOUNTS = {"log": lambda j: math.log(1 + j), "log2": lambda j: math.log2(1 + j), "reciprocal": lambda j: j}
-
-# Zeros, repeated values and plain numbers, as aggregated scores have them.
-scores = st.lists(
-    st.one_of(st.just(0.0), st.sampled_from([-1.5, 0.25, 2.0]), st.floats(-20, 20)), min_size=1, max_size=70
-)
 
 
 def naive_target(surrogate, s):
@@ -41,9 +35,11 @@ def compiled_target(surrogate, s):
 @pytest.mark.parametrize("surrogate", VARIANTS, ids=str)
 def test_target_is_the_gain_over_the_best_ordering(surrogate):
     rng = np.random.default_rng(7)
-    for s in ([1.0, -0.5, 0.0, 0.0, 2.0, -0.25], [0.0, 3.0], [-1.0, -2.0, 0.5], *rng.normal(size=(5, 5))):
+    silent = ([0.0, 0.0, 0.0], [0.0], [-1.0, -2.0, -0.5])
+    for s in ([1.0, -0.5, 0.0, 0.0, 2.0, -0.25], [0.0, 3.0], [-1.0, -2.0, 0.5], *silent, *rng.normal(size=(5, 5))):
         s = np.array(s)
-        np.testing.assert_allclose(surrogate.target(s), naive_target(surrogate, s), rtol=1e-12, atol=1e-15)
+        for found in (surrogate.target(s), compiled_target(surrogate, s)):
+            np.testing.assert_allclose(found, naive_target(surrogate, s), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("m", [1, 7, 8, 9, 16, 63, 64, 65, 100, 129, 1000, 5000])
@@ -53,20 +49,6 @@ def test_compiled_target_at_every_size(m, share):
     s = np.where(rng.random(m) < share, rng.normal(size=m), 0.0)
     for surrogate in VARIANTS:
         np.testing.assert_allclose(compiled_target(surrogate, s), surrogate.target(s), rtol=1e-10, atol=1e-13)
-
-
-@pytest.mark.parametrize("surrogate", VARIANTS, ids=str)
-@pytest.mark.parametrize("s", [[0.0, 0.0, 0.0], [0.0]])
-def test_no_information_is_target_zero(surrogate, s):
-    assert not surrogate.target(np.array(s)).any()
-    assert not compiled_target(surrogate, np.array(s)).any()
-
-
-@pytest.mark.parametrize("gain", ["exp2", "identity"])
-def test_negative_normalizer_is_target_zero(gain):
-    s = np.array([-1.0, -2.0, -0.5])
-    assert not Regression(gain=gain).target(s).any()
-    assert not compiled_target(Regression(gain=gain), s).any()
 
 
 def test_huge_scores_do_not_overflow():

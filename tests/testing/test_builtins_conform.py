@@ -22,11 +22,13 @@ VARIANTS = {
     "surrogate": [
         "regression:normalize=false",
         "regression:gain=exp,normalize=false",
+        "regression:gain=identity,normalize=false",
         "linear:nu=0.25",
         "linear-power:power=1.5,nu=3",
         "order-preserving:phi=squared-hinge,gain=identity,discount=reciprocal,cutoff=3",
         "order-preserving:phi=exponential,gain=exp",
         "order-preserving-err:gain=logistic,phi=exponential",
+        "order-preserving-err:phi=squared-hinge",
         "cross-entropy:gain=identity,discount=log2,cutoff=2",
         "pairwise-logistic:form=margin",
         "pairwise-hinge:power=0",
