@@ -141,6 +141,11 @@ def test_exit_codes_of_the_checker(tmp_path, capsys, violation, searched):
     idle.write_text(json.dumps(searched))
     bad.write_text(json.dumps({**violation, "gap": "1"}))
     none = tmp_path / "none.json"
+    assert main([str(none)]) == 2
+    shown = capsys.readouterr()
+    assert "none.json: cannot be read: No such file" in shown.err
+    assert "rejected" not in shown.out + shown.err
+    assert main([]) == 2
     assert main([str(good), str(idle)]) == 0
     assert f"{idle}: NO_COUNTEREXAMPLE_FOUND: claims nothing\n" in capsys.readouterr().out
     assert main([str(good), str(none)]) == 2

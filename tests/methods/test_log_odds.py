@@ -64,22 +64,6 @@ def test_many_votes_are_hypergeometric(votes, wins, k):
     assert square[0] == pytest.approx(chance @ s**2, rel=1e-9)
 
 
-def test_order_of_votes_matters_to_batches_only():
-    rng = np.random.default_rng(1)
-    won = rng.random(101) < 0.7
-    starts = np.array([0, 101])
-    other = rng.permutation(won)
-    for method, same in ((UStatistic(), True), (DisjointBatches(), False)):
-        a, b = method.moments(won, starts, 7)[0], method.moments(other, starts, 7)[0]
-        assert bool(a[0] == b[0]) is same
-
-
-def test_both_are_complete_aggregation_for_large_k():
-    won = np.array([True, True, False, True])
-    starts = np.array([0, 4])
-    assert UStatistic().moments(won, starts, 4)[0] == DisjointBatches().moments(won, starts, 99)[0]
-
-
 def test_order_grows_as_a_power():
     assert [UStatistic(exponent=0.5).order(n) for n in (1, 100, 101, 1_000_000)] == [1, 10, 11, 1000]
     assert UStatistic(exponent=0).order(12345) == 1

@@ -21,10 +21,6 @@ def quick(monkeypatch):
     monkeypatch.setattr(progress, "EVERY", 0.02)
 
 
-def test_half_a_minute_is_the_pace() -> None:
-    assert progress.EVERY == 30
-
-
 def test_a_line_comes_again_and_again_and_then_no_more(quick) -> None:
     lines: list[str] = []
     with Heartbeat(lines.append, lambda: "at it"):

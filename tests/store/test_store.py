@@ -129,8 +129,3 @@ def test_unusable_cells_are_refused_and_nothing_is_stored(tmp_path: Path) -> Non
 def test_problems_of_a_cell_are_known_before_it_is_stored(cell: CellResult, words: str | None) -> None:
     problem = cell_problem(cell)
     assert (problem is None) if words is None else (problem is not None and words in problem)
-
-
-def test_the_number_of_queries_is_looked_at_where_it_is_known() -> None:
-    assert cell_problem(done("c"), QUERIES) is None
-    assert "of which the plan has 4" in str(cell_problem(done("c"), {"design": 4, "heldout": 2}))

@@ -46,12 +46,14 @@ def enumerated(block: Block, name: str, k: float) -> tuple[NDArray[np.float64], 
     return mean, variance
 
 
-def sampled(block: Block, name: str, k: float, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Lockstep]:
+def sampled(
+    block: Block, name: str, k: float, steps: int, seed: int = 5, others: tuple[int, ...] = (2, 5)
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Lockstep]:
     aggregator, surrogate = components(name)
-    plan = TargetPlan([(aggregator, k, surrogate), (aggregator, 2, surrogate), (aggregator, 5, surrogate)])
+    plan = TargetPlan([(aggregator, order, surrogate) for order in (k, *others)])
     judged = judged_arrays(block.design, block.comparisons)
     table, scratch = plan.table(block.design, judged)
-    stream = Lockstep(block.design.x.astype(float), judged, plan, table, scratch, [], seed_state([5]))
+    stream = Lockstep(block.design.x.astype(float), judged, plan, table, scratch, [], seed_state([seed]))
     stream.run(steps, np.zeros(0, np.int64))
     row = plan.row(aggregator, k, surrogate)
     target = mean_target(block.design, block.comparisons, k, table.complete[row], stream.sums, row)
@@ -74,23 +76,16 @@ def test_sampler_mean_is_the_enumerated_u_statistic(name: str, k: int) -> None:
 @pytest.mark.parametrize("name", ["mean-log-odds", "borda", "win-rate"])
 def test_control_variates_keep_the_mean_and_cut_the_error(name: str) -> None:
     block = make_block([44, 60, 52], 90, seed=6)
-    aggregator, surrogate = components(name)
     mean, _ = enumerated(block, name, 2)
-    plan = TargetPlan([(aggregator, 2, surrogate)])
-    judged = judged_arrays(block.design, block.comparisons)
     plain, controlled, claimed, bias = 0.0, 0.0, 0.0, np.zeros(len(mean))
     seeds = 60
     for seed in range(seeds):
-        table, scratch = plan.table(block.design, judged)
-        stream = Lockstep(block.design.x.astype(float), judged, plan, table, scratch, [], seed_state([seed]))
-        stream.run(300, np.zeros(0, np.int64))
-        target = mean_target(block.design, block.comparisons, 2, table.complete[0], stream.sums, 0)
-        assert target.error is not None
+        estimate, error, stream = sampled(block, name, 2, 300, seed, ())
         draws = np.repeat(stream.sums.draws.sum(axis=0), block.design.sizes)
         plain += ((stream.sums.targets.sum(axis=0)[0] / draws - mean) ** 2).sum()
-        controlled += ((target.mean - mean) ** 2).sum()
-        claimed += (target.error**2).sum()
-        bias += target.mean - mean
+        controlled += ((estimate - mean) ** 2).sum()
+        claimed += (error**2).sum()
+        bias += estimate - mean
     assert controlled < 0.5 * plain
     assert 0.8 < claimed / controlled < 1.25, claimed / controlled
     assert (bias**2).sum() / seeds < 2.0 * controlled / seeds
@@ -118,18 +113,11 @@ def test_orders_beyond_n_q_use_all_judgments(name: str) -> None:
 def test_halves_measure_the_error_of_the_mean() -> None:
     block = make_block([4, 3, 6], 24, seed=3)
     mean, _ = enumerated(block, "mean-log-odds", 3)
-    aggregator, surrogate = components("mean-log-odds")
-    plan = TargetPlan([(aggregator, 3, surrogate)])
-    judged = judged_arrays(block.design, block.comparisons)
     errors, claimed = [], []
     for seed in range(300):
-        table, scratch = plan.table(block.design, judged)
-        stream = Lockstep(block.design.x.astype(float), judged, plan, table, scratch, [], seed_state([seed]))
-        stream.run(200, np.zeros(0, np.int64))
-        target = mean_target(block.design, block.comparisons, 3, table.complete[0], stream.sums, 0)
-        assert target.error is not None
-        errors.append(((target.mean - mean) ** 2).sum())
-        claimed.append((target.error**2).sum())
+        estimate, error, _ = sampled(block, "mean-log-odds", 3, 200, seed, ())
+        errors.append(((estimate - mean) ** 2).sum())
+        claimed.append((error**2).sum())
     assert 0.85 < np.mean(claimed) / np.mean(errors) < 1.18
 
 
