@@ -44,7 +44,6 @@ def verdicts(case: tuple[str, str, str, str | None], m: int, count: int, seed: i
     aggregated = Aggregated(rankbench.get(rankbench.Aggregator, aggregator)) if aggregator else None
     found: Counter[str] = Counter()
     for law in islice(draws(loss.graphs, noise, m, seed), count):
-        assert isinstance(law, Law)
         assert why_not_in_class(noise, law) == ""
         right, wrong = orders_of(loss, law)
         if wrong:

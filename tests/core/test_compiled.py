@@ -50,18 +50,15 @@ Called = tuple[list[float], list[int], str, str]
 
 def called(module: Path, cache: Path, **more: str) -> Called:
     """Call both functions in a new process; return what they gave, cache hits, the folder and what was said."""
-    return told(run_program(code=PROGRAM, environment=variables(module, cache) | more))
+    shown = run_program(code=PROGRAM, environment=variables(module, cache) | more)
+    assert shown.returncode == 0, shown.stderr
+    found, hits, folder = json.loads(shown.stdout)
+    return found, hits, folder, shown.stderr
 
 
 def variables(module: Path, cache: Path) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
     return environment | {"RANKBENCH_CACHE": str(cache), "PYTHONPATH": str(module)}
-
-
-def told(shown: subprocess.CompletedProcess[str]) -> Called:
-    assert shown.returncode == 0, shown.stderr
-    found, hits, folder = json.loads(shown.stdout)
-    return found, hits, folder, shown.stderr
 
 
 def kept(cache: Path) -> list[Path]:
@@ -108,28 +105,19 @@ def test_a_declared_function_whose_files_are_cut_off_is_compiled_anew(
     assert called(module, cache)[1] == [1, 1]
 
 
-def told_of(module: Path, program: str, **more: str) -> list[float]:
-    """Return what `thrice` gives in a process that begins with a program."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
-    thrice = "import compiled_here\nprint(compiled_here.thrice(1.5))\n"
+def without_files_kept(module: Path, cache: Path, program: str) -> None:
+    """Assert that `thrice` is compiled in a process that begins with a program, and that nothing is kept of it."""
     (module / "compiled_here.py").write_text(MODULE.replace('"f8(f8)", cache=True', '"f8(f8)"'))
-    shown = subprocess.run(
-        [sys.executable, "-c", program + thrice],
-        env=environment | {"PYTHONPATH": str(module), **more},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (shown.returncode, shown.stderr) == (0, "")
+    code = f"{program}import compiled_here\nprint(compiled_here.thrice(1.5))\n"
+    shown = run_program(code=code, environment=variables(module, cache))
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "4.5\n", "")
     assert not list(module.rglob("*.nb?"))
-    return [float(line) for line in shown.stdout.split()]
 
 
 def test_without_any_folder_functions_are_compiled_all_the_same(module: Path, tmp_path: Path) -> None:
     """Neither the cache folder nor the one for temporary files is a folder: nothing is kept, nor beside the sources."""
     (tmp_path / "file").write_text("")
-    program = f"import tempfile\ntempfile.tempdir = {str(tmp_path / 'file')!r}\n"
-    assert told_of(module, program, RANKBENCH_CACHE=str(tmp_path / "file")) == [4.5]
+    without_files_kept(module, tmp_path / "file", f"import tempfile\ntempfile.tempdir = {str(tmp_path / 'file')!r}\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
@@ -143,7 +131,7 @@ def test_a_full_disk_keeps_nothing_and_breaks_nothing(module: Path, tmp_path: Pa
         "    return real(path, mode, *rest)\n"
         "caching.open = full\n"
     )
-    assert told_of(module, program, RANKBENCH_CACHE=str(tmp_path / "cache")) == [4.5]
+    without_files_kept(module, tmp_path / "cache", program)
     assert not kept(tmp_path / "cache")
 
 

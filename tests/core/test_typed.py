@@ -6,12 +6,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from pydantic import Field, ValidationError
 from small_suites import suite_text
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.cli import main
 from rankbench.core.component import Component, Typed
 from rankbench.errors import SpecError
 from rankbench.interfaces.method import Method
@@ -108,11 +106,3 @@ def test_a_suite_takes_no_value_of_another_type(tmp_path, line: str, said: str) 
     with pytest.raises(SpecError) as caught:
         read_suite(path)
     assert said in str(caught.value)
-
-
-def test_the_command_line_says_so(tmp_path) -> None:
-    log = tmp_path / "votes.csv"
-    log.write_text("winner,loser\na,b\nb,a\n")
-    done = CliRunner().invoke(main, ["aggregate", str(log), "--method", "bradley-terry:ridge=true"])
-    assert done.exit_code != 0
-    assert "parameter 'ridge': must be a number, not true" in done.output + str(done.exception)

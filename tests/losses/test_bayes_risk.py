@@ -191,23 +191,18 @@ def test_other_losses_try_all_orders_of_few_items():
 
 
 @pytest.mark.parametrize(
-    ("structures", "probabilities", "said"),
+    ("loss", "structures", "probabilities", "said"),
     [
-        (np.zeros(3), None, r"\(S, m\)"),
-        (np.zeros((0, 3)), None, r"\(S, m\)"),
-        (np.array([[0.0, np.nan]]), None, "finite"),
-        (np.zeros((2, 3)), np.array([0.5, 0.6]), "sum 1"),
-        (np.zeros((2, 3)), np.array([1.5, -0.5]), "sum 1"),
-        (np.zeros((2, 3)), np.ones(1), "as many"),
+        (NDCG(), np.zeros(3), None, r"\(S, m\)"),
+        (NDCG(), np.zeros((0, 3)), None, r"\(S, m\)"),
+        (NDCG(), np.array([[0.0, np.nan]]), None, "finite"),
+        (NDCG(), np.zeros((2, 3)), np.array([0.5, 0.6]), "sum 1"),
+        (NDCG(), np.zeros((2, 3)), np.array([1.5, -0.5]), "sum 1"),
+        (NDCG(), np.zeros((2, 3)), np.ones(1), "as many"),
+        (PairwiseDisagreement(), np.zeros((1, 2, 3)), None, "m, m"),
+        (PairwiseDisagreement(), -np.ones((1, 2, 2)), None, "at least 0"),
     ],
 )
-def test_bad_input_is_named(structures, probabilities, said):
+def test_bad_input_is_named(loss, structures, probabilities, said):
     with pytest.raises(InputError, match=said):
-        NDCG().bayes_risk(structures, probabilities)
-
-
-def test_bad_graphs_are_named():
-    with pytest.raises(InputError, match="m, m"):
-        PairwiseDisagreement().bayes_risk(np.zeros((1, 2, 3)))
-    with pytest.raises(InputError, match="at least 0"):
-        PairwiseDisagreement().bayes_risk(-np.ones((1, 2, 2)))
+        loss.bayes_risk(structures, probabilities)

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from forked import installed
 from installed import install_plugin
+from small_suites import suite_text
 
 from rankbench.data.tables import checks as recognize
 from rankbench.data.tables.items import ItemTable
@@ -38,16 +39,9 @@ def rankbench_register():
     return [Ratings, Path(__file__).with_name("own-ratings.toml")]
 """
 
-SUITE = """
-name = "own-ratings"
-title = "Which method orders as stars do?"
-protocol = "own-log"
-[[experiments]]
-name = "order"
-title = "Pairs ordered otherwise"
-losses = ["disagreement"]
-contenders = [{ use = "win-rate" }, { use = "borda" }]
-"""
+DISAGREEMENT = 'losses = ["disagreement"]'
+METHODS = ('use = "win-rate"', 'use = "borda"')
+SUITE = suite_text(*METHODS, name="own-ratings", protocol="own-log", dataset="", n="[1]", more=DISAGREEMENT)
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,6 @@ def samplers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sampler]:
 
 def mean_of(sampler: Sampler, label: str, split: str, race: int = 0) -> float:
     arm = sampler.races[race].arm(label)
-    assert arm is not None
     return float(sampler.means(arm, "ndcg", split, sampler.races[race].repetitions).mean())  # type: ignore[arg-type]
 
 

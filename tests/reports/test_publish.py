@@ -74,7 +74,6 @@ def test_digests_are_those_of_the_files(tmp_path: Path) -> None:
     files = contents(out)
     assert {path.relative_to(out).as_posix() for path in paths} == set(files)
     digests = read_digests(out)
-    assert digests is not None
     assert digests.rows == sha256(files["rows/rows.json"])
     named = {name for name in files if name != "digests.json" and not name.startswith("rows/")}
     assert digests.files == {name: sha256(files[name]) for name in named}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from small_suites import suite_text
 
 import rankbench
 from rankbench.errors import ExecutorError, SpecError
@@ -21,23 +22,11 @@ if TYPE_CHECKING:
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.alone
 
-SUITE = """
-name = "small"
-title = "Small"
-seed = 7
-dataset = "web10k-like:queries=44,features=8"
-protocol = "btl:design=20,heldout=20"
-[[experiments]]
-name = "orders"
-title = "Orders"
-n = [400, 1200]
-repetitions = 2
-baseline = "k=1"
-contenders = [
-  { label = "k={k}", use = "erm:k=[1,5,inf],draws=400" },
-  { label = "logistic", use = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton" },
-]
-"""
+SUITE = suite_text(
+    'label = "k={k}", use = "erm:k=[1,5,inf],draws=400"',
+    'label = "logistic", use = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton"',
+    protocol="btl:design=20,heldout=20", dataset="web10k-like:queries=44,features=8", n="[400, 1200]", repetitions=2,
+)  # fmt: skip
 REPORTS = ("leaderboard.md", "leaderboard.csv", "results.parquet")
 
 

@@ -13,85 +13,57 @@ from forked import run_program
 from installed import install_plugin
 from small_suites import suite_text
 
-PLUGIN = """
-import os
-import time
+METHOD = """
+class {0}(rankbench.Method):
+    "What it is called."
+    name = "{0}"
+    source = "test"
+
+    def fit(self, block):
+        {1}
+"""
+
+DOES = {
+    "deadly": "os._exit(3)",
+    "leaves": "os._exit(0)",
+    "lies": "os._exit(0)",
+    "endless": "while True: time.sleep(1)",
+    "endless_machine_code": "spin(1)",
+    "patching": "np.ascontiguousarray = turned; raise ValueError('patched')",
+    "interrupting": "raise KeyboardInterrupt",
+    "closing": "os.closerange(0, 4096); raise ValueError('closed')",
+}
+"""What contenders do when they are fitted."""
+
+PLUGIN = (
+    """
+import os, time
+import numba
+import numpy as np
 import rankbench
 
-class Deadly(rankbench.Method):
-    \"\"\"Ends its process.\"\"\"
-    name = "deadly"
-    source = "test"
-    def fit(self, block):
-        os._exit(3)
+@numba.njit
+def spin(x):  # holds the interpreter
+    while x > 0:
+        x += 1
+        x -= 1
+    return x
 
-class Leaves(rankbench.Method):
-    \"\"\"Ends its process as if all were well.\"\"\"
-    name = "leaves"
-    source = "test"
-    def fit(self, block):
-        os._exit(0)
+real = np.ascontiguousarray  # built-in scores go through it
 
-class Lies(Leaves):
-    \"\"\"Says that it is built in.\"\"\"
-    name = "lies"
-
-Lies.__module__ = "rankbench.methods.lies"
-
-class Endless(rankbench.Method):
-    \"\"\"Never comes back.\"\"\"
-    name = "endless"
-    source = "test"
-    def fit(self, block):
-        while True:
-            time.sleep(1)
-
-class EndlessMachineCode(rankbench.Method):
-    \"\"\"Never comes back, and holds the interpreter all the while.\"\"\"
-    name = "endless-machine-code"
-    source = "test"
-    def fit(self, block):
-        import numba
-
-        @numba.njit
-        def spin(x):
-            while x > 0:
-                x += 1
-                x -= 1
-            return x
-
-        spin(1)
-
-class Patching(rankbench.Method):
-    \"\"\"Changes NumPy for everybody in its process.\"\"\"
-    name = "patching"
-    source = "test"
-    def fit(self, block):
-        import numpy as np
-
-        real = np.ascontiguousarray  # built-in scores go through it
-        np.ascontiguousarray = lambda a, *rest, **more: real(-a if a.dtype == float else a, *rest, **more)
-        raise ValueError("patched")
-
-class Interrupting(rankbench.Method):
-    \"\"\"Says that the user pressed Ctrl-C, who did not.\"\"\"
-    name = "interrupting"
-    source = "test"
-    def fit(self, block):
-        raise KeyboardInterrupt
-
-class Closing(rankbench.Method):
-    \"\"\"Closes every file of its process.\"\"\"
-    name = "closing"
-    source = "test"
-    def fit(self, block):
-        os.closerange(0, 4096)
-        raise ValueError("closed")
+def turned(a, *rest, **more):
+    return real(-a if a.dtype == float else a, *rest, **more)
+"""
+    + "".join(METHOD.format(name, does) for name, does in DOES.items())
+    + f"""
+endless_machine_code.name = "endless-machine-code"
+lies.__module__ = "rankbench.methods.lies"
 
 @rankbench.hookimpl
 def rankbench_register():
-    return [Deadly, Leaves, Lies, Endless, EndlessMachineCode, Patching, Interrupting, Closing]
+    return [{", ".join(DOES)}]
 """
+)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from amounts import trials
+from small_suites import suite_text
 
 import rankbench
 from rankbench.core.system import FACTS, damaged_facts, write_facts
@@ -32,20 +33,11 @@ ROLLBACK = f"{FILE}-journal"
 PLACE = r"(?:table \w+|the file's header|outside of the tables' rows): "
 NAMED = re.compile(rf"journal\.sqlite: (?:{PLACE}|attempt to write a readonly database).*run again")
 FOREIGN = re.compile(r"journal\.sqlite: (?:this SQLite file is not a journal|the journal has version)")
-SUITE = """
-name = "tiny"
-title = "Tiny"
-protocol = "btl:design=4,heldout=4"
-dataset = "web10k-like:queries=12,features=8"
-[[experiments]]
-name = "e"
-title = "E"
-n = [400]
-repetitions = 2
-losses = ["ndcg"]
-baseline = "random"
-contenders = [{ label = "random", use = "random-scores" }, { label = "feature", use = "feature:index=1" }]
-"""
+SUITE = suite_text(
+    'label = "random", use = "random-scores"', 'label = "feature", use = "feature:index=1"', n="[400]", repetitions=2,
+    protocol="btl:design=4,heldout=4", dataset="web10k-like:queries=12,features=8",
+    more='losses = ["ndcg"]\nbaseline = "random"',
+)  # fmt: skip
 
 
 def flip(data: bytearray, rng: random.Random) -> None:

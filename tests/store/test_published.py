@@ -61,7 +61,6 @@ def test_every_float_comes_back(values: list[float], tmp_path_factory: pytest.Te
         journal.losses = lambda *_: held  # type: ignore[method-assign]
         rows = written(published_rows(journal), folder / "rows")
     back = rows.losses(cell, "ndcg", "design")
-    assert back is not None
     np.testing.assert_array_equal(back, held)
     assert (np.signbit(back) == np.signbit(held))[~np.isnan(held)].all()
 

@@ -193,7 +193,6 @@ with Store.open({folder!r}) as store:
 def test_kill_9_loses_at_most_the_block_in_flight(tmp_path: Path, blocks: int) -> None:
     code = WRITER.format(tests=[str(folder) for folder in Path(__file__).parents[:2]], folder=str(tmp_path))
     writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert writer.stdout is not None
     for _ in range(blocks):
         writer.stdout.readline()
     writer.send_signal(signal.SIGKILL)

@@ -31,8 +31,6 @@ AGGREGATORS = ["mean-log-odds", "borda", "win-rate", "bradley-terry", "thurstone
 
 def components(name: str) -> tuple[Aggregator, ScoreSurrogate]:
     aggregator, surrogate = get(Aggregator, name), get(Surrogate, "regression")
-    assert isinstance(aggregator, Aggregator)
-    assert isinstance(surrogate, ScoreSurrogate)
     return aggregator, surrogate
 
 
@@ -96,7 +94,6 @@ def test_order_one_has_a_short_form(name: str) -> None:
     block = make_block([4, 2, 6, 9], 60, seed=4)
     aggregator, surrogate = components(name)
     single = single_target(block.design, block.comparisons, aggregator, surrogate)
-    assert single is not None
     np.testing.assert_allclose(single.mean, enumerated(block, name, 1)[0], atol=1e-12)
 
 

@@ -59,11 +59,9 @@ def judged(winners: list[int], losers: list[int], weight: float = 1.0, labels: f
     return Block(queries, said, len(winners), 0, (1, 2, 3))
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_cycle_says_nothing(spec: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not compiled:
-        monkeypatch.setattr(composed, "is_compiled", lambda contender: False)
+def test_a_cycle_says_nothing(spec: str) -> None:
     for repeats in (1, 3):
         block = judged(CYCLE[0] * repeats, CYCLE[1] * repeats, 0.1)
         assert not fitted(block, contender(spec)).theta.any()
@@ -78,12 +76,10 @@ def test_a_plugins_rounding_makes_no_target() -> None:
     assert fitted(judged(*CYCLE, 0.7), ERM(aggregator=Third(), k=2, draws=50)).theta.any()
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("aggregator", ["net-weights", "borda"])
-def test_the_unit_of_weights_does_not_matter(aggregator: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_unit_of_weights_does_not_matter(aggregator: str) -> None:
     """Small scores are not rounding because they are small: weights of 2^-60 are as good as 1."""
-    if not compiled:
-        monkeypatch.setattr(composed, "is_compiled", lambda contender: False)
     method = contender(f"erm:aggregator={aggregator},surrogate=regression(gain=identity)")
     wanted = fitted(judged([0, 1, 0], [1, 2, 2]), method).theta
     assert wanted.any()

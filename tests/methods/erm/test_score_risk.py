@@ -35,7 +35,6 @@ def small() -> Block:
 def enumerated(block: Block, method: ERM, theta: NDArray[np.float64]) -> float:
     """Return the regularized risk (19) by enumerating all k-subsets of every query's judgments."""
     total, surrogate = 0.5 * method.l2 * float(theta @ theta), method.surrogate
-    assert isinstance(surrogate, ScoreSurrogate)
     for rows, share, scores in structures_of_subsets(block, method.aggregator, method.k):
         alpha = block.design.x[rows].astype(np.float64) @ theta
         total += share * float(np.mean([surrogate.value_and_gradient(alpha, surrogate.target(s))[0] for s in scores]))
@@ -52,7 +51,6 @@ def test_the_solver_minimizes_the_risk(
     found, method, step = fitted(small, text), contender(text), 1e-4
     # The line search of lbfgs compares values, which rounding hides below this.
     assert found.optimality < 1e-7
-    assert found.theta is not None
     assert found.info["mc_error"] == 0
     slope = [
         (enumerated(small, method, found.theta + step * e) - enumerated(small, method, found.theta - step * e))
@@ -72,7 +70,6 @@ def test_between_one_and_all_the_mean_target_has_an_error_that_is_said(
 ) -> None:
     text = f"erm:surrogate={surrogate},aggregator={aggregator},k=3,lambda=0.1,optimizer=newton,draws=20000"
     found, method = fitted(small, text), contender(text)
-    assert found.theta is not None
     assert 0 < found.info["mc_error"] < 0.05
     best = found.theta + 0.0
     moves = np.random.default_rng(0).normal(size=(20, 4))
@@ -85,8 +82,6 @@ def test_steps_go_where_the_solver_is_and_say_how_far_they_are(small: Block) -> 
     text = "erm:surrogate=listnet,aggregator=win-rate,k=3,lambda=1"
     exact = fitted(small, f"{text},optimizer=newton,draws=40000")
     steps = fitted(small, f"{text},optimizer=composite(c=1,schedule=inverse-t,t0=100),draws=40000")
-    assert exact.theta is not None
-    assert steps.theta is not None
     assert np.linalg.norm(steps.theta - exact.theta) < 0.05 * np.linalg.norm(exact.theta)
     assert 0 < steps.optimality < 0.05
 
@@ -96,8 +91,6 @@ def test_linear_power_does_not_depend_on_k_beyond_its_weights(small: Block, k: i
     """Net weights are additive and the loss is linear in them: one judgment at a time says it all."""
     text = "erm:surrogate=linear-power,aggregator=net-weights,lambda=0.1,optimizer=newton"
     one, whole = fitted(small, f"{text},k={k}").theta, fitted(small, f"{text},k=inf").theta
-    assert one is not None
-    assert whole is not None
     np.testing.assert_allclose(one, whole, atol=1e-7)
 
 
