@@ -8,8 +8,8 @@ a size and a time of change say nothing about contents.
 
 from __future__ import annotations
 
-import hashlib
 import os
+import shutil
 import sys
 import zipfile
 from functools import cache
@@ -83,12 +83,15 @@ def locate(card: Card) -> list[Path]:
 
 def _how(card: Card) -> str:
     """Return in words how a card's files can be had."""
-    files = ", ".join(f"{card.name}/{file.path}" for file in card.files)
-    by_hand = f"set RANKBENCH_DATA to a folder with {files} (from {card.homepage})"
     if not card.downloadable:
-        return f"its download is not automated: {by_hand}"
+        return f"its download is not automated: {_by_hand(card)}"
     flag = " --accept-license" if card.restricted else ""
-    return f"run `rankbench data get {card.name}{flag}`, or {by_hand}"
+    return f"run `rankbench data get {card.name}{flag}`, or {_by_hand(card)}"
+
+
+def _by_hand(card: Card) -> str:
+    files = ", ".join(f"{card.name}/{file.path}" for file in card.files)
+    return f"set RANKBENCH_DATA to a folder with {files} (from {card.homepage})"
 
 
 def verify_file(path: Path, sha256: str) -> None:
@@ -128,8 +131,10 @@ def fetch(card: Card, *, accept_license: bool = False) -> Path:
     InputError
         No address is known, or it does not answer.
     """
-    if card_folder(card) is not None:
-        return locate(card)[0].parents[len(Path(card.files[0].path).parts) - 1]
+    folder = card_folder(card)
+    if folder is not None:
+        locate(card)
+        return folder
     if not card.downloadable:
         raise InputError(f"the data set {card.name} is not here; {_how(card)}")
     if card.restricted and not accept_license:
@@ -172,8 +177,7 @@ def _download(url: str, sha256: str, path: Path, card: Card) -> None:
         ) from error
     except OSError as error:
         raise InputError(
-            f"cannot download {url} ({type(error).__name__}: {error}); if the address is dead, set RANKBENCH_DATA to a "
-            f"folder with {', '.join(f'{card.name}/{file.path}' for file in card.files)} (see {card.homepage})"
+            f"cannot download {url} ({type(error).__name__}: {error}); if the address is dead, {_by_hand(card)}"
         ) from error
 
 
@@ -181,22 +185,12 @@ def _extract(archive: Path, file: CardFile, folder: Path) -> None:
     """Extract one member, by its exact name, to the card's path; nothing else is written."""
     target = folder / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
     try:
-        with (
-            replacement(target) as out,
-            zipfile.ZipFile(archive) as opened,
-            opened.open(file.member or file.path) as member,
-        ):
-            while block := member.read(_BLOCK):
-                digest.update(block)
-                out.write(block)
-            if digest.hexdigest() != file.sha256:
-                raise ChecksumError(
-                    f"{file.member} is not the file that the data card describes: sha256 should be {file.sha256}, but "
-                    f"is {digest.hexdigest()}",
-                    path=archive,
-                )
+        with replacement(target) as out, zipfile.ZipFile(archive) as opened, opened.open(file.member or "") as member:
+            shutil.copyfileobj(member, out)
+            out.flush()
+            if sha256_of(Path(out.name)) != file.sha256:
+                raise ChecksumError(f"{file.member} is not the file that the data card describes", path=archive)
     except (KeyError, zipfile.BadZipFile) as error:
         raise InputError(f"cannot extract {file.member!r}: {error}", path=archive) from error
 

@@ -66,5 +66,3 @@ def test_more_design_queries_contain_fewer():
 def test_what_cannot_be_divided(ids, sizes, said):
     with pytest.raises(InputError, match=said):
         design_heldout(ids, *sizes)
-    with pytest.raises(InputError, match="positive"):
-        shards_of(ids, 0)

@@ -60,9 +60,7 @@ class PartsReader(Reader):
         if files[0].name.lower().endswith(_PARQUET):
             return checked(scan_parts(path), path=path, columns=self.columns, locate=lambda row: _located(files, row))
         ((cls, _),) = _by_reader(path).items()
-        if self.columns and "columns" not in cls.parameters():
-            raise SpecError(f"the columns of these files ({cls.name}) have fixed names; leave --columns out")
-        reader = cls.model_validate({"columns": self.columns} if self.columns else {})
+        reader = with_meanings(cls(), self.columns) if self.columns else cls()
         tables = _scanned(reader, files)
         kinds = [table_of(table.collect_schema(), file) for table, file in zip(tables, files, strict=True)]
         if kinds[0].features and "d" in cls.parameters():
@@ -94,9 +92,11 @@ def part_files(path: Path) -> list[Path]:
         raise InputError("it holds no file that a reader knows by its ending", path=path)
     if len(found) > 1:
         names = [files[0].name for files in found.values()]
+        # With what it is compressed by.
+        ending = "".join(Path(names[0]).suffixes[-2 if unpacked_name(Path(names[0])) != names[0] else -1 :])
         raise InputError(
             f"it holds files of several formats: {listed(names)}; give those that are meant, as "
-            f"'{path if path.is_dir() else path.parent}/*{files_ending(names[0])}'",
+            f"'{path if path.is_dir() else path.parent}/*{ending}'",
             path=path,
         )
     return next(iter(found.values()))
@@ -130,15 +130,11 @@ def part_names(files: Sequence[Path], path: Path) -> list[str]:
             f"give one fold: {shlex.quote(str(first.parent))}",
             path=path,
         )
-    whole = [str(inner.with_name(_stem(inner.name))) for inner in within]
+    whole = [str(inner.with_name(inner.name.split(".", 1)[0] or inner.name)) for inner in within]
     for called in ([Path(name).name for name in whole], [file.name for file in files], whole):
         if len(set(called)) == len(files):
             return called
     return [str(inner) for inner in within]
-
-
-def _stem(name: str) -> str:
-    return name.split(".", 1)[0] or name
 
 
 def _scanned(reader: Reader, files: Sequence[Path]) -> list[pl.LazyFrame]:
@@ -166,11 +162,6 @@ def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) 
     d = [features(table.collect_schema()) for table in tables]
     wide = reader.model_copy(update={"d": max(d)})
     return [table if own == max(d) else wide.scan(file) for table, file, own in zip(tables, files, d, strict=True)]
-
-
-def files_ending(name: str) -> str:
-    """Return the ending of a file's name, with that of what it is compressed by."""
-    return "".join(Path(name).suffixes[-2 if unpacked_name(Path(name)) != name else -1 :])
 
 
 def scan_parts(path: Path) -> pl.LazyFrame:

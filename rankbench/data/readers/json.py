@@ -69,10 +69,7 @@ def _check_lines(path: Path) -> None:
             continue
         empty = False
         try:
-            found = json.loads(
-                line, parse_constant=no_constant, parse_float=finite_number, object_pairs_hook=distinct_keys
-            )
-            _object(found)
+            _object(_DECODER.decode(line))
         except (ValueError, RecursionError) as error:
             raise _refusal(error, path, row, getattr(error, "colno", None)) from error
     if empty:

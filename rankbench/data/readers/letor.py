@@ -20,6 +20,10 @@ from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing
 
+_ROW_BYTES = 64 << 20
+_MOST_FEATURES = 1 << 17
+_TOKEN = re.compile(rb"[^ \t\r\n]+")
+_ENDLESS = 10**12  # where the scanner stops counting
 _LINE = re.compile(rb"[ \t]*[-+.0-9eE]+([ \t]+qid:[^ \t\r\n#]+)?([ \t]+[0-9]+:[^ \t\r\n#]+)*[ \t]*(#.*)?\r?\Z")
 
 
@@ -69,15 +73,108 @@ class LetorReader(Reader):
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the items; see `Reader.scan`. Counts the features at once unless d is given."""
-        file = self._file(path)
-        return streamed(file.batches, file.schema())
+        d = self._features(existing(path))
+        return streamed(lambda: self._frames(path, d), items_schema(d))
 
     def batches(self, path: Path) -> Iterator[pl.DataFrame]:
         """Yield the items in pieces of bounded size."""
-        yield from self._file(path).batches()
+        yield from self._frames(path, self._features(existing(path)))
 
-    def _file(self, path: Path) -> LetorFile:
-        return LetorFile(existing(path), self.d, self.zero_based, self.allow_single, self.negative)
+    def _features(self, path: Path) -> int:
+        """Return d, counting the features of the file if it was not given."""
+        if self.d:
+            return self.d
+        from rankbench.data.readers import kernels as kernel
+
+        largest = max((kernel.largest_index(np.frombuffer(chunk.data, np.uint8)) for chunk in chunks(path)), default=-1)
+        if largest < 0:
+            # The scanner knows best what is wrong with the first line.
+            for _ in self._frames(path, 1):
+                pass
+            raise InputError("no line has a feature; a line is 'label qid:N index:value ...'", path=path)
+        d = largest + self.zero_based
+        if d > _MOST_FEATURES:
+            index = str(largest) if largest < _ENDLESS else f"{_ENDLESS} or more"
+            raise InputError(
+                f"the largest feature index is {index}; features are kept densely, "
+                f"up to {_MOST_FEATURES} unless you say how many there are, as in letor:d=200000",
+                path=path,
+            )
+        return max(d, 1)
+
+    def _frames(self, path: Path, d: int) -> Iterator[pl.DataFrame]:
+        queries: _NamedQueries | _GroupedQueries | None = None
+        for chunk in chunks(path):
+            for x, labels, places in self._parse(chunk, d):
+                if queries is None:
+                    kind = _NamedQueries if places[0, 1] >= 0 else _GroupedQueries
+                    queries = kind(path, self.allow_single)
+                if not self.negative and labels.min() < 0:
+                    row = int(np.flatnonzero(labels < 0)[0])
+                    name = shlex.quote(path.name)
+                    raise chunk.error(
+                        f"the label is {labels[row]:g}: LETOR 4.0 writes -1 of a document that nobody judged; "
+                        f"leave such lines out (grep -v '^ *-' {name} > judged-{name}), or say that it is a grade: "
+                        "letor:negative=true",
+                        int(places[row, 0]),
+                    )
+                ids, items = queries.assign(chunk, places)
+                yield pl.DataFrame(
+                    [ids, pl.Series("item", items), pl.Series("label", labels), pl.Series("x", x)],
+                    schema=items_schema(d),
+                )
+        if queries is None:
+            raise InputError("the file has no rows, only blank lines and comments", path=path)
+        queries.end()
+
+    def _parse(
+        self, chunk: Chunk, d: int
+    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]]:
+        """Yield features (R, d), labels (R,) and places (R, 4) of the chunk's rows."""
+        from rankbench.data.readers import kernels as kernel
+
+        buffer = np.frombuffer(chunk.data, np.uint8)
+        rows = max(1, min(chunk.data.count(b"\n") + 1, _ROW_BYTES // (4 * d)))
+        hard = np.empty((max(4096, d + 1), 4), np.int64)
+        state = np.zeros(4, np.int64)
+        position = 0
+        while position < len(buffer):
+            x, labels, places = (
+                np.zeros((rows, d), np.float32),
+                np.empty(rows, np.float32),
+                np.empty((rows, 4), np.int64),
+            )
+            status = kernel.parse_lines(
+                buffer, position, int(not self.zero_based), kernel.POWERS, x, labels, places, hard, state
+            )
+            if status:
+                raise self._malformed(chunk, status, int(state[kernel.STATE_ERROR]), d)
+            position, count = int(state[kernel.STATE_POSITION]), int(state[kernel.STATE_ROWS])
+            for row, column, begin, end in hard[: state[kernel.STATE_HARD]].tolist():
+                value = self._hard(chunk, begin, end, d)
+                if column < 0:
+                    labels[row] = value
+                else:
+                    x[row, column] = value
+            if count:
+                yield x[:count], labels[:count], places[:count]
+
+    def _hard(self, chunk: Chunk, begin: int, end: int, d: int) -> np.float32:
+        from rankbench.data.readers import kernels as kernel
+
+        with np.errstate(over="ignore"):
+            value = np.float32(float(chunk.data[begin:end]))
+        if np.isinf(value):
+            raise self._malformed(chunk, kernel.OVERFLOW, begin, d)
+        return value
+
+    def _malformed(self, chunk: Chunk, status: int, position: int, d: int) -> InputError:
+        from rankbench.data.readers import kernels as kernel
+
+        # Of the scanner's blanks: there are more of them to `split`, which finds nothing between those.
+        found = _TOKEN.search(chunk.data[position : position + 200])
+        token = found[0].decode("utf-8", errors="replace") if found else ""
+        return chunk.error(kernel.ERRORS[status].format(token=short_repr(token), d=d), position)
 
 
 _DIGITS = 12
@@ -109,145 +206,6 @@ def _sizes(path: Path, allow_single: bool) -> list[int]:
     if not sizes:
         raise InputError("the file has no sizes", path=path)
     return sizes
-
-
-_ROW_BYTES = 64 << 20
-_MOST_FEATURES = 1 << 17
-_TOKEN = re.compile(rb"[^ \t\r\n]+")
-_ENDLESS = 10**12  # where the scanner stops counting
-
-
-class LetorFile:
-    """One LETOR file.
-
-    Parameters
-    ----------
-    path : Path
-    d : int
-        Number of features; 0 to count them in a first pass over the file.
-    zero_based, allow_single, negative : bool
-        See `rankbench.data.readers.letor.LetorReader`.
-    """
-
-    def __init__(self, path: Path, d: int, zero_based: bool, allow_single: bool, negative: bool = False) -> None:
-        self.path, self.d, self.base, self.allow_single = path, d, 0 if zero_based else 1, allow_single
-        self.negative = negative
-
-    def features(self) -> int:
-        """Return d, counting the features once if it was not given.
-
-        Raises
-        ------
-        InputError
-            No line has a feature, or the largest index is absurd.
-        """
-        if self.d == 0:
-            from rankbench.data.readers import kernels as kernel
-
-            largest = max(
-                (kernel.largest_index(np.frombuffer(chunk.data, np.uint8)) for chunk in chunks(self.path)), default=-1
-            )
-            if largest < 0:
-                # The scanner knows best what is wrong with the first line.
-                for _ in self._frames(1):
-                    pass
-                raise InputError("no line has a feature; a line is 'label qid:N index:value ...'", path=self.path)
-            d = largest - self.base + 1
-            if d > _MOST_FEATURES:
-                index = str(largest) if largest < _ENDLESS else f"{_ENDLESS} or more"
-                raise InputError(
-                    f"the largest feature index is {index}; features are kept densely, "
-                    f"up to {_MOST_FEATURES} unless you say how many there are, as in letor:d=200000",
-                    path=self.path,
-                )
-            self.d = max(d, 1)
-        return self.d
-
-    def schema(self) -> pl.Schema:
-        """Return the schema of items with this file's d."""
-        return items_schema(self.features())
-
-    def batches(self) -> Iterator[pl.DataFrame]:
-        """Yield the items, in the schema, in frames of bounded size.
-
-        Raises
-        ------
-        InputError
-            With file, line and column.
-        """
-        yield from self._frames(self.features())
-
-    def _frames(self, d: int) -> Iterator[pl.DataFrame]:
-        queries: _NamedQueries | _GroupedQueries | None = None
-        for chunk in chunks(self.path):
-            for x, labels, places in self._parse(chunk, d):
-                if queries is None:
-                    kind = _NamedQueries if places[0, 1] >= 0 else _GroupedQueries
-                    queries = kind(self.path, self.allow_single)
-                if not self.negative and labels.min() < 0:
-                    row = int(np.flatnonzero(labels < 0)[0])
-                    name = shlex.quote(self.path.name)
-                    raise chunk.error(
-                        f"the label is {labels[row]:g}: LETOR 4.0 writes -1 of a document that nobody judged; "
-                        f"leave such lines out (grep -v '^ *-' {name} > judged-{name}), or say that it is a grade: "
-                        "letor:negative=true",
-                        int(places[row, 0]),
-                    )
-                ids, items = queries.assign(chunk, places)
-                yield pl.DataFrame(
-                    [ids, pl.Series("item", items), pl.Series("label", labels), pl.Series("x", x)],
-                    schema=items_schema(d),
-                )
-        if queries is None:
-            raise InputError("the file has no rows, only blank lines and comments", path=self.path)
-        queries.end()
-
-    def _parse(
-        self, chunk: Chunk, d: int
-    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]]:
-        """Yield features (R, d), labels (R,) and places (R, 4) of the chunk's rows."""
-        from rankbench.data.readers import kernels as kernel
-
-        buffer = np.frombuffer(chunk.data, np.uint8)
-        rows = max(1, min(chunk.data.count(b"\n") + 1, _ROW_BYTES // (4 * d)))
-        hard = np.empty((max(4096, d + 1), 4), np.int64)
-        state = np.zeros(4, np.int64)
-        position = 0
-        while position < len(buffer):
-            x, labels, places = (
-                np.zeros((rows, d), np.float32),
-                np.empty(rows, np.float32),
-                np.empty((rows, 4), np.int64),
-            )
-            status = kernel.parse_lines(buffer, position, self.base, kernel.POWERS, x, labels, places, hard, state)
-            if status:
-                raise self._malformed(chunk, status, int(state[kernel.STATE_ERROR]), d)
-            position, count = int(state[kernel.STATE_POSITION]), int(state[kernel.STATE_ROWS])
-            for row, column, begin, end in hard[: state[kernel.STATE_HARD]].tolist():
-                value = self._hard(chunk, begin, end, d)
-                if column < 0:
-                    labels[row] = value
-                else:
-                    x[row, column] = value
-            if count:
-                yield x[:count], labels[:count], places[:count]
-
-    def _hard(self, chunk: Chunk, begin: int, end: int, d: int) -> np.float32:
-        from rankbench.data.readers import kernels as kernel
-
-        with np.errstate(over="ignore"):
-            value = np.float32(float(chunk.data[begin:end]))
-        if np.isinf(value):
-            raise self._malformed(chunk, kernel.OVERFLOW, begin, d)
-        return value
-
-    def _malformed(self, chunk: Chunk, status: int, position: int, d: int) -> InputError:
-        from rankbench.data.readers import kernels as kernel
-
-        # Of the scanner's blanks: there are more of them to `split`, which finds nothing between those.
-        found = _TOKEN.search(chunk.data[position : position + 200])
-        token = found[0].decode("utf-8", errors="replace") if found else ""
-        return chunk.error(kernel.ERRORS[status].format(token=short_repr(token), d=d), position)
 
 
 class _NamedQueries:

@@ -188,15 +188,7 @@ def stable_hash(query_id: str, purpose: Literal["shard", "split"]) -> int:
 
 
 def shards_of(ids: Sequence[str], shards: int) -> NDArray[np.int64]:
-    """Return the shard of each query, in ``[0, shards)``.
-
-    Raises
-    ------
-    InputError
-        Fewer than one shard.
-    """
-    if shards < 1:
-        raise InputError(f"the number of shards must be positive, not {shards}")
+    """Return the shard of each query, in ``[0, shards)``."""
     return np.array([stable_hash(query, "shard") % shards for query in ids], dtype=np.int64)
 
 

@@ -175,18 +175,16 @@ def _open(path: Path) -> IO[bytes]:
         if name == "zstd":
             file.close()
             return in_utf8(io.BufferedReader(_Pieces(_lines(path))), path)
-        plain = _member(file, path) if name == "zip" else _UNPACK[name](file)
+        if name == "zip":
+            archive = zipfile.ZipFile(file)
+            plain: Any = archive.open(_only_member(archive, path))
+        else:
+            plain = _UNPACK[name](file)
         return in_utf8(io.BufferedReader(plain), path)
 
 
 def _packing(first: bytes) -> str:
     return next((name for name, mark in _PACKED.items() if first.startswith(mark)), "")
-
-
-def _member(file: IO[bytes], path: Path) -> Any:
-    """Open the only file of a ZIP archive."""
-    archive = zipfile.ZipFile(file)
-    return archive.open(_only_member(archive, path))
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:

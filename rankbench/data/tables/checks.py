@@ -24,21 +24,6 @@ from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
 
-__all__ = [
-    "built_in",
-    "checked",
-    "clear",
-    "default_of",
-    "judgments_of",
-    "knows",
-    "not_judged",
-    "recognized",
-    "table_kind",
-    "table_kinds",
-    "table_of",
-    "validate",
-]
-
 
 def built_in() -> dict[str, TableKind]:
     """Return the built-in kinds by name, also while plugins are loaded."""

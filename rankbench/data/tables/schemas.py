@@ -60,21 +60,6 @@ import polars as pl
 from rankbench.data.tables.covariates import CONTROL, parse_control
 from rankbench.errors import InputError
 
-__all__ = [
-    "GAMES",
-    "RANKS",
-    "REST",
-    "SAYS_NOTHING",
-    "SHARE",
-    "comparisons_schema",
-    "features",
-    "items_schema",
-    "measurements_schema",
-    "orders_schema",
-    "selections_schema",
-]
-
-
 SHARE = "share"
 """Column of a raw table: the share of a vote that the first of two items has, where it is divided."""
 

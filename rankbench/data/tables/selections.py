@@ -109,15 +109,12 @@ class SelectionsCheck(TableCheck):
     def one_list(self, places: pl.Series) -> None:
         """Refuse a session whose impressions are not at the positions 1, 2, ... of one list."""
         position = self.raw.roles["position"]
-        twice = places.list.n_unique() != places.list.len()
-        if twice.any():
-            row = int(twice.arg_true()[0])
-            raise self.error(
-                "two items were shown at one position; a session is one list, say which column tells lists apart "
-                "(--columns session=NAME)",
-                row,
-                position,
-            )
+        self.refuse(
+            places.list.n_unique() != places.list.len(),
+            places.alias(position),
+            "two items were shown at one position; a session is one list, say which column tells lists apart "
+            "(--columns session=NAME)",
+        )
         gap = places.list.max() != places.list.len()
         if gap.any():
             row = int(gap.arg_true()[0])
