@@ -264,10 +264,10 @@ def _tasted(
         alike = max((same - float(np.trace(joint))) / (pairs * share), 0.0) if pairs * share > 0 else 0.0
     spread = float((free / judges).sum())
     taste = max(float((excess - free * alike).sum()) / spread, 0.0) if spread > 0 else 0.0
-    return [one.expected + taste / many * _differences(one.scales) for one, many in zip(some, judges, strict=True)]
+    return [one.expected + taste / many * differences(one.scales) for one, many in zip(some, judges, strict=True)]
 
 
-def _differences(scales: NDArray[np.int64]) -> NDArray[np.float64]:
+def differences(scales: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the projection on differences within scales, (k, k)."""
     same = (scales[:, None] == scales).astype(np.float64)
     projection: NDArray[np.float64] = np.eye(len(scales)) - same / same.sum(axis=1)

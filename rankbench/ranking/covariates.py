@@ -19,6 +19,7 @@ from rankbench.ranking.rank import (
     LogFacts,
     by_judge,
     interval_notes,
+    normal_deviations,
     ranked,
     unknown,
     with_covariance,
@@ -111,7 +112,8 @@ def rank_controlled(
     elif covariance is None:
         ranking = unknown(votes.items, fit.scores, scales, units)
     else:
-        ranking = with_covariance(votes.items, fit.scores, scales, covariance[:m, :m], units, seed)
+        own = covariance[:m, :m]
+        ranking = with_covariance(votes.items, fit.scores, scales, own, units, normal_deviations(own, seed))
         notes += interval_notes(units, clustered)
     if covariance is None:
         notes.append("too many items, or too few votes, for intervals of effects")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -240,9 +241,6 @@ def describe_orders(table: pl.LazyFrame, *, path: Path | None = None) -> TableSu
         "unranked": items.join(ranked, on=["query_id", "item"], how="anti").height,
     }
 
-    def share(count: int) -> str:
-        return f"{count:,} ({count / rows:.1%})"
-
     lines = [
         ("table", "orders"),
         ("ballots", f"{rows:,}, of {facts['voters']:,g} voters"),
@@ -250,11 +248,15 @@ def describe_orders(table: pl.LazyFrame, *, path: Path | None = None) -> TableSu
         *([("ballots per query", str(facts["rows_per_query"]))] if queries > 1 else []),
         ("items per query", f"{facts['items_per_query']}, of which no ballot ranks {facts['unranked']:,} in all"),
         ("items on a ballot", str(facts["ranked"])),
-        ("complete ballots", share(facts["complete"])),
-        ("ballots with ties", share(facts["ties"])),
+        ("complete ballots", _share(facts["complete"], rows)),
+        ("ballots with ties", _share(facts["ties"], rows)),
         ("judges", "not given" if facts["judges"] is None else f"{facts['judges']:,}"),
     ]
     return TableSummary(facts, lines)
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count:,} ({count / of:.1%})"
 
 
 def _exploded(lists: pl.DataFrame) -> pl.DataFrame:
@@ -335,9 +337,7 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Tab
         "upwards": found["upwards"],
     }
 
-    def share(some: int) -> str:
-        return f"{some:,} ({some / count:.1%})"
-
+    share = partial(_share, of=count)
     several = sum(n for at, n in by_clicks.items() if at > 1)
     by_number = [f"{at}: {share(n)}" for at, n in by_clicks.items() if at < _MOST_CLICKS]
     more = sum(n for at, n in by_clicks.items() if at >= _MOST_CLICKS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,50 +19,20 @@ from rankbench.data.tables.impressions import count_clicks
 from rankbench.data.tables.orders import load_orders
 from rankbench.data.tables.selections import load_selections, take_selections
 from rankbench.data.tables.sides import CONTRADICTED, MARKED, SAID
-from rankbench.errors import ContenderDiverged, InputError
+from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.queries import Orders, Selections, Unranked
-from rankbench.interfaces.resamples import draws_of
 from rankbench.interfaces.table_check import UNREADABLE
-from rankbench.ranking.ranked_log import ItemTallies, RankedLog
+from rankbench.ranking.ranked_log import ItemTallies, WholeLog
 from rankbench.ranking.sampling_units import Units, units_of_lists, units_of_voters
 from rankbench.ranking.votes import NO_TIMES
 
 
-class _Lists(RankedLog):
-    """Judgments of one query that are more than pairs."""
-
-    @abstractmethod
-    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        """Return scores, (m,), of the log with each unit so many times, (G,); None: as it is."""
-
-    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
-        """Return the scores of the items, shape (m,)."""
-        return self._again(aggregator, None)
-
-    def replicates(
-        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
-    ) -> NDArray[np.float64]:
-        """Return the scores of resamples of the units, (B, m)."""
-        draws = draws_of(self.units.count, resamples, seed)
-        drawn = np.full((resamples, len(self.items)), np.nan)
-        for r, row in enumerate(drawn):
-            try:
-                row[:] = self._again(aggregator, draws.times(r))
-            except (ContenderDiverged, InputError):
-                continue
-        return drawn
-
-    def notes(self, aggregator: Aggregator) -> list[str]:
-        """Return what a reader of these scores must know."""
-        return [NO_TIMES] if "sequential" in aggregator.properties else []
-
-
 @dataclass(frozen=True, eq=False)
-class Ballots(_Lists):
+class Ballots(WholeLog):
     """Ballots of one query.
 
     Attributes
@@ -127,12 +96,25 @@ class Ballots(_Lists):
         return call_aggregator(aggregator, said, len(self.items))
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
-        """Return a number for each item, (m,)."""
-        return _scales(self.orders, len(self.items))
+        """Return a number for each item, (m,), the same where a chain of ballots connects them."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        orders, m = self.orders, len(self.items)
+        if orders.unranked == "last":
+            return np.zeros(m, np.int64)
+        first = np.repeat(orders.items[orders.starts[:-1]], np.diff(orders.starts))
+        graph = coo_array((np.ones(len(first)), (first, orders.items)), shape=(m, m))
+        labels: NDArray[np.int64] = connected_components(graph, directed=False)[1].astype(np.int64)
+        return labels
+
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know."""
+        return [NO_TIMES] if "sequential" in aggregator.properties else []
 
 
 @dataclass(frozen=True, eq=False)
-class Sessions(_Lists):
+class Sessions(WholeLog):
     """Sessions of one query; they are the units.
 
     Scores from clicks are rates, of which every item has its own: all stand on one scale.
@@ -234,20 +216,6 @@ def _judges(frame: pl.LazyFrame) -> NDArray[np.int64]:
     if column.n_unique() < 2:
         raise InputError("all ballots are of one judge: resample ballots instead (--intervals bootstrap)")
     return (column.rank("dense") - 1).to_numpy().astype(np.int64)
-
-
-def _scales(orders: Orders, m: int) -> NDArray[np.int64]:
-    """Return a number for each item, the same where a chain of ballots connects them."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    if orders.unranked == "last":
-        return np.zeros(m, np.int64)
-    lengths = np.diff(orders.starts)
-    first = np.repeat(orders.items[orders.starts[:-1]], lengths)
-    graph = coo_array((np.ones(len(first)), (first, orders.items)), shape=(m, m))
-    labels: NDArray[np.int64] = connected_components(graph, directed=False)[1].astype(np.int64)
-    return labels
 
 
 ROW = "row"

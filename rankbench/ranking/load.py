@@ -20,7 +20,7 @@ from rankbench.ranking.rank import Intervals, LogFacts, by_judge, chosen_interva
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
 from rankbench.ranking.stream import FirstVotes
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
-from rankbench.ranking.votes import Votes, coded_votes, load_votes
+from rankbench.ranking.votes import coded_votes, load_votes
 
 WantedIntervals = Intervals | Literal["auto"] | None
 
@@ -97,7 +97,12 @@ def load_log(
                 chosen = [name for name in ("winner", "loser", "tie", "weight") if name in table.collect_schema()]
                 columns = [*chosen, *first_votes.beside(table.collect_schema())]
                 first_votes.frames[:] = [table.select(columns).head(first_votes.limit).collect()]
-            facts = _facts_of_votes(votes, intervals)
+            if intervals == "judges" and votes.unsigned:
+                raise InputError(
+                    f"the judge is missing in {votes.unsigned:,} of {votes.count:,} votes; take --intervals bootstrap",
+                    column="judge",
+                )
+            facts = LogFacts(votes.count, votes.judge_count, votes.unsigned)
             return OrderedVotes(votes, by_judge(facts, intervals)), chosen_intervals(facts, intervals, aggregator)
         counted, facts = counted_votes(source, intervals, address=address, first_votes=first_votes)
         return counted, chosen_intervals(facts, intervals, aggregator)
@@ -200,22 +205,6 @@ def _numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
     if REST not in frame.collect_schema():
         return rows
     return rows.with_columns(pl.col(ROW).cast(pl.Int64) - pl.col(REST).cast(pl.Int64))
-
-
-def _facts_of_votes(votes: Votes, intervals: WantedIntervals) -> LogFacts:
-    """Return what votes that were loaded know about their judges.
-
-    Raises
-    ------
-    InputError
-        Intervals are to be by judge, and not all votes have one.
-    """
-    if intervals == "judges" and votes.unsigned:
-        raise InputError(
-            f"the judge is missing in {votes.unsigned:,} of {votes.count:,} votes; take --intervals bootstrap",
-            column="judge",
-        )
-    return LogFacts(votes.count, votes.judge_count, votes.unsigned)
 
 
 def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:

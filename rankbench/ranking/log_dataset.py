@@ -6,7 +6,7 @@ import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeVar
 
 import polars as pl
 from pydantic import Field
@@ -24,6 +24,7 @@ from rankbench.interfaces.dataset import Dataset, Reader, existing, remarks_kept
 from rankbench.plugin.manager import get, names, reference
 
 _READER = ":reader="
+_Dataset = TypeVar("_Dataset", bound=Dataset)
 
 
 class LogAddress(Dataset):
@@ -280,9 +281,7 @@ def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFil
     SpecError
         It holds items with features, not judgments; or an unknown reader.
     """
-    found = log_at(Path(path), columns, reader)
-    _check_judged(found)
-    return found
+    return _judged(log_at(Path(path), columns, reader))
 
 
 def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
@@ -293,17 +292,16 @@ def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
     InputError, SpecError
         See `log_file` and `named`.
     """
-    found = named(log, columns, reader)
-    _check_judged(found)
-    return found
+    return _judged(named(log, columns, reader))
 
 
-def _check_judged(found: Dataset) -> None:
-    """Refuse a data set without judgments."""
+def _judged(found: _Dataset) -> _Dataset:
+    """Return a data set; refuse one without judgments."""
     if not suite_of(found):
         name = str(found.path) if isinstance(found, LogFile) else str(found)
         known = isinstance(found, LogFile | LogAddress)
         raise not_judged(name if known else f"data set {name}", table_kind(found.table), "suite")
+    return found
 
 
 def own_table(text: str) -> Dataset | None:

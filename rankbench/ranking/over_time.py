@@ -183,9 +183,7 @@ def scores_over_time(
     notes = [
         *source.remarks,
         *dated,
-        *_notes(votes, counts, names, then, chosen),
-        *_said_of_judges(alike, votes.count),
-        *_said_of_points(alike, votes),
+        *_notes(votes, counts, alike, names, then, chosen),
     ]
     if len(grid) > 1:
         notes.append(said_of_grid(grid, points, point, search=search))
@@ -338,6 +336,7 @@ def _places_now(
 def _notes(
     votes: Votes,
     counts: TimedCounts,
+    alike: AlikeVotes,
     names: Sequence[str],
     then: int,
     unit: TimeUnit,
@@ -356,29 +355,21 @@ def _notes(
             f"{scales} groups of items were never compared with one another: how their scores stand to each other is "
             "the prior's word alone"
         )
-    return notes
-
-
-def _said_of_judges(alike: AlikeVotes, n: int) -> list[str]:
-    if not alike.judges:
-        return []
-    return [
-        f"votes of one judge are alike: the {n:,} votes of {alike.judges:,} judges count as {n / alike.worth:,.0f} "
-        f"independent ones in scores, as {n / alike.of_changes:,.0f} in changes"
-    ]
-
-
-def _said_of_points(alike: AlikeVotes, votes: Votes) -> list[str]:
-    if votes.rest is None:
-        return []
-    if alike.points == 1:
-        return [
+    n = votes.count
+    if alike.judges:
+        notes.append(
+            f"votes of one judge are alike: the {n:,} votes of {alike.judges:,} judges count as {n / alike.worth:,.0f} "
+            f"independent ones in scores, as {n / alike.of_changes:,.0f} in changes"
+        )
+    if votes.rest is not None and alike.points == 1:
+        notes.append(
             "bands, ranks and changes take each graded vote for a whole one and are too wide: too few votes on one "
             "pair at one time show how grades vary"
-        ]
-    worth = f"{votes.count:,} votes count as {votes.count / alike.points:,.0f} whole ones"
-    said = f"grades vary less than whole votes: {worth}"
-    return [f"{said}, but for what is alike in votes of one judge" if alike.judges else said]
+        )
+    elif votes.rest is not None:
+        but = ", but for what is alike in votes of one judge" if alike.judges else ""
+        notes.append(f"grades vary less than whole votes: {n:,} votes count as {n / alike.points:,.0f} whole ones{but}")
+    return notes
 
 
 def _axis(periods: pl.Series, x: NDArray[np.float64]) -> list[float]:

@@ -13,10 +13,10 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import number
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
-from rankbench.ranking.categories import CategorySample, category_votes, estimated_categories
+from rankbench.ranking.categories import CategorySample, category_votes, differences, estimated_categories
 from rankbench.ranking.expected_votes import CategoryTest, category_test, expected_shares
 from rankbench.ranking.open import LogSource
-from rankbench.ranking.rank import ItemRanking, with_covariance
+from rankbench.ranking.rank import ItemRanking, normal_deviations, with_covariance
 from rankbench.ranking.ranked_log import tallies_of_counts
 from rankbench.ranking.sampling_units import Units, check_size, too_thin
 from rankbench.ranking.votes import Votes
@@ -163,7 +163,7 @@ def _ranking(log: Votes, sample: CategorySample, model: Shrinkage, category: int
     freedom = np.divide(variance**2, spread, out=log_freedom.copy(), where=spread > 0)
     units = Units(whole.count, whole.effective, whole.items[items], whole.votes[items], freedom + 1)
     names = [log.items[i] for i in items]
-    ranking = with_covariance(names, scores, scales, covariance, units, seed)
+    ranking = with_covariance(names, scores, scales, covariance, units, normal_deviations(covariance, seed))
     return replace(ranking, tallies=tallies_of_counts(sample.counts[category]))
 
 
@@ -171,8 +171,7 @@ def _centered(
     scores: NDArray[np.float64], covariance: NDArray[np.float64], scales: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return scores that sum to zero on every scale, (k,), and the covariance of these, (k, k)."""
-    same = (scales[:, None] == scales).astype(np.float64)
-    project = np.eye(len(scales)) - same / same.sum(axis=1)
+    project = differences(scales)
     return project @ scores, project @ covariance @ project
 
 

@@ -87,50 +87,23 @@ def unknown(
     return ItemRanking(items, scores, nothing, nothing, *wide, scales, units)
 
 
-def with_spread(
-    items: list[str],
-    scores: NDArray[np.float64],
-    scales: NDArray[np.int64],
-    drawn: NDArray[np.float64],
-    units: Units,
-) -> ItemRanking:
-    """Return a ranking with the intervals that the scores of resamples imply.
-
-    G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations from
-    the scores are widened to make up for it.
-
-    Parameters
-    ----------
-    drawn : ndarray of float64, shape (B, m)
-        Scores of resamples of as many units as there are, two at least.
-    units : Units
-        Two at least.
-    """
-    m = len(items)
-    deviations = (drawn - scores) * np.sqrt(units.count / (units.count - 1))
-    covariance = np.cov(deviations, rowvar=False).reshape(m, m)
-    lower, upper = score_intervals(scores, np.sqrt(np.diag(covariance)), units)
-    low, high = item_rank_ranges(scores, covariance, scales, units, deviations)
-    return ItemRanking(items, scores, lower, upper, low, high, scales, units)
-
-
 def with_covariance(
     items: list[str],
     scores: NDArray[np.float64],
     scales: NDArray[np.int64],
     covariance: NDArray[np.float64],
     units: Units,
-    seed: int,
+    deviations: NDArray[np.float64] | None,
 ) -> ItemRanking:
     """Return a ranking with the intervals that the covariance of its scores implies, shape (m, m).
 
     Parameters
     ----------
-    seed : int
-        Of the normal deviations that rank ranges are made of.
+    deviations : ndarray of float64, shape (B, m), or None
+        That rank ranges are made of: of resamples, or `normal_deviations`.
     """
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
-    low, high = item_rank_ranges(scores, covariance, scales, units, normal_deviations(covariance, seed))
+    low, high = item_rank_ranges(scores, covariance, scales, units, deviations)
     return ItemRanking(items, scores, lower, upper, low, high, scales, units)
 
 
@@ -297,7 +270,8 @@ def rank(
         if units.count < 2:
             return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
         covariance, more = log.covariance(aggregator, scores)
-        ranking = with_covariance(log.items, scores, scales, covariance, units, seed)
+        deviations = normal_deviations(covariance, seed)
+        ranking = with_covariance(log.items, scores, scales, covariance, units, deviations)
         return ranking, [*notes, *more, *interval_notes(units, log.by_judge)]
     drawn = log.replicates(aggregator, scores, resamples, seed)
     kept = drawn[np.isfinite(drawn).all(axis=1)]
@@ -309,7 +283,10 @@ def rank(
         )
     if len(kept) < 2 or units.count < 2:
         return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
-    return with_spread(log.items, scores, scales, kept, units), notes
+    # G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations are widened for it.
+    deviations = (kept - scores) * np.sqrt(units.count / (units.count - 1))
+    covariance = np.cov(deviations, rowvar=False).reshape(len(scores), len(scores))
+    return with_covariance(log.items, scores, scales, covariance, units, deviations), notes
 
 
 def interval_notes(units: Units, by_judge: bool) -> list[str]:

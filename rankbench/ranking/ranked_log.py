@@ -181,8 +181,33 @@ class CountedVotes(RankedLog):
         ]
 
 
+class WholeLog(RankedLog):
+    """Judgments that are more than sums by pair: an aggregator sees all of them, and of each resample."""
+
+    @abstractmethod
+    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """Return scores, (m,), of the log with each unit so many times, (G,); None: as it is."""
+
+    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
+        """Return the scores of the items, shape (m,)."""
+        return self._again(aggregator, None)
+
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of resamples of the units, (B, m)."""
+        draws = draws_of(self.units.count, resamples, seed)
+        drawn = np.full((resamples, len(self.items)), np.nan)
+        for r, row in enumerate(drawn):
+            try:
+                row[:] = self._again(aggregator, draws.times(r))
+            except (ContenderDiverged, InputError):
+                continue
+        return drawn
+
+
 @dataclass(frozen=True, eq=False)
-class OrderedVotes(RankedLog):
+class OrderedVotes(WholeLog):
     """Votes one by one, in their order, for methods that are not made of counts.
 
     Attributes
@@ -216,31 +241,14 @@ class OrderedVotes(RankedLog):
         """Return the votes and wins of each item."""
         return tallies_of_counts(self.votes.counts())._replace(judgments=self.votes.count)
 
-    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
-        """Return the scores of the items, shape (m,)."""
-        return self._of_rows(aggregator, None)
-
-    def _of_rows(self, aggregator: Aggregator, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        # In their order, a vote that was drawn twice two times in a row.
+        rows = None if times is None else np.repeat(np.arange(len(self.votes)), times[self._unit])
         return call_aggregator(aggregator, self.votes.comparisons(rows), len(self.items))
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
         return connected_components(self.votes.counts()).scale_of.astype(np.int64)
-
-    def replicates(
-        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
-    ) -> NDArray[np.float64]:
-        """Return the scores of resamples of the units, (B, m)."""
-        rows = np.arange(len(self.votes))
-        draws = draws_of(self.units.count, resamples, seed)
-        found = np.full((resamples, len(scores)), np.nan)
-        for r, row in enumerate(found):
-            try:
-                # In their order, a vote that was drawn twice two times in a row.
-                row[:] = self._of_rows(aggregator, np.repeat(rows, draws.times(r)[self._unit]))
-            except (ContenderDiverged, InputError):
-                continue
-        return found
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""

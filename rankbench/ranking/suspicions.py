@@ -112,13 +112,15 @@ def odd(names: Iterable[str]) -> list[str]:
     Those that are empty, hold control or hidden characters, begin or end with space, or
     look like formulas of spreadsheets.
     """
-    return sorted(name for name in set(names) if _odd(name))
-
-
-def _odd(name: str) -> bool:
-    if not name.strip() or name != name.strip() or name[0] in "=+@":
-        return True
-    return any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co") for character in name)
+    hidden = ("Cc", "Cf", "Cs", "Co")
+    return sorted(
+        name
+        for name in set(names)
+        if not name.strip()
+        or name != name.strip()
+        or name[0] in "=+@"
+        or any(unicodedata.category(character) in hidden for character in name)
+    )
 
 
 LOOKED_AT = 1 << 15

@@ -24,6 +24,7 @@ from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
 from rankbench.interfaces.resamples import crossed_resamples, resamples_of
 from rankbench.ranking.count_log import count_log
+from rankbench.ranking.rank import LogFacts, by_judge
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import Units, units_of_parts
 from rankbench.ranking.votes import load_votes
@@ -201,10 +202,7 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
     """
     names = frame.collect_schema().names()
     if "judge" not in names:
-        raise SpecError(
-            "the log does not say who judged (judge=COLUMN in --columns says where it stands); take --intervals "
-            "bootstrap"
-        )
+        by_judge(LogFacts(0, 0, 0), "judges")
     n = frame.select(pl.len()).collect(engine="streaming").item()
     check_memory(
         n * (_BYTES + ("weight" in names) * _WEIGHT_BYTES),
@@ -217,12 +215,9 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
     votes = load_votes(frame)
     if votes.judges is None:
         raise InputError(f"the judge is missing in {votes.unsigned or n:,} of {n:,} votes", column="judge")
-    for count, what, other in (
-        (votes.judge_count, "judge", "bootstrap"),
-        (len(votes.query_names), "query", "judges"),
-    ):
-        if count < 2:
-            raise SpecError(f"all votes are of one {what}; take --intervals {other}")
+    by_judge(LogFacts(n, votes.judge_count, 0), "judges")
+    if len(votes.query_names) < 2:
+        raise SpecError("all votes are of one query; take --intervals judges")
     cell = 3 * numbered_pairs(votes.winners, votes.losers, len(votes.items))[1]
     cell += np.where(votes.ties, 2, votes.winners > votes.losers).astype(np.int32)
     counts = count_log(frame.drop("weight", strict=False) if votes.alike else frame)

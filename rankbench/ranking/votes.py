@@ -397,13 +397,10 @@ def loaded_covariates(frame: pl.DataFrame, order: pl.Series | None, weights: NDA
 
 def _refuse_constant(name: str, numbers: NDArray[np.float64]) -> None:
     low, high = float(numbers.min()), float(numbers.max())
-    if low == high == 0:
+    if low == high and (low == 0 or not name.startswith("side")):
         raise InputError(
-            f"control {name!r}: it is 0 in every vote, so that it explains nothing; leave it out", column=name
-        )
-    if low == high and not name.startswith("side"):
-        raise InputError(
-            f"control {name!r}: it is {low:g} in every vote; that the left wins more often is the control 'side'",
+            f"control {name!r}: it is {low:g} in every vote; leave it out (that the left wins more often is the "
+            "control 'side')",
             column=name,
         )
 
