@@ -298,7 +298,7 @@ def check_component(
     """
     subject = subject_of(obj)
     expected = validated(subject, expected_failed)
-    results = [run_check(subject, c, expected.get(c.name)) for c in checks_for(subject.kind)]
+    results = [run_check(subject, c, expected.get(c.name))[0] for c in checks_for(subject.kind)]
     return [*results, *unexecuted(str(subject), results)]
 
 
@@ -324,7 +324,7 @@ def unexecuted(label: str, results: Sequence[CheckResult]) -> list[CheckResult]:
     return [CheckResult(label, "any-executed", "failed", f"no check was executed: {why}")]
 
 
-def run_check(subject: Subject, check: Check, expected: str | None = None) -> CheckResult:
+def run_check(subject: Subject, check: Check, expected: str | None = None) -> tuple[CheckResult, BaseException | None]:
     """Run one check; whatever the component raises is a failure with its type, message and place.
 
     Where a package that the component declares is not installed, the check is skipped.
@@ -335,14 +335,13 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
     check : Check
     expected : str, optional
         Why it is expected to fail.
+
+    Returns
+    -------
+    result : CheckResult
+    error : BaseException or None
+        What the component raised.
     """
-    return check_and_error(subject, check, expected)[0]
-
-
-def check_and_error(
-    subject: Subject, check: Check, expected: str | None = None
-) -> tuple[CheckResult, BaseException | None]:
-    """Run one check as `run_check` does; return what the component raised, too."""
     start = time.perf_counter()
     status: CheckStatus = "passed"
     why, raised = "", None
@@ -418,7 +417,7 @@ def _call(subject: Any, check: Any, expected: str | None) -> Callable[[], None]:
     def call() -> None:
         import pytest
 
-        result, error = check_and_error(subject, check, expected)
+        result, error = run_check(subject, check, expected)
         if isinstance(error, pytest.exit.Exception):
             raise error  # who quits a debugger means the session
         if result.status == "skipped":

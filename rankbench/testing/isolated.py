@@ -34,7 +34,7 @@ from rankbench.testing.check import (
     unexecuted,
 )
 from rankbench.testing.scaffold import of_this_python
-from rankbench.testing.state import State
+from rankbench.testing.state import State, import_libraries
 
 T = TypeVar("T")
 
@@ -79,8 +79,11 @@ class Isolated:
             return found
         self._worker.end()
         self._worker = None
-        if found.exit_code is not None:
-            raise Lost(_ended(found.exit_code))
+        code = found.exit_code
+        if code is not None and code < 0:
+            raise Lost(f"it killed its process ({signal.Signals(-code).name})")
+        if code is not None:
+            raise Lost(f"it ended its process (exit code {code})")
         if found.status == "timeout":
             raise Lost(f"not done after {self.seconds:g} s; its process was ended")
         raise Lost(found.reason)
@@ -109,19 +112,9 @@ class Lost(Exception):
     """A worker process that did not come back; the message says how it ended."""
 
 
-def _ended(code: int) -> str:
-    if code < 0:
-        return f"it killed its process ({signal.Signals(-code).name})"
-    return f"it ended its process (exit code {code})"
-
-
 def _ready() -> None:
     """Import what the checks and the built-in components need."""
-    import numba
-    import polars
-    import scipy.optimize
-
-    del numba, polars, scipy
+    import_libraries()
     load(e for e in entry_points(group=GROUP) if e.dist and e.dist.name == OURSELVES)
     all_checks()
 
@@ -131,7 +124,7 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
         subject = subject_of(Path(text) if kind == SUITE else manager.get(base_of(kind), text))
     except RankbenchError as error:
         return CheckResult(labelled(kind, text), check, "failed", f"it cannot be made: {error}")
-    return run_check(subject, registered_check(check))
+    return run_check(subject, registered_check(check))[0]
 
 
 def _survey(distribution: str) -> tuple[list[tuple[str, str]], list[CheckResult]]:

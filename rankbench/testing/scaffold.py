@@ -68,12 +68,12 @@ class Names:
         component = kebab(distribution, "plugin").removeprefix("rankbench-")
         names = cls(distribution, kebab(component, "component"))
         module = names.module
-        if keyword.iskeyword(module) or module in sys.stdlib_module_names:
-            raise SpecError(f"{distribution!r} would be the module {module!r}, which is Python's own; choose another")
-        if module in _RUN_BY_OTHERS:
-            raise SpecError(f"{distribution!r} would be the module {module!r}, which tools run unasked; choose another")
-        if importlib.util.find_spec(module) is not None:
-            raise SpecError(f"{distribution!r} would be the module {module!r}, which is installed; choose another name")
+        python = keyword.iskeyword(module) or module in sys.stdlib_module_names
+        if python or module in _RUN_BY_OTHERS or importlib.util.find_spec(module) is not None:
+            raise SpecError(
+                f"{distribution!r} would be the module {module!r}, which is Python's own, installed already, or run by "
+                "tools unasked; choose another name"
+            )
         return names
 
     @property

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
+from rankbench.core.runtime import settle_runtime
+
 
 @dataclass(frozen=True)
 class State:
@@ -82,21 +84,22 @@ def _blas_threads() -> tuple[int, ...]:
     return tuple(sorted(set(found.values())))
 
 
+def import_libraries() -> None:
+    """Import what components are made of: what these set up is not a component's doing, nor is their time."""
+    import numba
+    import scipy.optimize
+
+    del numba, scipy
+
+
 _changed: dict[type, list[str]] = {}
 
 
 @contextmanager
 def class_watched(cls: type) -> Iterator[None]:
     """Remember for `changed_for_good` what a check of a class leaves changed, from its first call on."""
-    # What these set up is not the component's doing.
-    from rankbench.core.runtime import settle_runtime
-
     settle_runtime()
-    import numba
-    import polars
-    import scipy.optimize
-
-    del numba, polars, scipy
+    import_libraries()
     before = State.lasting()
     try:
         yield

@@ -95,7 +95,7 @@ def test_whatever_is_raised_is_a_failure(error):
     def function(subject):
         raise error
 
-    result = run_check(subject_of(Sound), Check("raises", function, ()))
+    result, _ = run_check(subject_of(Sound), Check("raises", function, ()))
     assert result.status == "failed"
     assert result.reason.startswith(f"raised {type(error).__name__}")
 

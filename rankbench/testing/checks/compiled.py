@@ -29,7 +29,7 @@ class Guarded:
     def __init__(self) -> None:
         self._whole: list[tuple[str, NDArray[Any], int]] = []
 
-    def array(self, what: str, length: int, fill: float, dtype: type = np.float64) -> NDArray[Any]:
+    def array(self, what: str, length: int, fill: float | NDArray[Any], dtype: type = np.float64) -> NDArray[Any]:
         """Return an array of `length`, filled, that stands between guards."""
         whole: NDArray[Any] = np.full(length + 2 * GUARD, CANARY, dtype=dtype)
         self._whole.append((what, whole, length))
@@ -126,8 +126,7 @@ def call_phi(kernel: Kernel, margins: NDArray[np.float64]) -> NDArray[np.float64
 def call_weigh(kernel: Kernel, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the factors and offsets of a `WEIGH` kernel."""
     guarded = Guarded()
-    factors, offsets = guarded.array("weights", len(weights), 0.0), guarded.array("offsets", len(weights), np.nan)
-    factors[:] = weights
+    factors, offsets = guarded.array("weights", len(weights), weights), guarded.array("offsets", len(weights), np.nan)
     kernel.function(factors, kernel.params, offsets)
     guarded.check(f"{len(weights)} weights")
     return factors.copy(), offsets.copy()
@@ -147,10 +146,8 @@ def call_step(
 ) -> NDArray[np.float64]:
     """Return theta, shape (c, d), after a `STEP` kernel; `state`, shape (c, s), is changed."""
     guarded = Guarded()
-    moved = guarded.array("theta", theta.size, 0.0).reshape(theta.shape)
-    moved[:] = theta
-    own = guarded.array("state", state.size, 0.0).reshape(state.shape)
-    own[:] = state
+    moved = guarded.array("theta", theta.size, theta.ravel()).reshape(theta.shape)
+    own = guarded.array("state", state.size, state.ravel()).reshape(state.shape)
     params = np.ascontiguousarray(np.tile(kernel.params, (len(theta), 1)))
     kernel.function(moved, np.ascontiguousarray(gradient), t, params, own)
     guarded.check(f"step {t}")

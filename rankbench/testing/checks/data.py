@@ -7,19 +7,21 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankbench.core.spec import Spec
+from rankbench.data.tables.checks import built_in, judgments_of, recognized, table_kinds, table_of, validate
 from rankbench.errors import ChecksumError, InputError, LicenseError
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import reason
 from rankbench.interfaces.table import QUERY
+from rankbench.interfaces.table_check import RawTable
+from rankbench.plugin.manager import get, names
+from rankbench.plugin.registry import SUITE
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 DAMAGES = 60
 JUNK = (b"", b"\x00\xff\xfe" * 50, b"PK\x03\x04 not what it seems", b"\n\n\n", "ünïcode only".encode(), b"{" * 2000)
@@ -95,8 +97,6 @@ def missing_and_empty_files_are_errors(subject: Subject) -> None:
 @conformance_check("reader")
 def example_is_read(subject: Subject) -> None:
     """Its own example becomes a table in the schema, the same each time, and the file is left alone."""
-    from rankbench.data.tables.checks import table_of
-
     example = _reader_example(subject)
     with _file(subject, example) as path:
         frame = _reader_read(subject, path)
@@ -107,8 +107,6 @@ def example_is_read(subject: Subject) -> None:
             raise CheckFailed("the lazy frame's schema is another one than the frame's")
         if not frame.equals(_reader_read(subject, path)):
             raise CheckFailed("read again, the example has other rows")
-        import polars as pl
-
         pieces = pl.concat(list(subject.it.batches(path)))
         if not pieces.equals(frame):
             raise CheckFailed("batches() yields other rows than scan()")
@@ -142,17 +140,11 @@ def damaged_examples_are_errors_or_tables(subject: Subject) -> None:
 
 
 def _table_example(subject: Subject) -> pl.DataFrame:
-    import polars as pl
-
     return pl.DataFrame(dict(subject.it.example()))
 
 
 def _table_read(subject: Subject, frames: list[pl.DataFrame]) -> pl.DataFrame:
     """Return a table in the schema, fed in pieces."""
-    import polars as pl
-
-    from rankbench.interfaces.table_check import RawTable
-
     one = subject.it.check(RawTable(pl.concat(frames).lazy()))()
     fed = [one.feed(frame) for frame in frames]
     one.end()
@@ -165,8 +157,6 @@ def _table_read(subject: Subject, frames: list[pl.DataFrame]) -> pl.DataFrame:
 @conformance_check("table")
 def example_is_recognized(subject: Subject) -> None:
     """Columns of its example make a table of this kind, beside all others that are registered."""
-    from rankbench.data.tables.checks import recognized, table_kinds
-
     it, names = subject.it, _table_example(subject).columns
     if missing := it.missing(names):
         raise CheckFailed(f"its example has not the columns {', '.join(missing)}")
@@ -179,8 +169,6 @@ def example_is_recognized(subject: Subject) -> None:
 @conformance_check("table")
 def example_is_read_in_any_pieces(subject: Subject) -> None:
     """Its example becomes a table in the schema, at once or row by row, with the query first, the same each time."""
-    import polars as pl
-
     example = _table_example(subject)
     whole = _table_read(subject, [example])
     if whole.height != example.height or whole.columns[:1] != [QUERY] or whole.schema[QUERY] != pl.String:
@@ -208,8 +196,6 @@ def damaged_columns_are_errors_or_tables(subject: Subject) -> None:
 
 
 def _damages(example: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    import polars as pl
-
     others: dict[str, list[Any]] = {
         "texts": ["?!"],
         "numbers": [float("nan")],
@@ -242,10 +228,6 @@ def facts_are_plain(subject: Subject) -> None:
 @conformance_check("table")
 def what_it_names_is_there(subject: Subject) -> None:
     """The suite that asks which method suits it and the aggregator that ranks it are registered, and fit it."""
-    from rankbench.interfaces.aggregator import Aggregator
-    from rankbench.plugin.manager import get, names
-    from rankbench.plugin.registry import SUITE
-
     it = subject.it
     if not it.suite and not it.method:
         raise CheckSkipped("it names neither a suite nor a method")
@@ -260,8 +242,6 @@ def what_it_names_is_there(subject: Subject) -> None:
 @conformance_check("table")
 def rows_are_the_judgments_that_it_says(subject: Subject) -> None:
     """Where it has `judgments`, `as_judgments` makes a table of them, the first, of its example."""
-    from rankbench.data.tables.checks import built_in, judgments_of
-
     it = subject.it
     if not it.judgments:
         raise CheckSkipped("it has no judgments")
@@ -321,8 +301,6 @@ def fingerprint_is_a_sha256(subject: Subject) -> None:
 @conformance_check("dataset")
 def rows_are_in_the_schema(subject: Subject) -> None:
     """The table is what `table` says, in the schema, its queries standing together."""
-    from rankbench.data.tables.checks import table_of, validate
-
     it = subject.it
     frame = _rows(it)
     if frame.height == 0:
