@@ -55,10 +55,9 @@ fuzz: install ## coverage-guided fuzzing of readers, suites and cards by atheris
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/fuzz -r requirements/fuzz.txt
 	PYTHONPATH=build/fuzz $(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults/test_coverage_guided.py $(ARGS)
 
-elsewhere: install ## logs from elsewhere: frames of pandas and PyArrow, object storage (moto), in build/elsewhere
+elsewhere: install ## tables from elsewhere: frames of pandas and PyArrow, in build/elsewhere
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/elsewhere -r requirements/elsewhere.txt
-	PYTHONPATH=build/elsewhere $(PYTEST) --benchmark-skip -n 0 tests/data/test_object_storage.py tests/data/test_foreign_frames.py \
-		tests/data/test_tables_in_memory.py $(ARGS)
+	PYTHONPATH=build/elsewhere $(PYTEST) --benchmark-skip -n 0 tests/data/test_foreign_frames.py $(ARGS)
 
 bench: install ## the benchmarks, as ratios to peers, against a baseline of former jobs (REBASE=--rebase: add this job to it)
 	@mkdir -p build/bench

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 
@@ -21,3 +22,14 @@ def stored(frame: pl.DataFrame, path: Path) -> Path:
     writers = {".csv": frame.write_csv, ".parquet": frame.write_parquet}
     writers.get(path.suffix, frame.write_ndjson)(path)
     return path
+
+
+def letor_file(path: Path, queries: int = 60, d: int = 3, *, seed: int = 0) -> Path:
+    """Write queries of 2 to 8 items with grades from 0 to 4 as a file of LETOR, and return its path."""
+    random = np.random.default_rng(seed)
+    lines = []
+    for q in range(queries):
+        for _ in range(int(random.integers(2, 9))):
+            x = " ".join(f"{j + 1}:{v:.3f}" for j, v in enumerate(random.normal(size=d)))
+            lines.append(f"{random.integers(5)} qid:{q} {x}\n")
+    return written(path, "".join(lines))

@@ -6,6 +6,7 @@ import io
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import polars as pl
@@ -35,6 +36,7 @@ OBJECTS = {
     "parts/part-1.parquet": stored(VOTES[2:], "parquet"),
     "scores.csv": b"model,t1,t2,t3\na,1,2,3\nb,2,3,5\n",
     "bad.csv": b"winner,loser\na,b\nc,c\n",
+    "no.parquet": b"PAR1 no Parquet at all PAR1",
 }
 
 
@@ -111,6 +113,32 @@ def test_what_is_stored_is_ranked_as_a_file_is(key: str) -> None:
     assert rankbench.aggregate(f"s3://bucket/{key}").table.equals(expected)
 
 
+def test_a_run_names_the_address_and_writes_no_secrets(tmp_path: Path) -> None:
+    arguments = ["run", "--log", "s3://bucket/votes.parquet", "--reps", "1", "--workers", "1", "--out"]
+    done = CliRunner().invoke(main, [*arguments, str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert "s3://bucket/votes.parquet" in (tmp_path / "run" / "leaderboard.md").read_text(encoding="utf-8")
+    whole = b"".join(path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file())
+    assert SECRET.encode() not in whole
+    assert b"AKIA" not in whole
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (("--log", "s3://bucket/none.parquet"), "s3://bucket/none.parquet: "),
+        (("--log", "s3://bucket/bad.csv"), "s3://bucket/bad.csv:3 [winner]"),
+        (("--log", "s3://bucket/votes.csv", "--reader", "csv"), "leave --reader out"),
+        (("--dataset", "s3://bucket/votes.csv", "--suite", "paper"), "s3://bucket/votes.csv"),
+    ],
+)
+def test_a_run_of_what_cannot_be_read_leaves_no_folder(tmp_path: Path, log: tuple[str, ...], said: str) -> None:
+    done = CliRunner().invoke(main, ["run", *log, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_score_tables_are_ranked_from_there() -> None:
     found = rankbench.rank("s3://bucket/scores.csv", without=["t3"], replicates=50)
     expected = rankbench.rank(pl.read_csv(OBJECTS["scores.csv"]), without=["t3"], replicates=50)
@@ -124,11 +152,18 @@ def test_what_signs_an_address_is_not_printed(storage: str, verb: tuple[str, ...
     assert SECRET not in done.output
 
 
+def test_a_server_that_is_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(InputError, match=r"s3://nobody/votes\.parquet: "):
+        open_source("s3://nobody/votes.parquet").frame.collect()
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [
         ("s3://bucket/none.parquet", "s3://bucket/none.parquet: "),
         ("s3://bucket/bad.csv", r"s3://bucket/bad.csv:3 \[winner\]"),
+        ("s3://bucket/no.parquet", "s3://bucket/no.parquet: "),
         ("s3://bucket/votes.xlsx", "its ending says no format"),
         (f"s3://AKIAIOSFODNN7:{SECRET}@bucket/votes.parquet", "leave user and password out"),
     ],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -38,19 +39,8 @@ def impressions() -> pl.DataFrame:
     return pl.concat([frame[:-1], frame[-1:].with_columns(clicked=pl.lit("perhaps"))])
 
 
-def lists(nested: bool) -> pl.DataFrame:
-    at = pl.Series(np.arange(ROWS)).cast(pl.String)
-    clicked = pl.Series(["2"] * (ROWS - 1) + ["9"])
-    frame = pl.DataFrame({"query_id": at.str.tail(2), "session_id": at, "shown": ["a b c"] * ROWS, "clicked": clicked})
-    if not nested:
-        return frame
-    return frame.with_columns(
-        pl.col("shown").str.split(" "), pl.concat_list(pl.col("clicked").cast(pl.UInt32)).alias("clicked")
-    )
-
-
 WRITERS = {"csv": pl.DataFrame.write_csv, "ndjson": pl.DataFrame.write_ndjson, "parquet": pl.DataFrame.write_parquet}
-SAID = {"votes": "itself", "impressions": "perhaps", "lists": "9"}
+SAID = {votes: "itself", impressions: "perhaps"}
 
 
 def refused(path: Path, row: int, said: str, *, ranked: bool) -> None:
@@ -66,18 +56,11 @@ def refused(path: Path, row: int, said: str, *, ranked: bool) -> None:
         assert [left.name for left in folder.iterdir()] == [path.name], command
 
 
-@pytest.mark.parametrize(
-    ("kind", "ending"),
-    [
-        *part_of(itertools.product(["votes", "impressions"], WRITERS)),
-        *(pytest.param("lists", ending, marks=pytest.mark.long) for ending in WRITERS),
-    ],
-)
-def test_of_judgments(tmp_path: Path, kind: str, ending: str) -> None:
-    frame = lists(ending != "csv") if kind == "lists" else {"votes": votes, "impressions": impressions}[kind]()
+@pytest.mark.parametrize(("made", "ending"), part_of(itertools.product(SAID, WRITERS)))
+def test_of_judgments(tmp_path: Path, made: Callable[[], pl.DataFrame], ending: str) -> None:
     path = tmp_path / f"log.{ending}"
-    WRITERS[ending](frame, path)
-    refused(path, ROWS + (ending == "csv"), SAID[kind], ranked=True)
+    WRITERS[ending](made(), path)
+    refused(path, ROWS + (ending == "csv"), SAID[made], ranked=True)
 
 
 def test_of_items(tmp_path: Path) -> None:

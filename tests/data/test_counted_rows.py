@@ -29,10 +29,14 @@ CAST = pl.DataFrame(
 )
 
 
+@pytest.fixture(params=[CITED, CAST], ids=["votes", "ballots"])
+def log(request: pytest.FixtureRequest) -> pl.DataFrame:
+    return request.param
+
+
 @pytest.mark.parametrize(
     "name", ["count", "n", "freq", "Freq", "votes", "num_votes", "Number of votes", "numVotes", "weights", "weight"]
 )
-@pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])
 def test_a_column_of_counts_weighs_the_rows(name: str, log: pl.DataFrame, tmp_path: Path) -> None:
     path = stored(log.rename({"count": name}), tmp_path / "log.csv")
     found, each = rankbench.aggregate(path), rankbench.aggregate(rows_of(log, "count"))
@@ -58,7 +62,6 @@ def test_counts_beside_two_sides_in_csv_and_parquet(tmp_path: Path) -> None:
         assert dict(found.select("item", "score").rows()) == pytest.approx({"y": expected, "x": -expected})
 
 
-@pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])
 @pytest.mark.parametrize(
     ("values", "why"),
     [
@@ -81,7 +84,6 @@ def test_what_may_be_no_count_is_asked_about(log: pl.DataFrame, values: Callable
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("name", ["n", "weight"])
-@pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])
 def test_a_row_that_counts_0_times_is_no_row(log: pl.DataFrame, name: str, ending: str, tmp_path: Path) -> None:
     path, counts = tmp_path / f"log.{ending}", [0, *log["count"][1:]]
     log = log.with_columns(count=pl.Series(counts)).rename({"count": name})
@@ -91,14 +93,12 @@ def test_a_row_that_counts_0_times_is_no_row(log: pl.DataFrame, name: str, endin
     assert f"1 rows whose '{name}' is 0 are left out" in found.notes
 
 
-@pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])
 def test_an_index_without_a_name_weighs_nothing(log: pl.DataFrame, tmp_path: Path) -> None:
     log = log.drop("count")
     log.with_row_index("").write_csv(tmp_path / "log.csv")
     assert rankbench.aggregate(tmp_path / "log.csv").table.equals(rankbench.aggregate(log).table)
 
 
-@pytest.mark.parametrize("log", [CITED, CAST], ids=["votes", "ballots"])
 def test_two_columns_that_may_count_are_asked_about(log: pl.DataFrame) -> None:
     for name in ("n", "weight"):
         two = log.with_columns(pl.lit(7).alias(name))

@@ -10,7 +10,6 @@ from data_files import stored, written
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError
-from rankbench.interfaces.table_check import RawTable
 from rankbench.ranking.count_log import count_log
 from rankbench.ranking.open import open_source
 
@@ -41,26 +40,6 @@ def test_a_panic_names_the_file(damaged):
         choose_reader(damaged).scan(damaged).collect()
     with pytest.raises(InputError, match=r"cannot be read"):
         count_log(damaged)
-
-
-def test_a_panic_while_reading_is_bad_input_too(monkeypatch):
-    def panics(*_, **__):
-        raise pl.exceptions.PanicException("byte index out of bounds")
-
-    monkeypatch.setattr(pl.LazyFrame, "collect_batches", panics)
-    with pytest.raises(InputError, match="out of bounds"):
-        list(RawTable(VOTES.lazy()).batches())
-
-
-@pytest.mark.parametrize("row", [None, 3])
-def test_what_checks_raise_without_a_file_names_it_too(tmp_path, row):
-    path = stored(VOTES, tmp_path / "votes.parquet")
-
-    def fails(_):
-        raise InputError("the value is missing", row=row, column="judge")
-
-    with pytest.raises(InputError, match=r"votes\.parquet(:3)? \[judge\]: the value is missing"):
-        open_source(path).counted(fails)
 
 
 @pytest.mark.parametrize("error", [pl.exceptions.ComputeError("zstd error"), pl.exceptions.PanicException("unwrap")])

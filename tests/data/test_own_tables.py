@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_files import letor_file
 from forked import run_program
 
 from rankbench.data.cards import own_cards_folder
@@ -18,22 +19,11 @@ from rankbench.ranking.log_dataset import LogFile
 from rankbench.runner.prepare import dataset_of, protocol_of
 
 
-def letor(path: Path, queries: int = 12, first: int = 1, seed: int = 0) -> Path:
-    rng = np.random.default_rng(seed)
-    lines = []
-    for query in range(first, first + queries):
-        for _ in range(int(rng.integers(3, 7))):
-            values = " ".join(f"{at}:{value:.4f}" for at, value in enumerate(rng.normal(size=4), 1))
-            lines.append(f"{rng.integers(0, 3)} qid:{query} {values}")
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
 @pytest.mark.parametrize(
     "name", ["items.txt", "my items: of 2024.txt", "a, b=c.svmlight", "x:reader=y.txt", "[1]*.train"]
 )
 def test_a_file_is_a_data_set_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    path = letor(tmp_path / name)
+    path = letor_file(tmp_path / name, 12)
     dataset = dataset_of(str(path))
     assert isinstance(dataset, LogFile)
     assert (dataset.table, str(dataset)) == ("items", name)
@@ -45,17 +35,17 @@ def test_a_file_is_a_data_set_whatever_it_is_called(tmp_path: Path, monkeypatch:
     # Results name it so, and from its folder it is read back.
     monkeypatch.chdir(tmp_path)
     assert str(dataset_of(str(told))) == str(told)
-    prepared = protocol_of("btl:design=6,heldout=6").prepare(dataset, 1)
-    assert {split: len(names) for split, names in prepared.units.items()} == {"design": 6, "heldout": 6}
+    prepared = protocol_of("btl:design=6,heldout=5").prepare(dataset, 1)
+    assert {split: len(names) for split, names in prepared.units.items()} == {"design": 6, "heldout": 5}
 
 
 def test_a_folder_of_files_is_one_table_whose_queries_are_told_apart(tmp_path: Path) -> None:
     for number, name in enumerate(("train.txt", "vali.txt", "test.txt")):
-        letor(tmp_path / name, 5, seed=number)
+        letor_file(tmp_path / name, 5, seed=number)
     (tmp_path / "SHA256SUMS").write_text("...")
     (tmp_path / "README.md").write_text("...")
     found = load_dataset(dataset_of(str(tmp_path)))
-    assert sorted(found.ids) == sorted(f"{name}/{q}" for name in ("train", "vali", "test") for q in range(1, 6))
+    assert sorted(found.ids) == sorted(f"{name}/{q}" for name in ("train", "vali", "test") for q in range(5))
     one = load_dataset(dataset_of(str(tmp_path / "vali.txt")))
     rows = [at for at, name in enumerate(found.ids) if name.startswith("vali/")]
     assert found.take(np.array(rows)).x.tolist() == one.x.tolist()
@@ -63,7 +53,7 @@ def test_a_folder_of_files_is_one_table_whose_queries_are_told_apart(tmp_path: P
 
 
 def test_what_is_no_file_is_said(tmp_path: Path) -> None:
-    letor(tmp_path / "items.txt")
+    letor_file(tmp_path / "items.txt", 12)
     with pytest.raises(InputError, match=r"there is no such file; did you mean 'items.txt'"):
         dataset_of(str(tmp_path / "item.txt"))
     with pytest.raises(SpecError, match="did you mean 'web10k-like'"):
@@ -87,7 +77,7 @@ restricted = false
 homepage = "https://example.org"
 citation = "none"
 reader = "letor"
-d = 4
+d = 3
 expected = {{ queries = 12, rows = {rows} }}
 [[files]]
 path = "items.txt"
@@ -97,7 +87,7 @@ sha256 = "{sha256}"
 
 def cards(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
     (folder / "house").mkdir(parents=True)
-    path = letor(folder / "house" / "items.txt")
+    path = letor_file(folder / "house" / "items.txt", 12)
     text = CARD.format(
         rows=len(path.read_text().splitlines()), sha256=hashlib.sha256(path.read_bytes()).hexdigest()
     ).replace(*change)

@@ -15,7 +15,7 @@ import rankbench
 from rankbench.data.tables.checks import table_of
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.score_layout import AS_SCORES
-from rankbench.errors import InputError
+from rankbench.errors import InputError, RankbenchError
 from rankbench.ranking.open import open_source
 
 
@@ -180,12 +180,6 @@ def test_votes_with_a_system_prompt_are_votes(tmp_path: Path) -> None:
     assert rankbench.scan(path).collect().select("winner", "loser").rows() == [("x", "y")]
 
 
-def test_scores_are_not_aggregated_but_ranked(tmp_path: Path) -> None:
-    path = written(tmp_path / "scores.csv", "model,task,score\na,t,1\nb,t,2\n")
-    with pytest.raises(rankbench.errors.SpecError, match="rankbench rank"):
-        rankbench.aggregate(path)
-
-
 def test_percent_signs_are_read_or_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "scores.csv", "model,MMLU,speed\na,60.25%,1\nb,7%,2\nc,,3\n")
     found = open_source(path, columns="system=model").frame.collect()
@@ -198,10 +192,14 @@ def test_percent_signs_are_read_or_refused(tmp_path: Path) -> None:
         open_source(path, columns="system=model").frame.collect()
 
 
-def test_votes_asked_of_a_score_table_are_told_of_rank(tmp_path: Path) -> None:
-    path = written(tmp_path / "scores.csv", "name,MMLU,GSM8K\na,60.25,1\nb,7,2\n")
-    with pytest.raises(InputError, match="rankbench rank"):
-        open_source(path)
-    path.write_text("model,task,f1,em\na,t,1,2\nb,t,2,3\n")
-    with pytest.raises(InputError, match="rankbench rank"):
-        open_source(path)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model,task,score\na,t,1\nb,t,2\n",
+        "name,MMLU,GSM8K\na,60.25,1\nb,7,2\n",
+        "model,task,f1,em\na,t,1,2\nb,t,2,3\n",
+    ],
+)
+def test_votes_asked_of_a_score_table_are_told_of_rank(tmp_path: Path, text: str) -> None:
+    with pytest.raises(RankbenchError, match="rankbench rank"):
+        rankbench.aggregate(written(tmp_path / "scores.csv", text))

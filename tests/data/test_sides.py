@@ -151,16 +151,16 @@ WORDS = st.sampled_from(["a", "b", "left", "right", "tie", "x", "1", "2"])
 def test_parquet_without_checks_reads_what_csv_does(tmp_path_factory: pytest.TempPathFactory, rows: Rows) -> None:
     folder = tmp_path_factory.mktemp("sides")
     path = csv(folder, rows)
-    stored = folder / "votes.parquet"
-    pl.DataFrame(rows, schema=["model_a", "model_b", "winner"], orient="row").write_parquet(stored)
+    frame = pl.DataFrame(rows, schema=["model_a", "model_b", "winner"], orient="row")
+    parquet = stored(frame, folder / "votes.parquet")
     try:
         expected = read(path)
     except InputError as error:
         refused = error
         with pytest.raises(InputError) as caught:
-            open_source(stored).frame.collect()
+            open_source(parquet).frame.collect()
     else:
-        source = open_source(stored)
+        source = open_source(parquet)
         assert source.parquet is not None
         for frame in (source.frame, source.parquet.frame()):
             assert frame.select("winner", "loser", "tie").collect().rows() == expected
@@ -171,10 +171,8 @@ def test_parquet_without_checks_reads_what_csv_does(tmp_path_factory: pytest.Tem
 
 
 def test_the_unchecked_path_sees_contradictions_too(tmp_path: Path) -> None:
-    path = tmp_path / "votes.parquet"
-    pl.DataFrame(
-        {"left": ["x", "x"], "right": ["y", "y"], "winner": ["left", "right"], "tie": [False, True]}
-    ).write_parquet(path)
+    votes = pl.DataFrame({"left": ["x"] * 2, "right": ["y"] * 2, "winner": ["left", "right"], "tie": [False, True]})
+    path = stored(votes, tmp_path / "votes.parquet")
     with pytest.raises(InputError, match=r"votes\.parquet:2 \[winner\]: the winner is 'right', but"):
         aggregate(path, "borda")
     # By the winner's column alone each won once.

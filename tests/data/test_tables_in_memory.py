@@ -30,15 +30,10 @@ class Arrow:
         return self.frame.__arrow_c_stream__(requested_schema)
 
 
-def pandas() -> Any:
-    return pytest.importorskip("pandas").DataFrame(ROWS)
-
-
 TABLES = {
     "a list of dicts": lambda: ROWS,
     "a dict of lists": lambda: COLUMNS,
     "Arrow": lambda: Arrow(pl.DataFrame(ROWS)),
-    "pandas": pandas,
     "polars": lambda: pl.DataFrame(ROWS),
 }
 

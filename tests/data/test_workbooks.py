@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from data_files import written
-from votes_as_they_come import xlsx
+from votes_as_they_come import sheet, xlsx
 
 import rankbench
 from rankbench.errors import InputError
 
 ROWS: list[list[str | float]] = [["winner", "loser", "weight"], ["a", "b", 1.5], ["b", "c", 2]]
-SHEET = "xl/worksheets/sheet1.xml"
+VOTES, OTHERS = sheet(ROWS), sheet([*ROWS[:1], ["z", "b", 1.5], ["b", "c", 2]])
 
 
 @pytest.fixture(autouse=True)
@@ -23,54 +20,15 @@ def _reader() -> None:
     pytest.importorskip("fastexcel")
 
 
-def changed(book: bytes, edits: dict[str, Callable[[str], str]]) -> bytes:
-    """Return a workbook with some of its files edited, and a copy of its sheet as another one."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(book)) as old, zipfile.ZipFile(file, "w") as new:
-        for name in old.namelist():
-            text = old.read(name).decode()
-            new.writestr(name, edits.get(name, str)(text))
-            if name == SHEET:
-                new.writestr("xl/worksheets/sheet2.xml", text.replace(">a<", ">z<"))
-    return file.getvalue()
-
-
-def with_sheets(*names: str) -> dict[str, Callable[[str], str]]:
-    """Return the edits that give a workbook a second sheet."""
-
-    def of_workbook(text: str) -> str:
-        first = f'<sheet name="{names[0]}" sheetId="1" r:id="rId1"/>'
-        return text.replace('<sheet name="Votes" sheetId="1" r:id="rId1"/>',
-                            f'{first}<sheet name="{names[1]}" sheetId="2" r:id="rId2"/>')  # fmt: skip
-
-    def of_relations(text: str) -> str:
-        begin, end = text.index("<Relationship "), text.index("</Relationships>")
-        return (
-            text[:end]
-            + text[begin:end]
-            .replace("rId1", "rId2")
-            .replace("sheet1", "/xl/worksheets/sheet2")
-            .replace("worksheets//xl", "/xl")
-            + text[end:]
-        )
-
-    def of_types(text: str) -> str:
-        begin = text.index('<Override PartName="/xl/worksheets')
-        end = text.index("</Types>")
-        return text[:end] + text[begin:end].replace("sheet1", "sheet2") + text[end:]
-
-    return {"xl/workbook.xml": of_workbook, "xl/_rels/workbook.xml.rels": of_relations, "[Content_Types].xml": of_types}
-
-
 def test_the_first_of_several_sheets_is_read_and_said(tmp_path: Path) -> None:
-    path = written(tmp_path / "votes.xlsx", changed(xlsx(ROWS), with_sheets("Votes", "More votes")))
+    path = written(tmp_path / "votes.xlsx", xlsx({"Votes": VOTES, "More votes": OTHERS}))
     found = rankbench.aggregate(path)
     assert set(found.table["item"]) == {"a", "b", "c"}
     assert "the sheet 'Votes' is read, the first one; others: 'More votes' (--reader 'excel:sheet=NAME')" in found.notes
     other = rankbench.aggregate(path, reader='excel:sheet="More votes"')
     assert set(other.table["item"]) == {"z", "b", "c"}
     assert not any("sheet" in note for note in other.notes)
-    path.write_bytes(xlsx(ROWS))
+    path.write_bytes(xlsx({"Votes": VOTES}))
     assert not any("sheet" in note for note in rankbench.aggregate(path).notes)
 
 
@@ -78,7 +36,7 @@ def test_the_first_of_several_sheets_is_read_and_said(tmp_path: Path) -> None:
 def test_cells_of_a_merge_and_formulas_never_computed_are_empty(tmp_path: Path, cell: str) -> None:
     """As Excel leaves all but the first cell of a merge, and openpyxl every formula."""
     path, value = tmp_path / "votes.xlsx", '<c r="A3" t="inlineStr"><is><t>b</t></is></c>'
-    path.write_bytes(changed(xlsx(ROWS), {SHEET: lambda text: text.replace(value, cell)}))
+    path.write_bytes(xlsx({"Votes": VOTES.replace(value, cell)}))
     with pytest.raises(InputError) as caught:
         rankbench.aggregate(path)
     assert (caught.value.path, caught.value.row, caught.value.column) == (path, 3, "winner")
@@ -89,22 +47,19 @@ def test_a_stray_cell_far_away_is_named_and_no_memory_is_taken_for_it(tmp_path: 
     reach = '<dimension ref="A1:XFD1048576"/><sheetData>'
     far = '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>x</t></is></c></row></sheetData>'
     path = tmp_path / "votes.xlsx"
-
-    def edit(text: str) -> str:
-        return text.replace("</sheetData>", far).replace("<sheetData>", reach)
-
-    path.write_bytes(changed(xlsx(ROWS), {SHEET: edit}))
+    reaching = VOTES.replace("</sheetData>", far).replace("<sheetData>", reach)
+    path.write_bytes(xlsx({"Votes": reaching}))
     with pytest.raises(InputError, match=r"reach to row 1,048,576 and column 16,384: such a table takes 412\.3 GB"):
         rankbench.aggregate(path)
     # Of two sheets, it is the reach of the one that is read.
-    path.write_bytes(changed(xlsx(ROWS), with_sheets("Votes", "More votes") | {SHEET: lambda text: edit(text)}))
+    path.write_bytes(xlsx({"Votes": reaching, "More votes": OTHERS}))
     with pytest.raises(InputError, match="reach to row 1,048,576"):
         rankbench.aggregate(path, reader='excel:sheet="Votes"')
 
 
 def test_an_empty_cell_in_reach_changes_nothing(tmp_path: Path) -> None:
     path, near = tmp_path / "votes.xlsx", '<row r="90"><c r="AB90"/></row></sheetData>'
-    path.write_bytes(xlsx(ROWS))
+    path.write_bytes(xlsx({"Votes": VOTES}))
     whole = rankbench.aggregate(path).table
-    path.write_bytes(changed(xlsx(ROWS), {SHEET: lambda text: text.replace("</sheetData>", near)}))
+    path.write_bytes(xlsx({"Votes": VOTES.replace("</sheetData>", near)}))
     assert rankbench.aggregate(path).table.equals(whole)

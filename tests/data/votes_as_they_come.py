@@ -48,33 +48,45 @@ for _row in _ARENA:
     _row["question_id"] = _row["question_id"] or "none"
 
 
-def xlsx(rows: list[list[str | float]]) -> bytes:
-    """Return a workbook of one sheet with these cells, as its standard has it."""
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+SHEETS = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+
+
+def sheet(rows: list[list[str | float]]) -> str:
+    """Return a sheet with these cells, as its standard has it."""
     cells = []
     for number, row in enumerate(rows, 1):
+        places = [f"{'ABCDEFG'[at]}{number}" for at in range(len(row))]
         line = "".join(
-            f'<c r="{"ABCDEFG"[at]}{number}" t="inlineStr"><is><t>{value}</t></is></c>'
+            f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
             if isinstance(value, str)
-            else f'<c r="{"ABCDEFG"[at]}{number}"><v>{value}</v></c>'
-            for at, value in enumerate(row)
+            else f'<c r="{place}"><v>{value}</v></c>'
+            for place, value in zip(places, row, strict=True)
         )
         cells.append(f'<row r="{number}">{line}</row>')
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    kinds = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    return f'<worksheet xmlns="{MAIN}"><sheetData>{"".join(cells)}</sheetData></worksheet>'
+
+
+def xlsx(sheets: dict[str, str]) -> bytes:
+    """Return a workbook of sheets by name."""
+    kinds, book, links = [], [], []
+    for at, name in enumerate(sheets, 1):
+        kinds.append(f'<Override PartName="/xl/worksheets/sheet{at}.xml" ContentType="{SHEETS}.worksheet+xml"/>')
+        book.append(f'<sheet name="{name}" sheetId="{at}" r:id="rId{at}"/>')
+        links.append(f'<Relationship Id="rId{at}" Type="{OFFICE}/worksheet" Target="worksheets/sheet{at}.xml"/>')
     files = {
-        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" '
+        "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="rels" '
         'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" '
-        f'ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="{kinds}.sheet.main+xml"/>'
-        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{kinds}.worksheet+xml"/></Types>',
-        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="rId1" '
-        f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="Votes" sheetId="1" '
-        'r:id="rId1"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="rId1" '
-        f'Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{"".join(cells)}</sheetData></worksheet>',
+        f'ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="{SHEETS}.sheet.main+xml"/>'
+        f"{''.join(kinds)}</Types>",
+        "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="rId1" '
+        f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>{"".join(book)}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
+        f"{''.join(links)}</Relationships>",
+        **{f"xl/worksheets/sheet{at}.xml": text for at, text in enumerate(sheets.values(), 1)},
     }
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -197,7 +209,7 @@ GUESSED: dict[str, tuple[str, bytes, list[Vote]]] = {
     ),
     "a workbook": (
         "votes.xlsx",
-        xlsx([["Winner", "Loser", "weight"], ["a", "b", 1.5], ["b", 3, 2]]),
+        xlsx({"Votes": sheet([["Winner", "Loser", "weight"], ["a", "b", 1.5], ["b", 3, 2]])}),
         votes("a>b*1.5", "b>3*2"),
     ),
 }

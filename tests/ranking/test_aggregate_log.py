@@ -14,10 +14,7 @@ from data_files import written
 from ranked_logs import named, two_items
 
 import rankbench
-from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.errors import InputError, SpecError
-from rankbench.ranking.load import load_log
-from rankbench.ranking.open import open_source
 
 choix = pytest.importorskip("choix")
 
@@ -115,26 +112,6 @@ def test_intervals_agree_where_judgments_are_independent(kind: str) -> None:
     assert (truth < found["upper"].to_numpy()).all()
     for item, (low, high) in enumerate(found.select("rank_low", "rank_high").iter_rows()):
         assert low <= item + 1 <= high
-
-
-def test_judges_who_repeat_themselves_widen_the_intervals() -> None:
-    log = random_log(300, 4, 60, seed=5).drop("tie")
-    echoed = pl.concat([log] * 9)
-    alone = rankbench.aggregate(log, "bradley-terry:ridge=1e-6", intervals="judges").table.sort("item")
-    judges = rankbench.aggregate(echoed, "bradley-terry:ridge=9e-6", intervals="judges").table.sort("item")
-    votes = rankbench.aggregate(echoed, "bradley-terry:ridge=9e-6", intervals="bootstrap").table.sort("item")
-    spreads, units = [], []
-    for frame, ridge in ((log, 1e-6), (echoed, 9e-6)):
-        method = BradleyTerry(ridge=ridge)
-        loaded = load_log(open_source(frame), method, "judges")[0]
-        units.append(loaded.units.of_variance)
-        spreads.append(np.cov(loaded.replicates(method, loaded.scores(method), 1000, 1), rowvar=False))
-    np.testing.assert_allclose(spreads[1], spreads[0], rtol=1e-5)
-    # What is alike is seen, and so there are fewer degrees of freedom.
-    assert (units[1] < units[0]).all()
-    ratio = (judges["upper"] - judges["lower"]) / (alone["upper"] - alone["lower"])
-    assert 1 < ratio.min() <= ratio.max() < 1.03
-    np.testing.assert_allclose((votes["upper"] - votes["lower"]) * 3 / (alone["upper"] - alone["lower"]), 1, atol=0.25)
 
 
 def test_weighted_votes_are_units_of_their_own() -> None:

@@ -167,9 +167,6 @@ class EachAlone(OneScale):
 
     name: ClassVar[str] = "each-alone"
 
-    def from_counts(self, counts: PairCounts) -> np.ndarray:
-        return np.zeros(counts.m)
-
     def scales(self, counts: PairCounts) -> Scales:
         return Scales(np.arange(counts.m, dtype=np.int32), np.ones(counts.m, np.int64))
 

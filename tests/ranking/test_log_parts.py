@@ -14,11 +14,8 @@ from ranked_logs import bytes_of, short_chunks
 
 from rankbench.data.convert import convert
 from rankbench.errors import InputError
-from rankbench.ranking import count_log as scan
 from rankbench.ranking import lists as parquet_log
 from rankbench.ranking.count_log import count_log
-from rankbench.ranking.partial_counts import Tree
-from rankbench.ranking.thread_tables import ROWS
 
 
 @pytest.fixture(autouse=True)
@@ -59,24 +56,6 @@ def naive(log: pl.DataFrame) -> dict[tuple[str, str, str], np.ndarray]:
         cell = result.setdefault((str(judge), low, high), np.zeros(3))
         cell[2 if tie else int(str(winner) == high)] += weight
     return result
-
-
-@given(st.integers(1, 70))
-@examples(70)
-def test_a_tree_has_the_shape_that_it_says(n: int) -> None:
-    def expected(low: int, high: int) -> str:
-        if high - low == 1:
-            return str(low)
-        half = 1 << (high - low - 1).bit_length() - 1
-        return f"({expected(low, low + half)}+{expected(low + half, high)})"
-
-    tree: Tree[str] = Tree(lambda a, b: f"({a}+{b})")
-    most = 0
-    for term in range(n):
-        tree.add(str(term))
-        most = max(most, len(tree.sums))
-    assert most <= n.bit_length()
-    assert tree.total() == expected(0, n)
 
 
 @pytest.mark.parametrize("integers", [False, True])
@@ -123,18 +102,6 @@ def test_the_same_bytes_however_the_rows_are_cut(tmp_path: Path) -> None:
         assert bytes_of(count_log(tmp_path / "log.parquet", judge=judge)) == expected
     # Readers of text give the columns of the schema, and their names: the same log again.
     assert bytes_of(count_log(tmp_path / "log.csv")) == bytes_of(count_log(log))
-
-
-def test_sums_of_weights_do_depend_on_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were sums exact, the tests of bytes would show nothing."""
-    log = draw(1000, 4)
-    short = bytes_of(count_log(log))
-    monkeypatch.setattr(scan, "PART", 64 * ROWS)
-    assert bytes_of(count_log(log)) != short
-    unweighted = log.drop("weight")
-    whole = bytes_of(count_log(unweighted))
-    monkeypatch.setattr(scan, "PART", 128)
-    assert bytes_of(count_log(unweighted)) == whole
 
 
 @pytest.fixture
@@ -204,14 +171,3 @@ def test_any_rows_of_any_files_can_be_cut_out(tmp_path_factory: pytest.TempPathF
     assert rows.numbered().collect()["row"].to_list() == list(range(first, min(first + count, 500)))
     Path(rows.files[-1][0]).write_bytes(b"other")
     assert rows.unreadable() == rows.files[-1][0]
-
-
-def test_pieces_of_a_sound_log_are_looked_at_without_a_query_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = draw(64 * 20, 10).select("winner", "loser", "tie").lazy()
-
-    def query(*given: object, **named: object) -> object:
-        raise AssertionError("a piece was made a query of its own")
-
-    # What an eager method of a frame plans, it plans so.
-    monkeypatch.setattr(pl.DataFrame, "lazy", query)
-    assert count_log(log).judgments == 64 * 20

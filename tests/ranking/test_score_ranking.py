@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import trials
-from data_files import stored
+from data_files import stored, written
 from scipy import stats
 
 import rankbench
@@ -41,12 +41,6 @@ EUROEVAL = "model,dataset,iteration,score\n" + "".join(
 )
 
 
-def written(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "scores.csv"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def by_method(found: rankbench.ScoreRanking, method: str) -> dict[str, dict[str, float]]:
     rows = found.table.filter(pl.col("method") == method).iter_rows(named=True)
     return {row["system"]: row for row in rows}
@@ -65,7 +59,7 @@ def drawn(systems: int, tasks: int, *, gap: float = 0.0, seed: int = 0) -> pl.Da
 
 
 def test_a_table_as_mteb_has_it(tmp_path: Path) -> None:
-    found = rankbench.rank(written(tmp_path, MTEB), replicates=300)
+    found = rankbench.rank(written(tmp_path / "scores.csv", MTEB), replicates=300)
     mean, ranks, borda = (by_method(found, name) for name in ("mean-score", "mean-rank", "borda-count"))
     assert mean["aurora-base"]["score"] == pytest.approx((75.1 + 42.0 + 70.5 + 81.2) / 4)
     assert {name: row["score"] for name, row in ranks.items()} == {
@@ -84,7 +78,7 @@ def test_a_table_as_mteb_has_it(tmp_path: Path) -> None:
 
 
 def test_a_table_as_swe_bench_has_it(tmp_path: Path) -> None:
-    found = rankbench.rank(written(tmp_path, SWE_BENCH), ["mean-score"], replicates=1000)
+    found = rankbench.rank(written(tmp_path / "scores.csv", SWE_BENCH), ["mean-score"], replicates=1000)
     rows = by_method(found, "mean-score")
     resolved = {name: np.arange(40) % modulus != 0 for name, modulus in (("agent-a", 9), ("agent-b", 3))}
     assert rows["agent-a"]["score"] == pytest.approx(resolved["agent-a"].mean())
@@ -97,7 +91,7 @@ def test_a_table_as_swe_bench_has_it(tmp_path: Path) -> None:
 
 
 def test_a_table_as_euroeval_has_it_is_resampled_by_seed_too(tmp_path: Path) -> None:
-    found = rankbench.rank(written(tmp_path, EUROEVAL), ["mean-score"], replicates=300)
+    found = rankbench.rank(written(tmp_path / "scores.csv", EUROEVAL), ["mean-score"], replicates=300)
     assert found.facts["n"] == {"systems": 3, "tasks": 5, "seeds": 10}
     assert found.facts["intervals"]["resampled"] == "tasks and seeds, crossed and paired"
     rows = by_method(found, "mean-score")
@@ -355,8 +349,7 @@ def test_standard_errors_behind_scores_are_read_and_named(tmp_path: Path, form: 
         lines = [f"task,{','.join(SCORES)}", *(f"{t},{','.join(cells[s, t] for s in SCORES)}" for t in tasks)]
     else:
         lines = [f"model,{','.join(tasks)}", *(f"{s},{','.join(cells[s, t] for t in tasks)}" for s in SCORES)]
-    path = tmp_path / "scores.csv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path = written(tmp_path / "scores.csv", "\n".join(lines) + "\n")
     found = rankbench.rank(path, ["mean-score"], replicates=100)
     means = dict(found.table.select("system", "score").iter_rows())
     assert means == pytest.approx({system: statistics.fmean(scores) for system, scores in SCORES.items()}, abs=1e-12)

@@ -64,27 +64,10 @@ def ndcg(grades: dict[str, int], docs: dict[str, float], k: int, *, burges: bool
     return found / best
 
 
-def err(grades: dict[str, int], docs: dict[str, float], k: int) -> float:
-    order, seen, found = sorted(docs, key=docs.__getitem__, reverse=True)[:k], 1.0, 0.0
-    for at, doc in enumerate(order, 1):
-        stops = (2.0 ** max(grades.get(doc, 0), 0) - 1) / 2**3
-        found += seen * stops / at
-        seen *= 1 - stops
-    return found
-
-
-def precision(grades: dict[str, int], docs: dict[str, float], k: int) -> float:
-    order = sorted(docs, key=docs.__getitem__, reverse=True)[:k]
-    best = sum(sorted((max(g, 0) for g in grades.values()), reverse=True)[:k])
-    return sum(max(grades.get(doc, 0), 0) for doc in order) / best
-
-
 MEASURES = {
     "": lambda grades, docs: ndcg(grades, docs, 10),
     "ndcg:gain=identity,cutoff=5": lambda grades, docs: ndcg(grades, docs, 5),
     "ndcg:cutoff=20": lambda grades, docs: ndcg(grades, docs, 20, burges=True),
-    "err:top=3,cutoff=10": lambda grades, docs: err(grades, docs, 10),
-    "precision:k=4": lambda grades, docs: precision(grades, docs, 4),
 }
 
 
