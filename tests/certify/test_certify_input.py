@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -85,17 +86,8 @@ def broken(**methods):
     return type("Broken", (Softplus,), body | methods)()
 
 
-class Coin:
-    def __init__(self):
-        self.calls = 0
-
-    def __call__(self, margin):
-        self.calls += 1
-        return np.logaddexp(0.0, 1.0 - margin) + 1e-9 * self.calls
-
-
 def test_surrogates_that_break_promises_are_refused():
-    coin = Coin()
+    calls = count()
     cases = [
         (broken(phi=lambda self, t: -np.exp(-t), dphi=lambda self, t: np.exp(-t)), "not convex.*above the chord"),
         (broken(phi=lambda self, t: np.sin(t), dphi=lambda self, t: np.cos(t)), "not convex.*above the chord"),
@@ -103,7 +95,7 @@ def test_surrogates_that_break_promises_are_refused():
         (broken(phi=lambda self, t: -3.0 * t, dphi=lambda self, t: np.full_like(t, -3.0)), "not bounded below"),
         (broken(phi=lambda self, t: np.full_like(t, np.nan)), "is nan"),
         (broken(edges=lambda self, w: (np.ones_like(w) * 0.0, np.zeros_like(w))), "ignores the structure"),
-        (broken(phi=lambda self, t: coin(t)), "answers"),
+        (broken(phi=lambda self, t: np.logaddexp(0.0, 1.0 - t) + 1e-9 * next(calls)), "answers"),
         (
             broken(exact_phi=lambda self: ConvexPhi(expression="exp(-t)", infimum=Fraction(0))),
             "another function than it computes",
@@ -135,7 +127,6 @@ def weighted(weight, structure):
         ([weighted("1", {"1>2": 0.5})], "no number|by zero"),
         ([weighted("1", {"1>2": "1/0"})], "no number|by zero"),
         ([weighted("1", {"1>2": "9" * 100})], "no number|by zero"),
-        ([weighted("1", {"1>2": "1e999999999"})], "no number|by zero"),
         ([weighted("1", {"1>2": "1e-99999999"})], "no number|by zero"),
         ([weighted("1", {"1>2": 10**5000})], "mu is a list"),
         ([weighted("1", {"1>2": "1", "01>2": "5"})], "no edge"),

@@ -84,9 +84,8 @@ def test_what_comes_after_computing_does_not_change_it(taken):
 def test_every_component_counts():
     """Or an edit of one could change a number without changing the digest."""
     bases: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for path in PACKAGE.rglob("*.py"):
-        module = ".".join(("rankbench", *path.relative_to(PACKAGE).with_suffix("").parts))
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for module, path in MODULES.items():
+        tree = parsed(path)
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
         origin = {alias.asname or alias.name: (node.module, alias.name) for node in imports for alias in node.names}
         for node in ast.walk(tree):
@@ -100,8 +99,7 @@ def test_every_component_counts():
     after |= {module for (module, _), above in bases.items() if {origin for origin, _ in above} & after}
     modules = {module for module, _ in components if not module.startswith("rankbench.testing")} - after
     assert len(modules) > 45
-    counted = {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in digest.sources(PACKAGE)}
-    assert {module.removeprefix("rankbench.").replace(".", "/") for module in modules} <= counted
+    assert {MODULES[module] for module in modules} <= set(digest.sources(PACKAGE))
 
 
 RECORDS = {
@@ -110,22 +108,30 @@ RECORDS = {
 """What modules that count import and what does not count: it reads suites, writes results down and draws them."""
 
 
-def test_what_counts_imports_nothing_else_that_computes():
-    modules = {".".join(p.relative_to(PACKAGE).with_suffix("").parts): p for p in PACKAGE.rglob("*.py")}
-    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
-    counted = set(digest.sources(PACKAGE))
+MODULES = {".".join(("rankbench", *p.relative_to(PACKAGE).with_suffix("").parts)): p for p in PACKAGE.rglob("*.py")}
+MODULES = {name.removesuffix(".__init__"): path for name, path in MODULES.items()}
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """Return the modules of ours that a file imports from, wherever the imports stand."""
     found = set()
-    for path in counted - {PACKAGE / "__init__.py"}:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                named = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-            elif isinstance(node, ast.Import):
-                named = {alias.name for alias in node.names}
-            else:
-                continue
-            ours = {name.removeprefix("rankbench.") for name in named}
-            found |= {name for name in ours if name in modules and modules[name] not in counted}
-    assert found == RECORDS
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (names & MODULES.keys()) or {node.module}
+    return found & MODULES.keys()
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_what_counts_imports_nothing_else_that_computes():
+    counted = set(digest.sources(PACKAGE))
+    found = {name for path in counted - {PACKAGE / "__init__.py"} for name in imported(parsed(path))}
+    assert {name for name in found if MODULES[name] not in counted} == {f"rankbench.{name}" for name in RECORDS}
 
 
 def test_a_switch_of_the_machine_code_changes_it(taken):
@@ -244,13 +250,9 @@ AROUND = {"rankbench.core.component", "rankbench.errors", "rankbench.core.runtim
 
 def test_what_is_compiled_is_made_of_nothing_else_of_ours():
     """The sources of machine code are named by their place; here all imports are read by the parser."""
-    modules = {".".join(("rankbench", *p.relative_to(PACKAGE).with_suffix("").parts)): p for p in PACKAGE.rglob("*.py")}
-    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
-    counted = set(digest.compiled_sources(PACKAGE))
-    compiling = 0
-    for path in modules.values():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    counted, compiling = set(digest.compiled_sources(PACKAGE)), 0
+    for path in MODULES.values():
+        tree = parsed(path)
         compiles = any(
             isinstance(node, ast.FunctionDef)
             and re.search(r"\b(njit|declared)\b", " ".join(map(ast.unparse, node.decorator_list)))
@@ -258,13 +260,6 @@ def test_what_is_compiled_is_made_of_nothing_else_of_ours():
         )
         compiling += compiles
         assert path in counted or not compiles
-        for node in imports if path in counted else []:
-            named = [alias.name for alias in node.names]
-            if isinstance(node, ast.ImportFrom):
-                named = [
-                    f"{node.module}.{name}" if f"{node.module}.{name}" in modules else str(node.module)
-                    for name in named
-                ]
-            for name in {name for name in named if name in modules} - AROUND:
-                assert modules[name] in counted, f"{path}: {name}"
+        for name in imported(tree) - AROUND if path in counted else ():
+            assert MODULES[name] in counted, f"{path}: {name}"
     assert compiling > 25

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from minima import step_to_minimum
-from sklearn.linear_model import Ridge
 
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.surrogate import ScoreSurrogate
@@ -78,13 +77,6 @@ def test_the_minimizer_is_that_of_the_formula(surrogate, solver):
     fit = solver.solve(made)
     assert fit.converged
     assert np.abs(step_to_minimum(lambda theta: naive(made, theta), fit.theta)).max() < 1e-6
-
-
-def test_regression_is_scikit_learns_weighted_ridge():
-    made = problem(Regression())
-    rows = np.repeat(made.shares / np.diff(OFFSETS), np.diff(OFFSETS))
-    theirs = Ridge(alpha=0.1, fit_intercept=False).fit(made.x, made.targets, sample_weight=rows)
-    np.testing.assert_allclose(Newton().solve(made).theta, theirs.coef_, atol=1e-8)
 
 
 @pytest.mark.parametrize("surrogate", [*SURROGATES, Plain()], ids=str)

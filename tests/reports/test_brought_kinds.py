@@ -12,51 +12,27 @@ import polars as pl
 import pytest
 from forked import installed
 from installed import install_plugin
+from small_suites import suite_text
 
 from rankbench.errors import SpecError
 from rankbench.suites.suite_files import load_suite
 from rankbench.testing.scaffold import write_plugin
 
-SUITE = """
-name = "brought"
-title = "Brought"
-dataset = "web10k-like:queries=60,features=8"
-protocol = "btl:design=30,heldout=30"
-
-[[experiments]]
-name = "one"
-title = "One"
-n = [300, 3000]
-repetitions = 5
-losses = ["ndcg"]
-
-[[experiments.contenders]]
-label = "aggregated"
-use = "erm:aggregator=mean-log-odds,k=inf,surrogate=regression,optimizer=exact"
-
-[[experiments.contenders]]
-label = "random"
-use = "random-scores"
-
+CLAIM = """
 [[experiments.claims]]
-id = "C1"
-text = "Aggregated scores have less than the loss of random ones"
+id = "{id}"
+text = "{a} scores have less than {share} of the loss of {b} ones"
 kind = "brought-claim"
-share = 1.0
-contrasts = [{ a = "aggregated", b = "random", at = "last" }]
-
-[[experiments.claims]]
-id = "C2"
-text = "Random scores have less than a tenth of the loss of aggregated ones"
-kind = "brought-claim"
-share = 0.1
-contrasts = [{ a = "random", b = "aggregated", at = "last" }]
-
-[[experiments.figures]]
-file = "distances"
-kind = "brought-figure"
-series = ["*"]
+share = {share}
+contrasts = [{{ a = "{a}", b = "{b}", at = "last" }}]
 """
+FIGURE = '[[experiments.figures]]\nfile = "distances"\nkind = "brought-figure"\nseries = ["*"]'
+CLAIMS = (("C1", "aggregated", "random", 1.0), ("C2", "random", "aggregated", 0.1))
+SUITE = suite_text(
+    'label = "aggregated", use = "erm"', 'label = "random", use = "random-scores"', name="brought",
+    dataset="web10k-like:queries=60,features=8", protocol="btl:design=30,heldout=30", n="[300, 3000]", repetitions=5,
+    more="".join(CLAIM.format(id=name, a=a, b=b, share=share) for name, a, b, share in CLAIMS) + FIGURE,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +86,7 @@ def test_it_runs_from_plan_to_leaderboard(run: Callable[..., subprocess.Complete
     assert ratio == pytest.approx(mean["aggregated"] / mean["random"], abs=0.006)
     drawn = (tmp_path / "out" / "figures" / "distances.svg").read_bytes()
     assert drawn.startswith(b"<?xml")
-    assert "![One](figures/distances.svg)" in page
+    assert "![A](figures/distances.svg)" in page
 
 
 @pytest.mark.parametrize(

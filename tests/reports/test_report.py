@@ -82,14 +82,6 @@ def test_parquet_rows(tmp_path: Path) -> None:
     assert found == blocks[0].cells[3].losses["ndcg", "design"].mean()
 
 
-def test_frames(tmp_path: Path) -> None:
-    found = report(synthetic.write(tmp_path, [synthetic.claimed()]))
-    assert found.leaderboard.columns == list(COLUMNS)
-    assert found.leaderboard.height == 16
-    assert found.claims["verdict"].to_list() == ["held"] * 4
-    assert found.rows.height == 16 * 6
-
-
 def test_a_ranking_of_items_is_said_first(tmp_path: Path) -> None:
     """Read from the journal, which is closed when the report is made."""
     plan = synthetic.small()

@@ -34,11 +34,9 @@ def test_a_line_comes_again_and_again_and_then_no_more(quick) -> None:
 
 def test_what_is_short_prints_nothing() -> None:
     lines: list[str] = []
-    started = time.monotonic()
     with Heartbeat(lines.append, lambda: "at it"):
         pass
     assert lines == []
-    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("I/O operation on closed file")])
@@ -93,20 +91,14 @@ def test_what_has_been_running_longest_is_named(quick, monkeypatch) -> None:
     assert blocks.longest_running() == ""
 
 
-def test_nobody_is_named_who_has_just_begun() -> None:
-    (task,) = tasks_of(("quick",))
-    blocks.begun(task)
-    try:
-        assert blocks.longest_running() == ""
-    finally:
-        blocks.ended(task)
-
-
 def test_a_block_in_this_process_is_one_that_is_running(monkeypatch) -> None:
-    monkeypatch.setattr(blocks, "_LONG", 0.0)
+    """Whoever has just begun is not named."""
     (task,) = tasks_of(("sleeper",))
     seen = []
     monkeypatch.setattr(executors, "run_block", lambda *_: seen.append(blocks.longest_running()))
     executors._run_here([None], task)
-    assert "sleeper (n = 100" in seen[0]
+    monkeypatch.setattr(blocks, "_LONG", 0.0)
+    executors._run_here([None], task)
+    assert seen[0] == ""
+    assert "sleeper (n = 100" in seen[1]
     assert blocks.longest_running() == ""

