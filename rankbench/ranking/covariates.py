@@ -164,12 +164,8 @@ def _in_words(name: str, unit: float, effect: tuple[float, float, float], *, dec
 
 
 def _scale_notes(votes: Votes) -> list[str]:
-    covariates = votes.covariates
-    if covariates is None:
-        return []
-    scaled = [
-        f"{name} by {scale:.4g}" for name, scale in zip(covariates.names, covariates.scales, strict=True) if scale != 1
-    ]
+    known = () if votes.covariates is None else zip(votes.covariates.names, votes.covariates.scales, strict=True)
+    scaled = [f"{name} by {scale:.4g}" for name, scale in known if scale != 1]
     if not scaled:
         return []
     return [

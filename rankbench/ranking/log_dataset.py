@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import abstractmethod
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar, TypeVar
@@ -27,15 +28,44 @@ _READER = ":reader="
 _Dataset = TypeVar("_Dataset", bound=Dataset)
 
 
-class LogAddress(Dataset):
+class OwnTable(Dataset):
+    """A table that a user names; it is not registered."""
+
+    title: ClassVar[str] = "a log of one's own"
+
+    @abstractmethod
+    def _read(self) -> pl.LazyFrame:
+        """Return the table; what is not plain of its columns is remarked."""
+
+    @cached_property
+    def opened(self) -> tuple[pl.LazyFrame, tuple[str, ...]]:
+        """The table, and how columns were read, where that is not plain: readers look through all of a text file."""
+        with remarks_kept() as found:
+            frame = self._read()
+        return frame, tuple(found)
+
+    @cached_property
+    def table(self) -> str:  # type: ignore[override]  # other data sets know it before they are made
+        """The kind of table that its columns make."""
+        return table_of(self.scan().collect_schema(), getattr(self, "path", None)).name
+
+    def scan(self) -> pl.LazyFrame:
+        """Return the table; see `Dataset.scan`. It is looked through once; `fingerprint` says if a file changed."""
+        return self.opened[0]
+
+    def assumptions(self) -> list[str]:
+        """Return how columns were read, where that is not plain."""
+        return list(self.opened[1])
+
+
+class LogAddress(OwnTable):
     """A table at an address, which is fetched once.
 
-    It is not registered. Results name the address, without what signs it, and have the sha256 of the rows.
+    Results name the address, without what signs it, and have the sha256 of the rows.
     """
 
     name: ClassVar[str] = "log-address"
     source: ClassVar[str] = "an address"
-    title: ClassVar[str] = "a log of one's own"
 
     address: str = Field(description="As in s3://bucket/votes.parquet.", repr=False)
     columns: str = Field(default="", description="What columns mean, as left=model_x,right=model_y.")
@@ -44,20 +74,8 @@ class LogAddress(Dataset):
         shown = shown_address(self.address)
         return str(Spec(shown, {"columns": self.columns})) if self.columns else shown
 
-    @cached_property
-    def table(self) -> str:  # type: ignore[override]  # other data sets know it before they are made
-        """The kind of table that its columns make."""
-        return table_of(self.scan().collect_schema()).name
-
-    def scan(self) -> pl.LazyFrame:
-        """Return the table; see `Dataset.scan`."""
+    def _read(self) -> pl.LazyFrame:
         return scan_fetched(self.address, self.columns)
-
-    def assumptions(self) -> list[str]:
-        """Return how columns were read, where that is not plain."""
-        with remarks_kept() as found:
-            self.scan()
-        return found
 
     def fingerprint(self) -> str:
         """Return the sha256 of the rows as JSON, a line each, and of what was said of columns.
@@ -70,17 +88,16 @@ class LogAddress(Dataset):
         return digest.hexdigest()
 
 
-class LogFile(Dataset):
+class LogFile(OwnTable):
     """A table in a file, or in several; `log_file` refuses one without judgments.
 
-    It is not registered, and only the process that made it knows the path: results name
-    the file and have its sha256. Where its reader is not the one that would be chosen, or was told what columns
-    mean, they say so: ``votes.csv:reader=csv(columns="left=x,right=y")``, which `named` reads back.
+    Only the process that made it knows the path: results name the file and have its sha256. Where its reader is not
+    the one that would be chosen, or was told what columns mean, they say so:
+    ``votes.csv:reader=csv(columns="left=x,right=y")``, which `named` reads back.
     """
 
     name: ClassVar[str] = "log-file"
     source: ClassVar[str] = "a file"
-    title: ClassVar[str] = "a log of one's own"
 
     path: Path = Field(description="The file, a folder of shards or of files, or a pattern.")
     reader: Annotated[Reader | None, reference(Reader)] = Field(
@@ -90,34 +107,17 @@ class LogFile(Dataset):
     def __str__(self) -> str:
         return str(Spec(self.path.name, {"reader": self.reader.spec()})) if self.reader else self.path.name
 
-    @cached_property
-    def table(self) -> str:  # type: ignore[override]  # other data sets know it before they are made
-        """The kind of table that its columns make."""
-        return table_of(self.scan().collect_schema(), self.path).name
-
     @property
     def chosen(self) -> Reader:
         """The reader of the file."""
         return self.reader or choose_reader(self.path)
 
-    @cached_property
-    def opened(self) -> tuple[pl.LazyFrame, tuple[str, ...]]:
-        """The table, and how columns were read, where that is not plain: readers look through all of a text file."""
-        with remarks_kept() as found:
-            frame = self.chosen.scan(self.path)
-        return frame, tuple(found)
-
-    def scan(self) -> pl.LazyFrame:
-        """Return the table; see `Dataset.scan`. The file is looked through once; `fingerprint` says if it changed."""
-        return self.opened[0]
+    def _read(self) -> pl.LazyFrame:
+        return self.chosen.scan(self.path)
 
     def scan_as(self, columns: str) -> pl.LazyFrame:
         """Return the table with other meanings of its columns; see `Dataset.scan_as`."""
         return with_meanings(self.chosen, columns).scan(self.path)
-
-    def assumptions(self) -> list[str]:
-        """Return how columns were read, where that is not plain."""
-        return list(self.opened[1])
 
     def fingerprint(self) -> str:
         """Return the sha256 of the file, and of how it was read where that was said.

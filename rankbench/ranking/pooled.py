@@ -120,7 +120,10 @@ def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) 
     m = len(log.items)
     if m > MOST_POOLED:
         raise SpecError(f"--pool: {m:,} items are too many (at most {MOST_POOLED:,}); leave some out")
-    _check_matrices(log)
+    cells = log.queries.astype(np.int64) * m
+    items = np.bincount(np.unique(np.concatenate([cells + log.winners, cells + log.losers])) // m)
+    if float((items.astype(np.float64) ** 2).sum()) > _MOST_MATRICES:
+        raise SpecError("--pool: items by categories are more than fit into memory; leave some out")
     sample = estimated_categories(log, aggregator, seed)
     model = Shrinkage(sample.categories, m, sample.errors, sample.joint)
     if not model.freedom:
@@ -138,15 +141,6 @@ def categories_matter(log: Votes, aggregator: Aggregator, seed: int) -> Category
     residuals = log.weights * (np.where(log.ties, 0.5, 1.0) - chances)
     judges = log.judges if log.judge_count > 1 and log.judges is not None else log.numbers
     return category_test(residuals, log.winners, log.losers, log.queries, judges, len(log.items), seed)
-
-
-def _check_matrices(log: Votes) -> None:
-    """Refuse more items of categories than matrices can be held for."""
-    m = len(log.items)
-    cells = log.queries.astype(np.int64) * m
-    items = np.bincount(np.unique(np.concatenate([cells + log.winners, cells + log.losers])) // m)
-    if float((items.astype(np.float64) ** 2).sum()) > _MOST_MATRICES:
-        raise SpecError("--pool: items by categories are more than fit into memory; leave some out")
 
 
 def _ranking(log: Votes, sample: CategorySample, model: Shrinkage, category: int, seed: int) -> ItemRanking:

@@ -199,9 +199,11 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
         systems = ~np.asarray(gaps.any(axis=0))
         left, of, why = systems, "systems", "they have not a score on every task"
     names, by = (scores.systems, gaps.sum(axis=0)) if missing == "tasks" else (scores.tasks, gaps.sum(axis=1))
+    worst = [f"{short_repr(names[at])} ({int(by[at])})" for at in np.argsort(-by, kind="stable") if by[at]]
     note = (
         f"{int((~left).sum())} of {len(left)} {of} are left out, as {why}: {int(gaps.sum()):,} of {gaps.size:,} cells "
-        f"are missing, most of them of {_worst(names, by)}; ranks are of what is left, which need not be like the rest"
+        f"are missing, most of them of {first_of(worst, _NAMED)}; ranks are of what is left, which need not be like "
+        "the rest"
     )
     if left.sum() < 2:
         other = "systems" if missing == "tasks" else "tasks"
@@ -209,11 +211,6 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
             f"{note}; fewer than two {of} are left: try --missing {other}, or leave those out that lack most"
         )
     return _part(scores, tasks, systems), [note]
-
-
-def _worst(names: Sequence[str], missing: NDArray[np.int64]) -> str:
-    order = np.argsort(-missing, kind="stable")
-    return first_of([f"{short_repr(names[at])} ({int(missing[at])})" for at in order if missing[at]], _NAMED)
 
 
 def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:

@@ -102,7 +102,9 @@ class LogStream:
         if self.tied:
             columns.append(_flag(schema["tie"]))
         if self.weighted:
-            _check_weight(schema["weight"])
+            dtype = schema["weight"]
+            if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
+                raise InputError(f"weights must be numbers, not {short_repr(str(dtype))}", column="weight")
             columns.append(pl.col("weight").cast(pl.Float64, strict=False))
         if REST in schema:
             columns.append(pl.col(REST))
@@ -226,11 +228,6 @@ def log_schema(frame: pl.LazyFrame) -> pl.Schema:
         if name not in schema:
             raise InputError(f"column {name!r} is missing{nearest(name, schema)}", column=name)
     return schema
-
-
-def _check_weight(dtype: pl.DataType) -> None:
-    if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
-        raise InputError(f"weights must be numbers, not {short_repr(str(dtype))}", column="weight")
 
 
 def _flag(dtype: pl.DataType) -> pl.Expr:

@@ -83,10 +83,6 @@ def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = 
     return result
 
 
-def _are_whole(text: pl.Expr) -> pl.Expr:
-    return (text.fill_null("") == "") | text.str.contains(_WHOLE)
-
-
 def _as_whole(name: str, dtype: pl.DataType) -> pl.Expr:
     """Return whole numbers as texts without a point; of another number, or text, what it says."""
     value = pl.col(name)
@@ -112,7 +108,7 @@ def _written(frame: pl.LazyFrame, names: Sequence[str]) -> tuple[bool, list[str]
     if not names:
         return True, []
     texts = [pl.col(name).cast(pl.String) for name in names]
-    whole = pl.all_horizontal(map(_are_whole, texts))
+    whole = pl.all_horizontal((text.fill_null("") == "") | text.str.contains(_WHOLE) for text in texts)
     facts = [whole.min().alias("whole"), *(text.str.contains(_POINT).max() for text in texts)]
     found = frame.head(FIRST_NAMES).select(facts).collect(engine="streaming").row(0)
     return bool(found[0]), [name for name, some in zip(names, found[1:], strict=True) if some]
