@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,17 +84,6 @@ class Call:
     shapes: tuple[tuple[int, ...], ...] = field(default=())
 
 
-def deep_copy(value: Any) -> Any:
-    """Return a deep copy of an argument: of arrays, and of containers of arrays."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.replace(
-            value, **{f.name: deep_copy(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
-        )
-    return list(value) if isinstance(value, list) else value
-
-
 def outputs(call: Call) -> Outputs:
     """Return what a call gives, on fresh arguments."""
     return call.run(*call.make())
@@ -123,7 +112,7 @@ def _some(subject: Subject, found: list[Call]) -> list[Call]:
 
 
 def _call(label: str, run: Callable[..., Outputs], shapes: tuple[tuple[int, ...], ...], *arguments: Any) -> Call:
-    return Call(label, lambda: tuple(deep_copy(argument) for argument in arguments), run, shapes)
+    return Call(label, lambda: deepcopy(arguments), run, shapes)
 
 
 def _ordinary(it: object) -> Iterator[Call]:

@@ -451,3 +451,21 @@ def relative_difference(first: NDArray[Any], second: NDArray[Any]) -> float:
         return 0.0 if np.array_equal(a, b, equal_nan=True) else float("inf")
     scale = max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
     return float(np.abs(a - b).max(initial=0.0)) / scale
+
+
+def must_agree(found: object, expected: object, tolerance: float, trouble: str) -> None:
+    """Raise if arrays differ by more than a tolerance; see `relative_difference`.
+
+    Parameters
+    ----------
+    found, expected : array or float
+    tolerance : float
+    trouble : str
+        What is wrong then, as in "the scores differ"; by how much is added.
+
+    Raises
+    ------
+    CheckFailed
+    """
+    if (difference := relative_difference(np.asarray(found), np.asarray(expected))) > tolerance:
+        raise CheckFailed(f"{trouble} by {difference:.3g}")

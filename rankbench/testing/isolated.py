@@ -7,10 +7,10 @@ import shlex
 import signal
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.spec import parse
@@ -55,10 +55,8 @@ class Isolated:
         self.seconds = seconds
         self._worker: Worker | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """End the process."""
         if self._worker is not None:
             self._worker.end()
 
@@ -190,7 +188,7 @@ def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -
         yield from _distribution(chosen, seconds)
         return
     target = (SUITE, name) if name.endswith(".toml") and kind in (None, SUITE) else _component(name, kind)
-    with Isolated(seconds) as isolated:
+    with closing(Isolated(seconds)) as isolated:
         yield from _checked(labelled(*target), isolated, [target])
 
 
@@ -209,7 +207,7 @@ def _distribution(distribution: str, seconds: float) -> Iterator[CheckResult]:
     reason = ""
     # Where some plugin hangs or ends the process when it is imported: is it this one?
     for blocked in ([], others):
-        with _blocking(blocked), Isolated(seconds) as isolated:
+        with _blocking(blocked), closing(Isolated(seconds)) as isolated:
             try:
                 targets, results = isolated.call(_survey, distribution)
             except Lost as lost:

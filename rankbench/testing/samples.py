@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -199,7 +200,7 @@ def relabelled_sample(
 ) -> tuple[Queries, Comparisons, NDArray[np.int64]]:
     """Return queries and judgments with their items numbered anew, and where each item went, shape (N,)."""
     rng = np.random.default_rng(seed)
-    moved = np.concatenate([low + rng.permutation(high - low) for low, high in _bounds(design)])
+    moved = np.concatenate([low + rng.permutation(high - low) for low, high in pairwise(design.offsets.tolist())])
     x, labels = np.empty_like(design.x), np.empty_like(design.labels)
     x[moved], labels[moved] = design.x, design.labels
     low = np.repeat(design.offsets[:-1], comparisons.counts)
@@ -210,7 +211,3 @@ def relabelled_sample(
         Comparisons(comparisons.offsets.copy(), winners, losers, comparisons.weights.copy()),
         moved,
     )
-
-
-def _bounds(design: Queries) -> list[tuple[int, int]]:
-    return [(int(a), int(b)) for a, b in zip(design.offsets[:-1], design.offsets[1:], strict=True)]

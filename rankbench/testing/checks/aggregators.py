@@ -16,7 +16,14 @@ from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.calls import fitted_scores, objectives
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, relative_difference
+from rankbench.testing.check import (
+    CheckFailed,
+    CheckSkipped,
+    Subject,
+    conformance_check,
+    must_agree,
+    relative_difference,
+)
 
 RELABELLING_TOLERANCE = 1e-7
 
@@ -65,8 +72,7 @@ def _relabelled_aggregator(subject: Subject) -> None:
             before = it.from_orders(cast, m)
             after = it.from_orders(Orders(cast.offsets, cast.starts, moved_items, cast.places, cast.weights), m)
         found = after[new] if it.structure == "scores" else after[np.ix_(new, new)]
-        if (difference := relative_difference(found, before)) > RELABELLING_TOLERANCE:
-            raise CheckFailed(f"{m} items, {k} judgments: the structure differs by {difference:.3g}")
+        must_agree(found, before, RELABELLING_TOLERANCE, f"{m} items, {k} judgments: the structure differs")
 
 
 def _relabelled_surrogate(subject: Subject) -> None:
@@ -108,8 +114,7 @@ def _method(subject: Subject) -> None:
         fitted_scores(subject.it.fit(Block(queries, judgments, len(judgments), 0, (1, 2, 3))), queries)
         for queries, judgments in ((design, said), (renamed, resaid))
     )
-    if (difference := relative_difference(after[moved], before)) > 1e-5:
-        raise CheckFailed(f"the scores differ by {difference:.3g}")
+    must_agree(after[moved], before, 1e-5, "the scores differ")
 
 
 @conformance_check("aggregator")
@@ -150,10 +155,8 @@ def additive_is_the_average_of_single_judgments(subject: Subject) -> None:
         raise CheckSkipped("the average over all samples is not that of the single judgments")
     winners, losers, weights, m = samples.votes(5, 12, 62, weighted=True)
     alone = [it.aggregate(winners[[c]], losers[[c]], weights[[c]], m) for c in range(12)]
-    if (
-        difference := relative_difference(it.aggregate(winners, losers, weights, m), np.mean(alone, axis=0))
-    ) > RELABELLING_TOLERANCE:
-        raise CheckFailed(f"the structure differs from the average by {difference:.3g}")
+    found, trouble = it.aggregate(winners, losers, weights, m), "the structure differs from the average"
+    must_agree(found, np.mean(alone, axis=0), RELABELLING_TOLERANCE, trouble)
 
 
 NEAR_START_TOLERANCE = 1e-6
@@ -171,8 +174,8 @@ def near_starts_end_at_the_same_scores(subject: Subject) -> None:
         expected = it.from_counts(counts)
         rng = np.random.default_rng([seed, m])
         for start in (expected, expected + 0.1 * rng.normal(size=m), np.zeros(m)):
-            if (difference := relative_difference(it.from_counts_near(counts, start), expected)) > NEAR_START_TOLERANCE:
-                raise CheckFailed(f"{m} items, {k} judgments: another start gives other scores, by {difference:.3g}")
+            trouble = f"{m} items, {k} judgments: another start moves scores"
+            must_agree(it.from_counts_near(counts, start), expected, NEAR_START_TOLERANCE, trouble)
 
 
 @conformance_check("aggregator", base=ScoreAggregator)
@@ -185,8 +188,7 @@ def weighted_tasks_count_as_often(subject: Subject) -> None:
         times = np.repeat(np.arange(6), weights.astype(np.int64))
         before = it.from_scores(values, np.tile(weights, (seeds, 1)))
         after = it.from_scores(values[:, times], np.ones((seeds, len(times))))
-        if (difference := relative_difference(after, before)) > RELABELLING_TOLERANCE:
-            raise CheckFailed(f"{seeds} seeds: tasks that are repeated give other scores, by {difference:.3g}")
+        must_agree(after, before, RELABELLING_TOLERANCE, f"{seeds} seeds: tasks that are repeated move scores")
 
 
 SHIFTS = (0.5, -3.0, 8.0)

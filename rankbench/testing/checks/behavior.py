@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from rankbench.interfaces.method import Block, StepOptimizer
 from rankbench.interfaces.protocol import sees_truth
 from rankbench.testing import samples
-from rankbench.testing.calls import CALLED, Call, Outputs, calls, deep_copy, fitted_scores, outputs
+from rankbench.testing.calls import CALLED, Call, Outputs, calls, fitted_scores, outputs
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, same
 from rankbench.testing.state import State, changed_for_good, class_watched
 
@@ -53,7 +54,7 @@ def labels_do_not_matter(subject: Subject) -> None:
 
     def scores(change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Outputs:
         learned, judged = (dataclasses.replace(one, truth=change(one.labels)) for one in (design, held))
-        fitted = subject.it.fit(Block(learned, deep_copy(said), len(said), 0, (1, 2, 3)))
+        fitted = subject.it.fit(Block(learned, deepcopy(said), len(said), 0, (1, 2, 3)))
         return fitted_scores(fitted, learned), fitted_scores(fitted, judged)
 
     of_queries, of_others = scores(np.copy), scores(lambda labels: 4.0 - labels[::-1])
@@ -94,7 +95,7 @@ def works_on_read_only_arrays(subject: Subject) -> None:
     """Shared arrays are read-only: nothing may be written into them, and all are afterwards as they were."""
     for call in calls(subject):
         arguments = call.make()
-        before = tuple(deep_copy(argument) for argument in arguments)
+        before = deepcopy(arguments)
         for number, argument in enumerate(arguments, 1):
             for _, array in arrays(argument):
                 array.flags.writeable = _own(subject, number)

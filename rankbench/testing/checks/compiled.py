@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.method import Penalty, PenaltyName, StepOptimizer
-from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
+from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.kernels import Kernel
 from rankbench.testing import samples
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, relative_difference
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, must_agree
 
 GUARD = 64
 """Elements before and after an array that must keep their value."""
@@ -93,27 +93,6 @@ def call_aggregate(
     return out.copy()
 
 
-def call_target(kernel: Kernel, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the target that a `TARGET` kernel makes."""
-    guarded, m = Guarded(), len(scores)
-    work, out = guarded.work(kernel, m), guarded.array("target", m, np.nan)
-    kernel.function(scores, kernel.params, work, out)
-    guarded.check(f"target of {m} items")
-    _cleared(work, f"target of {m} items")
-    return out.copy()
-
-
-def call_gradient(
-    kernel: Kernel, alpha: NDArray[np.float64], target: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
-    """Return the value and the gradient of a `GRADIENT` kernel."""
-    guarded = Guarded()
-    out = guarded.array("gradient", len(alpha), np.nan)
-    value = float(kernel.function(alpha, target, kernel.params, out))
-    guarded.check(f"gradient of {len(alpha)} items")
-    return value, out.copy()
-
-
 def call_phi(kernel: Kernel, margins: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what a `PHI` kernel makes of margins."""
     guarded = Guarded()
@@ -121,38 +100,6 @@ def call_phi(kernel: Kernel, margins: NDArray[np.float64]) -> NDArray[np.float64
     kernel.function(margins, kernel.params, out)
     guarded.check(f"{len(margins)} margins")
     return out.copy()
-
-
-def call_weigh(kernel: Kernel, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the factors and offsets of a `WEIGH` kernel."""
-    guarded = Guarded()
-    factors, offsets = guarded.array("weights", len(weights), weights), guarded.array("offsets", len(weights), np.nan)
-    kernel.function(factors, kernel.params, offsets)
-    guarded.check(f"{len(weights)} weights")
-    return factors.copy(), offsets.copy()
-
-
-def call_loss(it: Loss, kernel: Kernel, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
-    """Return the loss by a `LOSS` or `MATRIX_LOSS` kernel, whose scratch memory is dirty on entry."""
-    guarded = Guarded()
-    work = guarded.work(kernel, len(alpha), dirty=True)
-    value = float(kernel.function(alpha, np.ascontiguousarray(structure), kernel.params, work))
-    guarded.check(f"{len(alpha)} items")
-    return value
-
-
-def call_step(
-    kernel: Kernel, theta: NDArray[np.float64], gradient: NDArray[np.float64], t: int, state: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return theta, shape (c, d), after a `STEP` kernel; `state`, shape (c, s), is changed."""
-    guarded = Guarded()
-    moved = guarded.array("theta", theta.size, theta.ravel()).reshape(theta.shape)
-    own = guarded.array("state", state.size, state.ravel()).reshape(state.shape)
-    params = np.ascontiguousarray(np.tile(kernel.params, (len(theta), 1)))
-    kernel.function(moved, np.ascontiguousarray(gradient), t, params, own)
-    guarded.check(f"step {t}")
-    state[:] = own
-    return moved.copy()
 
 
 TOLERANCE = 1e-7
@@ -179,8 +126,7 @@ def _kernel(subject: Subject, made: Any) -> Any:
 
 
 def _agree(label: str, found: Any, expected: Any, tolerance: float = TOLERANCE) -> None:
-    if (difference := relative_difference(np.asarray(found), np.asarray(expected))) > tolerance:
-        raise CheckFailed(f"{label}: the compiled form differs from the NumPy form by {difference:.3g}")
+    must_agree(found, expected, tolerance, f"{label}: the compiled form differs from the NumPy form")
 
 
 @conformance_check("aggregator")
@@ -215,12 +161,19 @@ def _score_surrogate(subject: Subject, it: ScoreSurrogate) -> None:
     for label, scores in (samples.edge_scores() | {"7 items": rng.normal(size=7)}).items():
         alpha, target = rng.normal(size=len(scores)), it.target(scores.copy())
         if targets is not None:
-            _agree(f"target of {label}", call_target(targets, scores), target)
+            guarded = Guarded()
+            work, out = guarded.work(targets, len(scores)), guarded.array("target", len(scores), np.nan)
+            targets.function(scores, targets.params, work, out)
+            guarded.check(f"target of {label}")
+            _cleared(work, f"target of {label}")
+            _agree(f"target of {label}", out, target)
         if gradients is not None:
-            value, gradient = it.value_and_gradient(alpha, target)
-            found, slopes = call_gradient(gradients, alpha, target)
+            guarded, (value, gradient) = Guarded(), it.value_and_gradient(alpha, target)
+            out = guarded.array("gradient", len(alpha), np.nan)
+            found = gradients.function(alpha, target, gradients.params, out)
+            guarded.check(f"gradient of {label}")
             _agree(f"value of {label}", found, value)
-            _agree(f"gradient of {label}", slopes, gradient)
+            _agree(f"gradient of {label}", out, gradient)
 
 
 def _pairwise_surrogate(subject: Subject, it: PairwiseSurrogate) -> None:
@@ -233,11 +186,14 @@ def _pairwise_surrogate(subject: Subject, it: PairwiseSurrogate) -> None:
     elif subject.declares("smooth"):
         raise CheckFailed("it declares smooth, but offers no compiled ddphi")
     if (weigh := it.edges_kernel()) is not None:
-        weights = np.array([1e-6, 0.3, 1.0, 2.5, 1e6])
-        for what, found, expected in zip(
-            ("factors", "offsets"), call_weigh(weigh, weights), it.edges(weights), strict=True
-        ):
-            _agree(what, found, expected)
+        weights, guarded = np.array([1e-6, 0.3, 1.0, 2.5, 1e6]), Guarded()
+        factors = guarded.array("weights", len(weights), weights)
+        offsets = guarded.array("offsets", len(weights), np.nan)
+        weigh.function(factors, weigh.params, offsets)
+        guarded.check(f"{len(weights)} weights")
+        expected = it.edges(weights)
+        _agree("factors", factors, expected[0])
+        _agree("offsets", offsets, expected[1])
 
 
 @conformance_check("loss")
@@ -248,8 +204,11 @@ def compiled_loss_equals_numpy(subject: Subject) -> None:
     rng = np.random.default_rng(73)
     for m in (1, 2, 5, 12, 40):
         for alpha in (rng.normal(size=m), rng.integers(0, 3, m).astype(np.float64), np.zeros(m)):
-            structure = samples.random_structure(it.structure, m, rng)
-            _agree(f"{m} items", call_loss(it, kernel, alpha, structure), it.value(alpha, structure))
+            structure, guarded = samples.random_structure(it.structure, m, rng), Guarded()
+            work = guarded.work(kernel, m, dirty=True)
+            found = kernel.function(alpha, np.ascontiguousarray(structure), kernel.params, work)
+            guarded.check(f"{m} items")
+            _agree(f"{m} items", found, it.value(alpha, structure))
 
 
 @conformance_check("optimizer", base=StepOptimizer)
@@ -260,11 +219,13 @@ def compiled_step_equals_numpy(subject: Subject) -> None:
     for penalty in [Penalty(), *(Penalty(**{name: size}) for name, size in parts if name in it.penalties)]:
         kernel = _kernel(subject, it.kernel(penalty))
         rng = np.random.default_rng(74)
-        theta, size = rng.normal(size=(3, 5)), it.state_size(5)
-        state = np.zeros((3, size))
-        rows, states = theta.copy(), np.zeros((3, size))
+        rows, states, guarded = rng.normal(size=(3, 5)), np.zeros((3, it.state_size(5))), Guarded()
+        theta = guarded.array("theta", rows.size, rows.ravel()).reshape(rows.shape)
+        state = guarded.array("state", states.size, 0.0).reshape(states.shape)
+        params = np.ascontiguousarray(np.tile(kernel.params, (3, 1)))
         for t in range(1, 12):
             gradient = rng.normal(size=(3, 5))
-            theta = call_step(kernel, theta, gradient, t, state)
+            kernel.function(theta, gradient, t, params, state)
+            guarded.check(f"step {t}")
             rows = np.stack([it.step(rows[c], gradient[c], t, penalty, states[c]) for c in range(3)])
             _agree(f"step {t}, {penalty}", theta, rows)

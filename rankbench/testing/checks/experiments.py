@@ -19,7 +19,7 @@ from rankbench.interfaces.figure import (
     RaceResults,
 )
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.suite import Figure, Suite
+from rankbench.interfaces.suite import Figure
 from rankbench.plugin.manager import names
 from rankbench.plugin.registry import KINDS
 from rankbench.runner.plan import check_suite
@@ -79,17 +79,13 @@ def says_what_it_assumes(subject: Subject) -> None:
         raise CheckFailed("assumptions() is no list of sentences")
 
 
-def _suite(subject: Subject) -> Suite:
-    try:
-        return load_suite(str(subject.it))
-    except RankbenchError as error:
-        raise CheckFailed(str(error)) from error
-
-
 @conformance_check("suite")
 def loads(subject: Subject) -> None:
     """The file is a suite, and so is every one that it includes."""
-    suite = _suite(subject)
+    try:
+        suite = load_suite(str(subject.it))
+    except RankbenchError as error:
+        raise CheckFailed(str(error)) from error
     if suite.name != subject.it.stem:
         raise CheckFailed(f"the suite's name is {suite.name!r}, its file's is {subject.it.stem!r}")
 
@@ -97,9 +93,8 @@ def loads(subject: Subject) -> None:
 @conformance_check("suite")
 def names_what_is_there(subject: Subject) -> None:
     """All that it names exists and fits: components, data sets, and the labels, n and metrics of figures and claims."""
-    suite = _suite(subject)
     try:
-        check_suite(suite)
+        check_suite(load_suite(str(subject.it)))
     except RankbenchError as error:
         raise CheckFailed(str(error)) from error
 

@@ -11,7 +11,7 @@ from rankbench.errors import RankbenchError
 from rankbench.interfaces.method import Fit, Penalty, Problem, Solver, StepOptimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing.calls import L2, objectives, problems, quadratic
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, relative_difference
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, must_agree
 
 STEPS = 2000
 CALLS_A_STEP = 200
@@ -115,14 +115,10 @@ def items_are_mapped_one_by_one(subject: Subject) -> None:
     x = np.random.default_rng(91).normal(size=(9, 4)).astype(np.float32)
     whole = subject.it.features(x.copy())
     order = np.random.default_rng(92).permutation(9)
-    if relative_difference(subject.it.features(x[order]), whole[order]) > 1e-5:
-        raise CheckFailed("items in another order have other features")
+    must_agree(subject.it.features(x[order]), whole[order], 1e-5, "features of items in another order differ")
     for rows in (slice(0, 1), slice(3, 7)):
         part = subject.it.features(x[rows].copy())
-        if relative_difference(part, whole[rows]) > 1e-5:
-            raise CheckFailed(
-                f"{len(part)} of 9 items alone have other features, by {relative_difference(part, whole[rows]):.3g}"
-            )
+        must_agree(part, whole[rows], 1e-5, f"features of {len(part)} of 9 items alone differ")
 
 
 STEP = 1e-5
@@ -214,8 +210,7 @@ def target_linear_averages(subject: Subject) -> None:
         first, second = (np.asarray(it.target(rng.normal(size=m))) for _ in range(2))
         mean = it.value_and_gradient(alpha, 0.3 * first + 0.7 * second)[1]
         parts = 0.3 * it.value_and_gradient(alpha, first)[1] + 0.7 * it.value_and_gradient(alpha, second)[1]
-        if (difference := relative_difference(mean, parts)) > 1e-9:
-            raise CheckFailed(f"{m} items: the gradients differ by {difference:.3g}")
+        must_agree(mean, parts, 1e-9, f"{m} items: the gradients differ")
 
 
 @conformance_check("surrogate", declares="score-linear")
@@ -227,8 +222,7 @@ def score_linear_targets_are_linear(subject: Subject) -> None:
         first, second = rng.normal(size=m), rng.normal(size=m)
         mixed = np.asarray(it.target(0.3 * first - 0.7 * second))
         parts = 0.3 * np.asarray(it.target(first)) - 0.7 * np.asarray(it.target(second))
-        if (difference := relative_difference(mixed, parts)) > 1e-9:
-            raise CheckFailed(f"{m} items: the targets differ by {difference:.3g}")
+        must_agree(mixed, parts, 1e-9, f"{m} items: the targets differ")
 
 
 @conformance_check("surrogate", declares="smooth", base=ScoreSurrogate)
@@ -245,5 +239,4 @@ def hessian_is_the_slope_of_the_gradient(subject: Subject) -> None:
                 for e in step * np.eye(m)
             ]
         )
-        if (difference := relative_difference(hessian, quotients)) > 1e-4:
-            raise CheckFailed(f"{m} items: second derivatives differ from difference quotients by {difference:.3g}")
+        must_agree(hessian, quotients, 1e-4, f"{m} items: second derivatives differ from difference quotients")
