@@ -65,12 +65,6 @@ def test_the_hinge_is_at_the_boundary(mu, form):
     assert certificate.gap == 0
 
 
-@pytest.mark.parametrize("phi", ["logistic", "exponential", "squared-hinge", "hinge"])
-@pytest.mark.parametrize("mu", [THEOREM_2, THEOREM_3])
-def test_on_the_difference_graph_they_are_right(phi, mu):
-    assert rankbench.certify(f"pairwise-{phi}", mu=mu, aggregator="difference-graph").verdict == "CONSISTENT_AT_MU"
-
-
 @pytest.mark.parametrize(
     ("surrogate", "loss", "mu", "verdict"),
     part_of(

@@ -93,13 +93,6 @@ def test_numba_is_told_whether_or_not_it_was_there_first(tmp_path, first):
     assert configured == str(tmp_path / "numba" / compiled_digest()[:16])
 
 
-def test_the_cache_root_can_be_chosen(monkeypatch, tmp_path):
-    monkeypatch.setenv("RANKBENCH_CACHE", str(tmp_path))
-    assert runtime.cache_root() == tmp_path
-    monkeypatch.delenv("RANKBENCH_CACHE")
-    assert runtime.cache_root().name == "rankbench"
-
-
 BLOCK = """
 import json, math, os
 import numpy as np

@@ -52,16 +52,6 @@ def bound(differences, shares, wanted, theta, l2):
     return found
 
 
-@pytest.mark.parametrize("l2", [1e-3, 0.1, 30.0])
-def test_no_theta_is_better_by_the_dual(l2):
-    differences, shares = drawn(1)
-    fit = HingeRisk(differences, shares).path([l2], 1e-9, 1000)[0]
-    assert fit.converged
-    ones = np.ones(400)
-    primal, best = (of(differences, shares, ones, fit.theta, l2) for of in (objectives, bound))
-    assert -1e-14 <= primal - best <= 1e-8
-
-
 def objectives(differences, shares, wanted, theta, l2):
     loss = shares @ np.maximum(wanted - differences.margins(theta), 0)
     return loss + l2 / 2 * theta @ theta
@@ -92,15 +82,6 @@ def test_gap_bounds_the_distance_to_the_exact_minimum(seed, l2):
     assert fit.converged
     assert fit.optimality <= 1e-6
     assert minimum - 1e-12 <= primal <= minimum + fit.optimality + 1e-12
-
-
-def test_path_equals_solving_alone():
-    differences, shares = drawn(3)
-    l2s = [10.0, 1.0, 0.1, 1e-2]
-    along = HingeRisk(differences, shares).path(l2s, 1e-9, 1000)
-    for l2, fit in zip(l2s, along, strict=True):
-        alone = HingeRisk(differences, shares).path([l2], 1e-9, 1000)[0]
-        np.testing.assert_allclose(fit.theta, alone.theta, atol=3 * np.sqrt(2e-9 / l2))
 
 
 def test_stops_at_the_budget_and_says_so():

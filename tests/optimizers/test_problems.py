@@ -5,7 +5,7 @@ import pytest
 
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.queries import Comparisons
-from rankbench.optimizers.pairs import BlockPairs, PairDifferences
+from rankbench.optimizers.pairs import PairDifferences
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.surrogates.pairwise import PairwiseHinge, PairwiseLogistic, PairwiseSquared
 
@@ -106,23 +106,6 @@ def test_one_eigendecomposition_serves_every_problem(monkeypatch):
     for l2 in (0.0, 0.1, 1.0):
         np.testing.assert_allclose(gram.solve(np.ones(3), l2), 1 / (np.array([1, 2, 3]) + l2))
     assert calls == [1]
-
-
-def test_pair_counts_add_up(judged):
-    _, offsets, comparisons = judged
-    pairs = BlockPairs.from_comparisons(comparisons, offsets)
-    expected = {}
-    for q in range(len(offsets) - 1):
-        for e in range(comparisons.offsets[q], comparisons.offsets[q + 1]):
-            key = (q, offsets[q] + comparisons.winners[e], offsets[q] + comparisons.losers[e])
-            expected[key] = expected.get(key, 0.0) + comparisons.weights[e]
-    found = {
-        (q, pairs.tails[p], pairs.heads[p]): pairs.weights[p]
-        for q in range(len(offsets) - 1)
-        for p in range(pairs.starts[q], pairs.starts[q + 1])
-    }
-    assert len(found) == len(pairs.weights)
-    assert found == pytest.approx(expected)
 
 
 def test_features_may_be_float32_and_comparisons_read_only(judged):

@@ -7,11 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import synthetic
 from amounts import is_full
-
-from rankbench.reports.results import report
-from rankbench.reports.standings import Standing
 
 PROGRAM = """
 import re, sys
@@ -39,25 +35,13 @@ def peak(folder: Path, contenders: int) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
-def test_memory_does_not_hold_the_pairs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("contenders", "most"),
+    [(400 if is_full() else 280, 400e6), pytest.param(2000, 1e9, marks=pytest.mark.long)],
+)
+def test_memory_does_not_hold_the_pairs(tmp_path: Path, contenders: int, most: float) -> None:
     """The replicates of 400 contenders' differences would take 1.3 GB, the matrix that makes them .4 GB.
 
     Those of 280, which a quick run tries, .6 GB, and the matrix .2 GB.
     """
-    assert peak(tmp_path, 400 if is_full() else 280) < 400e6
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
-def test_two_thousand_contenders_in_a_gigabyte(tmp_path: Path) -> None:
-    assert peak(tmp_path, 2000) < 1e9
-
-
-def test_rows_are_not_compared_with_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 200 rows 20,000 pairs would be."""
-    compared = []
-    monkeypatch.setattr(Standing, "__eq__", lambda row, other: compared.append(row) or row is other)
-    contenders = [synthetic.Contender(f"c{i}", {"k": i}, 1e-3 * i) for i in range(100)]
-    plan = synthetic.Plan("e", contenders, n=(200,), repetitions=3, baseline="c0", losses=("ndcg:k=1", "ndcg:k=2"))
-    report(synthetic.write(tmp_path, [plan], {"design": 10}))
-    assert len(compared) <= 200
+    assert peak(tmp_path, contenders) < most

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +12,8 @@ from scipy import stats
 from synthetic import Contender, Plan
 
 from rankbench.errors import StoreError
-from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.standings import Standing, best_first
-from rankbench.store.journal import Journal
 
 
 def read(folder: Path, plan: Plan, **more) -> Analysis:
@@ -54,26 +51,6 @@ def test_means_and_both_intervals(tmp_path: Path) -> None:
     assert (row.repetitions, row.planned, row.queries, row.status, row.reason) == (6, 6, 50, "done", "")
     assert row.optimality == pytest.approx(6e-9)
     assert row.facts["mc_error"] == pytest.approx(0.00175)
-
-
-def test_losses_are_read_once_for_all_their_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Counter[tuple[str, str, str]]()
-    losses = Journal.losses
-
-    def counted(self: Journal, cell: str, metric: str, split: Split) -> np.ndarray | None:
-        read[cell, metric, split] += 1
-        return losses(self, cell, metric, split)
-
-    synthetic.write(tmp_path, [synthetic.small()])
-    monkeypatch.setattr(Journal, "losses", counted)
-    with Journal(tmp_path) as journal:
-        analysis = analyze(journal)
-        assert set(read.values()) == {1}
-        (section,) = analysis.sections
-        arm = section.sampler.races[0].arms[0]
-        means = section.sampler.means(arm, "ndcg", "design", range(6))
-        assert set(read.values()) == {1}
-        assert means.tolist() == [losses(journal, arm.cells[r], "ndcg", "design").mean() for r in range(6)]
 
 
 def test_ranks_follow_the_effects(tmp_path: Path) -> None:

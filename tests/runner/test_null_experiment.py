@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 import numpy as np
 from amounts import trials
+from small_suites import suite_text
 
 import rankbench
 
 
 def test_nobody_declares_equal_contenders_different(tmp_path: Path) -> None:
     """Two contenders of one law, under different names, through the whole program."""
-    text = textwrap.dedent(
-        """
-        name = "null"
-        title = "Equal contenders"
-        seed = {seed}
-        dataset = "web10k-like:queries=64,features=8,seed={seed}"
-        protocol = "btl:design=30,heldout=30"
-        [[experiments]]
-        name = "null"
-        title = "Equal contenders"
-        n = [60]
-        repetitions = 4
-        contenders = [
-          {{ label = "one", use = "random-scores:stream=1" }},
-          {{ label = "two", use = "random-scores:stream=2" }},
-        ]
-        claims = [{{ id = "N", text = "They differ.", kind = "less", contrasts = [{{ a = "one", b = "two" }}] }}]
-        """
-    )
+    claim = '{ id = "N", text = "They differ.", kind = "less", contrasts = [{ a = "one", b = "two" }] }'
+    both = ('label = "one", use = "random-scores:stream=1"', 'label = "two", use = "random-scores:stream=2"')
+    data = "web10k-like:queries=64,features=8,seed={seed}"
+    protocol = "btl:design=30,heldout=30"
+    text = suite_text(*both, protocol=protocol, dataset=data, n="[60]", repetitions=4, more=f"claims = [{claim}]")
     seeds, declared, ranked = trials(200), 0, 0
     for seed in range(seeds):
-        (tmp_path / "null.toml").write_text(text.format(seed=seed))
+        (tmp_path / "null.toml").write_text(f"seed = {seed}\n" + text.replace("{seed}", str(seed)))
         results = rankbench.run(str(tmp_path / "null.toml"), out=tmp_path / f"{seed}")
         held = results.claims.filter(split="heldout")
         declared += held["verdict"][0] != "could not tell"

@@ -65,13 +65,6 @@ def test_every_float_comes_back(values: list[float], tmp_path_factory: pytest.Te
     assert (np.signbit(back) == np.signbit(held))[~np.isnan(held)].all()
 
 
-def test_the_same_rows_are_the_same_bytes(tmp_path: Path) -> None:
-    with Journal(made(tmp_path / "run")) as journal:
-        first = published_rows(journal)
-        again = published_rows(written(first, tmp_path / "rows"))
-    assert again == first
-
-
 @pytest.mark.parametrize(
     ("manifest", "said"),
     [

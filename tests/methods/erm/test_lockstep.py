@@ -159,13 +159,6 @@ def test_compiled_equals_interpreted(wide: Block, monkeypatch: pytest.MonkeyPatc
             assert other.info[name] == pytest.approx(one.info[name], rel=1e-6, abs=1e-9)
 
 
-def test_the_answer_of_a_stochastic_contender_is_near_the_minimizer(wide: Block) -> None:
-    step = "optimizer=composite(c=1,schedule=inverse-t,t0=100)"
-    specs = [f"erm:k=3,lambda=1,{step},draws=40000", "erm:k=3,lambda=1,draws=40000"]
-    stochastic, exact = (parameters(outcome) for outcome in fit_composed(wide, contenders(specs)).values())
-    assert np.linalg.norm(stochastic - exact) < 0.05 * np.linalg.norm(exact)
-
-
 @pytest.mark.parametrize("averaging", ["full", "tail", "off"])
 def test_what_is_averaged(wide: Block, averaging: str) -> None:
     """The recorded last iterates, one for each step, are what the answer is an average of."""

@@ -18,11 +18,7 @@ from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.methods.erm.risk import (
     complete_share,
-    gram_matrix,
     mean_target,
-    row_weights,
-    single_target,
-    tiled_product,
 )
 from rankbench.plugin.manager import get
 
@@ -90,14 +86,6 @@ def test_control_variates_keep_the_mean_and_cut_the_error(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", AGGREGATORS)
-def test_order_one_has_a_short_form(name: str) -> None:
-    block = make_block([4, 2, 6, 9], 60, seed=4)
-    aggregator, surrogate = components(name)
-    single = single_target(block.design, block.comparisons, aggregator, surrogate)
-    np.testing.assert_allclose(single.mean, enumerated(block, name, 1)[0], atol=1e-12)
-
-
-@pytest.mark.parametrize("name", AGGREGATORS)
 def test_orders_beyond_n_q_use_all_judgments(name: str) -> None:
     block = make_block([4, 3, 6], 24, seed=3)
     infinite, spread, _ = sampled(block, name, math.inf, 10)
@@ -116,28 +104,6 @@ def test_halves_measure_the_error_of_the_mean() -> None:
         errors.append(((estimate - mean) ** 2).sum())
         claimed.append((error**2).sum())
     assert 0.85 < np.mean(claimed) / np.mean(errors) < 1.18
-
-
-def test_gram_and_weights_are_those_of_the_risk(block: Block) -> None:
-    x = block.design.x.astype(float)
-    weights = row_weights(block.design, block.comparisons)
-    expected = np.zeros((x.shape[1], x.shape[1]))
-    for q in range(len(block.design)):
-        rows = slice(*block.design.offsets[q : q + 2])
-        share = block.comparisons.counts[q] / len(block.comparisons)
-        expected += share * x[rows].T @ x[rows] / block.design.sizes[q]
-    np.testing.assert_allclose(gram_matrix(x, weights), expected)
-    np.testing.assert_allclose(weights.sum(), 1.0)
-
-
-def test_products_do_not_depend_on_their_neighbors() -> None:
-    draw = np.random.default_rng(0)
-    x = draw.normal(size=(501, 17))
-    vectors = [draw.normal(size=501) for _ in range(37)]
-    together = tiled_product(x, vectors)
-    for vector, product in zip(vectors, together, strict=True):
-        assert tiled_product(x, [vector])[0].tobytes() == product.tobytes()
-        np.testing.assert_allclose(product, x.T @ vector)
 
 
 def test_complete_share(block: Block) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from enumeration import contender, fitted, structures_of_subsets
@@ -83,35 +81,6 @@ def test_steps_go_where_the_solver_is_and_say_how_far_they_are(small: Block) -> 
     steps = fitted(small, f"{text},optimizer=composite(c=1,schedule=inverse-t,t0=100),draws=40000")
     assert np.linalg.norm(steps.theta - exact.theta) < 0.05 * np.linalg.norm(exact.theta)
     assert 0 < steps.optimality < 0.05
-
-
-@pytest.mark.parametrize("k", [1, 3])
-def test_linear_power_does_not_depend_on_k_beyond_its_weights(small: Block, k: int) -> None:
-    """Net weights are additive and the loss is linear in them: one judgment at a time says it all."""
-    text = "erm:surrogate=linear-power,aggregator=net-weights,lambda=0.1,optimizer=newton"
-    one, whole = fitted(small, f"{text},k={k}").theta, fitted(small, f"{text},k=inf").theta
-    np.testing.assert_allclose(one, whole, atol=1e-7)
-
-
-def test_the_closed_form_of_the_linear_loss(small: Block) -> None:
-    """[DMJ10] (14) with r(a) = a^2/2 and a linear model, query q weighing n_q/(n m_q nu)."""
-    block = dataclasses.replace(
-        small,
-        comparisons=dataclasses.replace(
-            small.comparisons, weights=np.random.default_rng(0).choice([0.5, 2.0], size=len(small.comparisons))
-        ),
-    )
-    nu, l2 = 0.3, 0.05
-    gram, pull, c = l2 * np.eye(4), np.zeros(4), block.comparisons
-    for q in range(3):
-        x = block.design.x[block.design.offsets[q] : block.design.offsets[q + 1]].astype(np.float64)
-        n_q = c.offsets[q + 1] - c.offsets[q]
-        share = n_q / len(c) / len(x)
-        gram += share * x.T @ x
-        for e in range(c.offsets[q], c.offsets[q + 1]):
-            pull += share / nu * c.weights[e] / n_q * (x[c.winners[e]] - x[c.losers[e]])
-    text = f"erm:surrogate=linear(nu={nu}),aggregator=net-weights,lambda={l2},optimizer=exact"
-    np.testing.assert_allclose(fitted(block, text).theta, np.linalg.solve(gram, pull), rtol=1e-9)
 
 
 def test_what_is_not_linear_in_its_target_is_refused_when_planned() -> None:
