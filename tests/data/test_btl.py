@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from rankbench.data.simulators.btl import Draw, draw_comparisons, limit_scores, preference_matrix, prefix
+from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix, prefix
 from rankbench.errors import InputError
 from rankbench.interfaces.queries import Queries
 
@@ -72,11 +72,6 @@ def test_prefix_groups_stably(n, extra):
         mine = draw.query[:n] == q
         assert np.array_equal(comparisons.winners[rows], draw.winner[:n][mine])
         assert np.array_equal(comparisons.losers[rows], draw.loser[:n][mine])
-
-
-def test_prefix_counts_queries_without_judgments():
-    draw = Draw(4, *(np.array(a, dtype=np.int32) for a in ([2, 0, 2], [0, 1, 1], [1, 0, 0])))
-    assert prefix(draw, 3).counts.tolist() == [1, 0, 2, 0]
 
 
 def test_goldens():

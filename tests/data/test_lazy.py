@@ -65,11 +65,6 @@ def test_partitioning_collects_no_table(tmp_path: Path, heights: list[int], name
     assert shards.collect().height == ROWS
 
 
-def test_a_collected_table_would_be_seen(tmp_path: Path, heights: list[int]) -> None:
-    rankbench.scan(votes(tmp_path / "votes.parquet", sides=False)).collect()
-    assert heights[-1] == ROWS
-
-
 def test_columns_frames_and_data_sets_are_scanned_too(tmp_path: Path) -> None:
     path = votes(tmp_path / "votes.csv", sides=False)
     plain = rankbench.scan(path).collect()

@@ -23,6 +23,10 @@ from rankbench.ranking.open import open_source
 from rankbench.ranking.votes import load_votes
 
 
+def facts(found, *names):
+    return [found.facts[name] for name in names]
+
+
 def test_items():
     table = pl.DataFrame(
         {
@@ -33,12 +37,7 @@ def test_items():
         }
     )
     found = describe(validate("items", table.lazy()))
-    assert (found.facts["rows"], found.facts["queries"], found.facts["usable"], found.facts["unlabelled"]) == (
-        9,
-        3,
-        1,
-        1,
-    )
+    assert facts(found, "rows", "queries", "usable", "unlabelled") == [9, 3, 1, 1]
     assert found.facts["labels"] == {"0": 3, "1": 4, "2": 1}
     sizes = found.facts["items_per_query"]
     assert (sizes.smallest, sizes.median, sizes.mean, sizes.largest) == (2, 3, 3, 4)
@@ -83,13 +82,7 @@ def test_comparisons():
         }
     )
     found = describe(validate("comparisons", table.lazy()))
-    assert (
-        found.facts["rows"],
-        found.facts["queries"],
-        found.facts["items"],
-        found.facts["ties"],
-        found.facts["judges"],
-    ) == (4, 2, 4, 2, 3)
+    assert facts(found, "rows", "queries", "items", "ties", "judges") == [4, 2, 4, 2, 3]
     assert found.facts["weight"] == (0.5, 2)
     assert (found.facts["rows_per_query"].smallest, found.facts["rows_per_query"].largest) == (1, 3)
     plain = describe(validate("comparisons", table.select("query_id", "winner", "loser").lazy()))
@@ -228,14 +221,10 @@ def test_shards_hold_the_same(tmp_path):
 def test_the_real_sessions():
     dataset = get(Dataset, "yandex-clicks")
     found = describe(dataset.scan())
-    assert (found.facts["sessions"], found.facts["queries"]) == (
-        dataset.card.expected.rows,
-        dataset.card.expected.queries,
-    )
+    assert facts(found, "sessions", "queries") == [dataset.card.expected.rows, dataset.card.expected.queries]
     assert found.facts["parts"] == {"test": 21413, "train": 35064}
     assert (found.facts["clicks_off_list"], found.facts["sessions_off_list"]) == (693, 324)
     # About a third of the sessions that click at all, and more, click several results.
     assert sum(count for clicks, count in found.facts["clicks"].items() if clicks > 1) == 15742
-    assert (
-        found.facts["click_rate"] == sorted(found.facts["click_rate"][:8], reverse=True) + found.facts["click_rate"][8:]
-    )
+    rates = found.facts["click_rate"]
+    assert rates == sorted(rates[:8], reverse=True) + rates[8:]

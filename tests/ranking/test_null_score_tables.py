@@ -62,16 +62,10 @@ def wrong(draw: Drawn, systems: int, tasks: int, seeds: int, tables: int, *, ran
 
 
 @pytest.mark.long
-def test_null_tables_are_wrong_in_at_most_five_of_a_hundred() -> None:
-    found = wrong(normal, 10, 100, 1, TABLES)
-    print(f"\n10 equal systems on 100 tasks: {found} of {TABLES:,} tables have a wrong rank range")
-    assert found <= 0.05 * TABLES
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("draw", "systems", "tasks", "seeds"),
     [
+        (normal, 10, 100, 1),
         (correlated, 10, 100, 1),
         (heavy, 10, 100, 1),
         (normal, 10, 10, 1),
@@ -79,13 +73,13 @@ def test_null_tables_are_wrong_in_at_most_five_of_a_hundred() -> None:
         (normal, 10, 40, 1),
         (normal, 10, 50, 5),
     ],
-    ids=["correlated", "heavy tails", "ten tasks", "eleven tasks", "forty tasks", "five seeds"],
+    ids=["normal", "correlated", "heavy tails", "ten tasks", "eleven tasks", "forty tasks", "five seeds"],
 )
-def test_other_null_tables_are_reported(draw: Drawn, systems: int, tasks: int, seeds: int) -> None:
+def test_null_tables_are_seldom_wrong(draw: Drawn, systems: int, tasks: int, seeds: int) -> None:
     found = wrong(draw, systems, tasks, seeds, TABLES)
     print(f"\n{draw.__name__}, {systems} x {tasks} x {seeds}: {found} of {TABLES:,} tables have a wrong rank range")
-    # Twice the level would be a defect, whatever the law.
-    assert found <= 0.1 * TABLES
+    # On many tasks the level holds; twice the level would be a defect, whatever the law.
+    assert found <= (0.05 if (draw, tasks) == (normal, 100) else 0.1) * TABLES
 
 
 @pytest.mark.parametrize(("draw", "tasks", "times"), [(skewed, 11, 2.5), (skewed, 20, 2.5), (seldom, 11, 10.0)])
