@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from amounts import is_full, part_of
 from click.testing import CliRunner
+from data_files import stored
 
 from rankbench.cli import main
 
@@ -39,7 +40,6 @@ def impressions() -> pl.DataFrame:
     return pl.concat([frame[:-1], frame[-1:].with_columns(clicked=pl.lit("perhaps"))])
 
 
-WRITERS = {"csv": pl.DataFrame.write_csv, "ndjson": pl.DataFrame.write_ndjson, "parquet": pl.DataFrame.write_parquet}
 SAID = {votes: "itself", impressions: "perhaps"}
 
 
@@ -56,10 +56,9 @@ def refused(path: Path, row: int, said: str, *, ranked: bool) -> None:
         assert [left.name for left in folder.iterdir()] == [path.name], command
 
 
-@pytest.mark.parametrize(("made", "ending"), part_of(itertools.product(SAID, WRITERS)))
+@pytest.mark.parametrize(("made", "ending"), part_of(itertools.product(SAID, ["csv", "ndjson", "parquet"])))
 def test_of_judgments(tmp_path: Path, made: Callable[[], pl.DataFrame], ending: str) -> None:
-    path = tmp_path / f"log.{ending}"
-    WRITERS[ending](made(), path)
+    path = stored(made(), tmp_path / f"log.{ending}")
     refused(path, ROWS + (ending == "csv"), SAID[made], ranked=True)
 
 

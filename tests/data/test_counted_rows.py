@@ -53,10 +53,8 @@ def test_a_column_of_counts_weighs_the_rows(name: str, log: pl.DataFrame, tmp_pa
 
 def test_counts_beside_two_sides_in_csv_and_parquet(tmp_path: Path) -> None:
     log = pl.DataFrame({"model_a": ["x", "x"], "model_b": ["y", "y"], "winner": ["model_a", "model_b"], "n": [10, 90]})
-    log.write_csv(tmp_path / "log.csv")
-    log.write_parquet(tmp_path / "log.parquet")
-    for path in tmp_path.iterdir():
-        found = rankbench.aggregate(path).table
+    for ending in ("csv", "parquet"):
+        found = rankbench.aggregate(stored(log, tmp_path / f"log.{ending}")).table
         # Firth's penalty is half a win each way between two items.
         expected = np.log(90.5 / 10.5) / 2
         assert dict(found.select("item", "score").rows()) == pytest.approx({"y": expected, "x": -expected})
@@ -85,18 +83,16 @@ def test_what_may_be_no_count_is_asked_about(log: pl.DataFrame, values: Callable
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("name", ["n", "weight"])
 def test_a_row_that_counts_0_times_is_no_row(log: pl.DataFrame, name: str, ending: str, tmp_path: Path) -> None:
-    path, counts = tmp_path / f"log.{ending}", [0, *log["count"][1:]]
-    log = log.with_columns(count=pl.Series(counts)).rename({"count": name})
-    log.write_csv(path) if ending == "csv" else log.write_parquet(path)
-    found = rankbench.aggregate(path)
+    log = log.with_columns(count=pl.Series([0, *log["count"][1:]])).rename({"count": name})
+    found = rankbench.aggregate(stored(log, tmp_path / f"log.{ending}"))
     assert found.table.equals(rankbench.aggregate(log[1:], columns=f"weight={name}").table)
     assert f"1 rows whose '{name}' is 0 are left out" in found.notes
 
 
 def test_an_index_without_a_name_weighs_nothing(log: pl.DataFrame, tmp_path: Path) -> None:
     log = log.drop("count")
-    log.with_row_index("").write_csv(tmp_path / "log.csv")
-    assert rankbench.aggregate(tmp_path / "log.csv").table.equals(rankbench.aggregate(log).table)
+    path = stored(log.with_row_index(""), tmp_path / "log.csv")
+    assert rankbench.aggregate(path).table.equals(rankbench.aggregate(log).table)
 
 
 def test_two_columns_that_may_count_are_asked_about(log: pl.DataFrame) -> None:

@@ -1,7 +1,6 @@
 import hashlib
 import io
 import os
-import pickle
 import threading
 import zipfile
 from functools import partial
@@ -181,10 +180,6 @@ class TestDataset:
         assert len(one) == 64
         assert card_dataset(other)().fingerprint() != one
         assert card_dataset(card(title="Other"))().fingerprint() == one
-
-    def test_ours_can_be_pickled(self):
-        dataset = get(Dataset, "mq2008")
-        assert pickle.loads(pickle.dumps(dataset)) == dataset
 
     def test_absent_data_says_what_to_do(self):
         with pytest.raises(InputError, match=r"RANKBENCH_DATA to a folder with toy/train\.txt, toy/deep/test\.txt"):

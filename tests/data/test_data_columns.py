@@ -116,11 +116,6 @@ def test_headers_that_may_be_read_in_two_ways_are_refused(
         assert found.select("winner", "loser").row(0) == expected
 
 
-def test_both_shapes_given_are_refused() -> None:
-    with pytest.raises(InputError, match=LOST_TWICE):
-        guess(["w", "l", "x", "y"], parse_columns("winner=w,loser=l,left=x,right=y"))
-
-
 @pytest.mark.parametrize(
     ("text", "columns", "said"),
     [

@@ -2,11 +2,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankbench.data.tables.items import load_dataset, load_queries, usable
+from rankbench.data.tables.items import load_queries, usable
 from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import Dataset
-from rankbench.plugin.manager import get
 
 
 def items(ids, labels, x=None):
@@ -42,9 +40,3 @@ def test_split_queries_and_empty_tables_are_refused():
         load_queries(items(["a", "b", "a"], [0, 1, 2]))
     with pytest.raises(InputError, match="no rows"):
         load_queries(items(["a"], [0]).head(0))
-
-
-def test_a_simulated_data_set():
-    queries = load_dataset(get(Dataset, "web10k-like:queries=3,features=12"))
-    assert (len(queries), queries.x.shape[1]) == (3, 12)
-    assert queries.x.shape[0] == queries.offsets[-1] == len(queries.labels)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from data_files import stored
 
 import rankbench
 from rankbench.data.convert import convert
@@ -39,8 +40,7 @@ def votes(path: Path, *, sides: bool) -> Path:
         frame = frame.rename({"x": "left", "y": "right"}).with_columns(winner=pl.Series(["left", "tie"] * (ROWS // 2)))
     else:
         frame = frame.rename({"x": "winner", "y": "loser"})
-    frame.write_csv(path) if path.suffix == ".csv" else frame.write_parquet(path)
-    return path
+    return stored(frame, path)
 
 
 @pytest.mark.parametrize("sides", [False, True])

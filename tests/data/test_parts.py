@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from amounts import part_of
+from data_files import stored
 
 import rankbench
 from rankbench.errors import InputError, SpecError
@@ -150,11 +151,7 @@ def test_what_folders_must_be(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", part_of(["csv", "ndjson", "parquet", "json"], 3))
 def test_what_is_piped_in_is_a_log(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"votes.{ending}"
-    frame = votes()
-    {"csv": frame.write_csv, "ndjson": frame.write_ndjson, "parquet": frame.write_parquet, "json": frame.write_json}[
-        ending
-    ](path)
+    path = stored(votes(), tmp_path / f"votes.{ending}")
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     done = subprocess.run(
@@ -170,11 +167,6 @@ def test_what_is_piped_in_is_a_log(tmp_path: Path, ending: str) -> None:
 
 
 def test_nothing_piped_in_is_an_error(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*PROGRAM, "aggregate", "-"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
+    done = subprocess.run([*PROGRAM, "aggregate", "-"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     assert done.returncode == 2
     assert b"empty" in done.stderr

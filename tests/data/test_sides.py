@@ -237,14 +237,7 @@ def test_rows_that_say_nothing_are_left_out_where_it_is_said(
     assert any(note.startswith(f"{count} rows that say 'other', ") for note in found.notes)
 
 
-def test_what_an_error_says_to_drop_can_be_dropped(tmp_path: Path) -> None:
-    rows = [("x", "y", "1-0"), ("y", "z", "*"), ("z", "x", "0-1"), ("x", "z", "0-0"), ("x", "z", "")]
-    path = csv(tmp_path, rows, "White,Black,Result")
-    with pytest.raises(InputError) as error:
-        read(path)
-    said = shlex.split(str(error.value).rpartition("--columns ")[2])[0]
-    assert said == "drop=*|0-0|"
-    assert read(path, said) == outcomes("x>y", "x>z")
+def test_rows_without_a_winner_are_left_out_by_a_column_that_says_so(tmp_path: Path) -> None:
     losers = csv(tmp_path, [("x", "y"), ("", "z")], "winner,loser")
     with pytest.raises(InputError, match=r":3 \[winner\]: the value is missing; --columns drop= leaves such rows out"):
         read(losers)

@@ -180,6 +180,3 @@ def test_the_first_of_several_bad_rows_is_named_and_nothing_unpacked_is_sorted(
         with pytest.raises(InputError, match="with itself") as error:
             count_pairs(winners, losers, m=m)
         assert error.value.row == first + 1
-        with pytest.raises(InputError, match="with itself") as error:
-            count_log(pl.DataFrame({"winner": winners, "loser": losers}))
-        assert error.value.row == first + 1

@@ -67,12 +67,9 @@ def test_names_that_are_almost_right(tmp_path: Path) -> None:
         assert len(found.stderr) < 300
 
 
-@pytest.mark.parametrize(
-    ("without", "said"),
-    [(["t1", "t2", "t3", "avg", "params"], "nothing is left"), (["A", "B", "C"], "nothing is left")],
-)
-def test_something_must_be_left(wide: Path, without: list[str], said: str) -> None:
-    with pytest.raises(SpecError, match=said):
+@pytest.mark.parametrize("without", [["t1", "t2", "t3", "avg"], ["A", "B", "C"]])
+def test_something_must_be_left(wide: Path, without: list[str]) -> None:
+    with pytest.raises(SpecError, match="nothing is left"):
         rankbench.rank(wide, without=["params", *without])
 
 

@@ -7,14 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from amounts import examples
-from hypothesis import given
-from hypothesis import strategies as st
 from ranked_logs import bytes_of, short_chunks
 
 from rankbench.data.convert import convert
 from rankbench.errors import InputError
-from rankbench.ranking import lists as parquet_log
 from rankbench.ranking.count_log import count_log
 
 
@@ -153,21 +149,3 @@ def test_the_first_bad_row_is_the_one_that_is_named(bad: int) -> None:
         with pytest.raises(InputError, match="loser is missing") as caught:
             count_log(missing, judge=judge)
         assert (caught.value.row, caught.value.column) == (bad, "loser")
-
-
-@examples(30)
-@given(st.integers(0, 499), st.integers(1, 500))
-def test_any_rows_of_any_files_can_be_cut_out(tmp_path_factory: pytest.TempPathFactory, first: int, count: int) -> None:
-    folder = tmp_path_factory.mktemp("cut")
-    log = pl.DataFrame({"winner": np.arange(500), "loser": np.arange(1, 501)})
-    files = []
-    for k, (begin, end) in enumerate([(0, 3), (3, 250), (250, 251), (251, 500)]):
-        path = folder / f"{k}.parquet"
-        log.slice(begin, end - begin).write_parquet(path, row_group_size=50)
-        files.append(parquet_log.ParquetFile(path, end - begin, path.stat().st_size))
-    rows = parquet_log.ParquetLog(folder, tuple(files)).cut(first, count)
-    assert rows.unreadable() is None
-    assert rows.frame().collect().equals(log.slice(first, count))
-    assert rows.numbered().collect()["row"].to_list() == list(range(first, min(first + count, 500)))
-    Path(rows.files[-1][0]).write_bytes(b"other")
-    assert rows.unreadable() == rows.files[-1][0]

@@ -112,16 +112,6 @@ def test_units_are_drawn_with_replacement_from_the_stream(log: Log, groups: int)
         np.testing.assert_allclose(scores, fit_bradley_terry(again, ridge=1.0).scores, atol=1e-7)
 
 
-def test_bootstrap_spread_is_the_sandwich_s(log: Log) -> None:
-    counts = count_pairs(log[0], log[1], ties=log[2])
-    fit = fit_bradley_terry(counts)
-    draws = refitted(fit, resamples_of(counts, 2000, 1))
-    deviations = np.sqrt(np.diag(sandwich(fit, counts)))
-    np.testing.assert_allclose(draws.std(axis=0), deviations, rtol=0.12)
-    more = refitted(fit, resamples_of(counts, 2500, 1))
-    np.testing.assert_array_equal(more[:2000], draws)
-
-
 def test_resamples_without_a_maximum_have_no_scores() -> None:
     # One win against two: half of the resamples or so have only one side.
     counts = count_pairs([0, 0, 1], [1, 1, 0])

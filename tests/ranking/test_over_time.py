@@ -54,21 +54,13 @@ def covered(seed: int) -> tuple[float, bool, float]:
     return float(inside), bool(((low <= true) & (true <= high)).all()), float((found.now["p"] <= 0.05).mean())
 
 
-def check_coverage(count: int) -> None:
+@pytest.mark.parametrize("count", [trials(80), pytest.param(300, marks=pytest.mark.long)])
+def test_bands_and_changes_cover_on_walks(count: int) -> None:
     found = [covered(seed) for seed in range(count)]
     bands, together = np.mean([one[0] for one in found]), np.mean([one[1] for one in found])
     slack = 2 * (0.93 * 0.07 / count) ** 0.5
     assert bands >= 0.93 - (0.01 if count < 300 else 0)
     assert together >= 0.93 - (slack if count < 300 else 0)
-
-
-def test_bands_and_changes_cover_on_walks() -> None:
-    check_coverage(trials(80))
-
-
-@pytest.mark.long
-def test_bands_and_changes_cover_on_three_hundred_walks() -> None:
-    check_coverage(300)
 
 
 def judged(seed: int, *, judges: int, in_turn: bool, rise: float = 0.0) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.ranking.aggregate import aggregate
 from rankbench.ranking.rank import rank
 from rankbench.ranking.ranked_log import CountedVotes
-from rankbench.ranking.sampling_units import effective, units_of_counts, units_of_votes
+from rankbench.ranking.sampling_units import effective, units_of_votes
 from rankbench.ranking.votes import Votes
 
 
@@ -228,20 +228,6 @@ def test_one_large_judge_among_small_ones_counts_for_few() -> None:
     assert units.effective < 5
     wide, narrow = (rank_items(v, BradleyTerry(), replicates=300) for v in (uneven, even))
     assert (wide.upper - wide.lower).mean() > 1.3 * (narrow.upper - narrow.lower).mean()
-
-
-def test_units_of_sums_are_those_of_votes() -> None:
-    from rankbench.ranking.count import count_pairs
-    from rankbench.ranking.partial_counts import count_clusters
-
-    votes = drawn(np.zeros(5), 200, np.random.default_rng(2), judges=7)
-    direct = units_of_votes(votes, votes.judges)
-    sums = units_of_counts(count_clusters(votes.winners, votes.losers, votes.judges, m=5))
-    assert (direct.count, direct.effective) == (sums.count, pytest.approx(sums.effective))
-    np.testing.assert_allclose(direct.items, sums.items)
-    np.testing.assert_allclose(direct.votes, sums.votes)
-    single = units_of_counts(count_pairs(votes.winners, votes.losers, m=5))
-    np.testing.assert_allclose(single.items, units_of_votes(votes, np.arange(200)).items)
 
 
 def test_both_bootstraps_have_the_spread_of_the_mean() -> None:
