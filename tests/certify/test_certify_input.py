@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 import rankbench
 from rankbench.certify.check import check
-from rankbench.certify.classes import corners
 from rankbench.certify.piecewise import solve
 from rankbench.cli import main
 from rankbench.errors import InputError, PluginError, SpecError
@@ -226,8 +225,3 @@ def test_the_simplex_against_scipy():
             assert sum(v * int(w) for v, w in zip(found.y, b, strict=True)) == found.value
         kinds.add("none" if found is None else found.feasible)
     assert kinds == {"none", True, False}
-
-
-def test_corners_of_the_hinge_are_weak_orders():
-    hinge = rankbench.get(rankbench.PairwiseSurrogate, "pairwise-hinge").exact_phi()
-    assert [len(corners(hinge, m)) for m in (2, 3, 4)] == [3, 13, 75]

@@ -79,18 +79,6 @@ def test_ties_can_do_no_better():
             assert loss.expected(np.array(alpha, float), given_structures, probabilities) >= least - 1e-12
 
 
-def test_the_order_of_mean_gains_is_not_best_for_err_when_scores_depend():
-    """[DMJ13] Lemma 1 needs independence: dependent grades are why the search is there."""
-    rng = np.random.default_rng(0)
-    loss, beaten = ERR(), 0
-    for _ in range(40):
-        structures = rng.integers(0, 5, (3, 5)).astype(float)
-        weights = np.full(3, 1 / 3)
-        mean = weights @ np.stack([loss.gain_of(s) for s in structures])
-        beaten += loss.expected(mean, structures, weights) > loss.bayes_risk(structures).upper + 1e-9
-    assert beaten > 0
-
-
 def cyclic(m, seed=0):
     """A random tournament: strongly connected, with many cycles."""
     rng = np.random.default_rng(seed)

@@ -113,23 +113,6 @@ def test_any_gain_and_discount_by_subclassing():
     assert Own().kernel() is None
 
 
-def test_relevance_by_a_transformation_of_the_whole_structure():
-    """r(s) of section 3.3: here a structure is only an ordering, and r counts the items below."""
-
-    class OfOrder(NDCG):
-        name: ClassVar[str] = "ndcg-of-order"
-
-        def gain_of(self, scores):
-            return super().gain_of((scores[:, None] > scores[None, :]).sum(axis=1).astype(float))
-
-        def kernel(self):
-            return None
-
-    alpha, s = np.array([1.0, 3.0, 2.0, 0.0]), np.array([0.3, 17.0, -2.0, 0.3])
-    assert OfOrder().value(alpha, s) == pytest.approx(NDCG().value(alpha, np.array([1.0, 3.0, 0.0, 1.0])))
-    assert OfOrder().value(alpha, np.exp(s)) == OfOrder().value(alpha, s)
-
-
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30), st.integers(1, 12), st.integers(0, 2**32 - 1))
 @examples(60)
 def test_binary_labels_count_the_relevant_items_at_the_top(labels, k, seed):

@@ -338,13 +338,6 @@ class Unvalidated(Features):
         return np.asarray(x * self.by, dtype=np.float32)
 
 
-class WrongGradient(Pairs):
-    """A sign of the derivative is wrong."""
-
-    def dphi(self, margin):
-        return -super().dphi(margin)
-
-
 class WrongShape(NetWins):
     """It returns one number for each judgment instead of each item."""
 
@@ -379,7 +372,6 @@ BY_CHECK = [
     (Undocumented, "documented"),
     (Unpicklable, "picklable"),
     (Unvalidated, "parameters-are-validated"),
-    (WrongGradient, "gradient-is-the-difference-quotient"),
     (WrongShape, "shape-and-finiteness"),
 ]
 

@@ -120,15 +120,6 @@ def test_plugins_tells_both_with_version_and_cause(rankbench):
     assert commands["list"]["status"] == "refused: rankbench has it"
 
 
-def test_its_component_is_listed_beside_ours(rankbench):
-    listed = json.loads(rankbench("list", "models", "--json").stdout)["model"]
-    assert {"linear", "halved"} <= {model["name"] for model in listed}
-    shown = rankbench("info", "halved")
-    assert shown.returncode == 0, shown.stderr
-    assert "some-plugin 2.5" in shown.stdout
-    assert "Halves the features." in shown.stdout
-
-
 def test_help_names_their_commands_and_imports_neither(rankbench):
     shown = rankbench("--help")
     assert shown.returncode == 0, shown.stderr

@@ -227,12 +227,6 @@ def test_a_hook_that_there_is_not_is_named_with_the_two_lines_to_write(entry, mo
         load([entry(**{hook: lambda: [model()]})], strict=True)
 
 
-def test_an_old_hook_beside_the_new_one_is_not_passed_over(entry, model):
-    (status,) = load([entry(brings=lambda: [model("new")], rankbench_register_models=lambda: [model("old")])]).statuses
-    assert (status.status, status.components) == ("broken", ("model/new",))
-    assert "there is no hook 'rankbench_register_models'" in status.causes[0]
-
-
 def test_a_plugin_without_hooks_is_broken(entry):
     (cause,) = load([entry()]).statuses[0].causes
     assert cause.endswith("implements no hook; write `@rankbench.hookimpl` / `def rankbench_register(): return [...]`")

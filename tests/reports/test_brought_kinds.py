@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -57,15 +56,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(site: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return installed(site, tmp_path)
-
-
-def test_it_is_listed_and_described(run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
-    claims = json.loads(run("list", "claims", "--json").stdout)["claim"]
-    assert [one["name"] for one in claims] == ["brought-claim", "coincide", "equivalent", "less", "wider"]
-    assert "share" in run("info", "brought-claim").stdout
-    assert "distances from the best" in run("info", "brought-figure").stdout.lower()
-    checked = run("check", "brought")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_it_runs_from_plan_to_leaderboard(run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
