@@ -28,8 +28,6 @@ from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.interfaces.dataset import Dataset, Reader
 from rankbench.plugin.manager import get
 
-_BLOCK = 1 << 20
-
 
 def cache_folder() -> Path:
     """Return the folder of downloaded data in the user's cache."""
@@ -169,7 +167,7 @@ def _download(url: str, sha256: str, path: Path, card: Card) -> None:
             known_hash=f"sha256:{sha256}",
             fname=path.name,
             path=path.parent,
-            downloader=pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60, chunk_size=_BLOCK),
+            downloader=pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60, chunk_size=1 << 20),
         )
     except ValueError as error:
         raise ChecksumError(

@@ -65,11 +65,6 @@ def in_utf8(file: IO[bytes], path: Path) -> IO[bytes]:
     return file
 
 
-def is_recoded(file: IO[bytes]) -> bool:
-    """Return whether `in_utf8` recodes a file."""
-    return isinstance(file, io.BufferedReader) and isinstance(file.raw, _Pieces) and file.raw.recoded
-
-
 def foreign_byte(data: bytes, at: int, path: Path) -> str:
     """Return what is said of a byte that is not UTF-8: in which encoding it would be text, and how to convert the file.
 
@@ -274,7 +269,8 @@ def marked(path: Path, *, utf8: bool = True) -> bytes | None:
     with path.open("rb") as plain:
         scanned = _packing(plain.read(8)) in _SCANNED
     with _open(path) as file:
-        if is_recoded(file) or not scanned:
+        recoded = isinstance(file, io.BufferedReader) and isinstance(file.raw, _Pieces) and file.raw.recoded
+        if recoded or not scanned:
             return _read(file, -1, path).removeprefix(BOM)
         return _read(file, -1, path) if utf8 and _read(file, len(BOM), path) == BOM else None
 

@@ -21,9 +21,7 @@ from rankbench.interfaces.table import check_there, said_columns, said_roles, us
 from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable
 
 IMPRESSIONS: dict[str, tuple[str, ...]] = {
-    "session": (
-        *("session_id", "session", "sessionid", "impression_id", "search_id", "request_id", "serp_id", "list_id"),
-    ),
+    "session": ("session_id", "session", "sessionid", "impression_id", "search_id", "request_id", "serp_id", "list_id"),
     "query": ("query_id", "query", "qid", "keyword", "search_term"),
     "position": ("position", "pos", "rank", "slot", "shown_position"),
     "doc": ("doc", "doc_id", "document", "document_id", "item", "item_id", "product", "product_id", "url", "url_id"),

@@ -77,7 +77,7 @@ def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
     """
     own = (left.strip().lower(), right.strip().lower())
     held = (_parts(left), _parts(right))
-    swapped = any(_only_on_side(held, 1, pair[0][0]) or _only_on_side(held, 0, pair[1][0]) for pair in _PAIRS)
+    swapped = any(one[0] in held[1] - held[0] or other[0] in held[0] - held[1] for one, other in _PAIRS)
     words: tuple[set[str], set[str]] = (set(), set())
     for pair in _PAIRS:
         marks = {names[0] for names in pair}
@@ -184,11 +184,6 @@ def _parts(name: str) -> frozenset[str]:
     """Return what a column's name is made of: ``{"model", "a"}`` of ``model_a`` and of ``modelA``."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return frozenset(re.findall(r"[^\W\d_]+|\d+", split))
-
-
-def _only_on_side(held: tuple[frozenset[str], frozenset[str]], side: int, mark: str) -> bool:
-    """Return whether only this side's name holds a mark."""
-    return mark in held[side] and mark not in held[1 - side]
 
 
 _OF_THE_LEFT = ("label", "result", "outcome", "points", "score", "target", "y")
