@@ -11,7 +11,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
-from rankbench.data.tables.schemas import REST
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, scales_of
@@ -19,7 +18,7 @@ from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.expected_votes import ExpectedShares, drawn_first, expected_shares, refit_spread
 from rankbench.ranking.sampling_units import Units, spread_of_points, units_of_counts
-from rankbench.ranking.votes import Votes, load_votes
+from rankbench.ranking.votes import Votes, in_log_order, load_votes
 from rankbench.stats.random_effects import CategoryEstimates
 
 _DIFFERENCES = 300
@@ -75,10 +74,7 @@ def category_votes(frame: pl.LazyFrame) -> Votes:
     InputError
         See `rankbench.ranking.votes.load_votes`.
     """
-    names = frame.collect_schema().names()
-    kept = ("query_id", "winner", "loser", "judge", "weight", "tie", REST)
-    # In the order of the log: times are left out.
-    votes = load_votes(frame.select(name for name in kept if name in names))
+    votes = load_votes(in_log_order(frame))
     if len(votes) > MOST_HELD:
         raise SpecError(f"{votes.count:,} votes by category are too many to be held (at most {MOST_HELD:,})")
     if len(votes.query_names) < 2:

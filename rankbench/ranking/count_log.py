@@ -129,7 +129,7 @@ def count_frame(
     signed, first_votes
         See `parts`.
     check : callable, optional
-        Called with sums of parts as they are made, the last one that of all.
+        Called with sums of parts as they are made.
     """
 
     def counted(codes: Codes) -> LogPart:
@@ -139,8 +139,6 @@ def count_frame(
             if check is not None:
                 check(tree.sums[-1][1])
         total = tree.total()
-        if check is not None:
-            check(total)
         checked_sums(total.counts)
         return total
 
@@ -232,7 +230,8 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
             return None
         run = counter.total(codes.size)
     run, order, rank = _listed(run, codes)
-    labels = codes.labels(order)
+    names = codes.names()
+    labels = [names[i] for i in order]
     if "" in labels:
         raise stream.nameless("winner", "loser")
     pairs, integers = pair_counts(run, labels, judgments, stream.uneven), isinstance(codes, IntegerCodes)

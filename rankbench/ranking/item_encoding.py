@@ -56,11 +56,6 @@ class Codes(ABC):
         """Return the codes that count, in the order in which items are listed."""
         return np.flatnonzero(seen)
 
-    def labels(self, order: NDArray[np.int64]) -> list[str]:
-        """Return the names of some codes, in this order."""
-        names = self.names()
-        return [names[i] for i in order]
-
 
 class CategoryCodes(Codes):
     """Strings by a table that Polars keeps for all batches; listed in alphabetical order (by code point)."""
@@ -162,10 +157,6 @@ class IntegerCodes(Codes):
     def names(self) -> list[str]:
         """See `Codes.names`."""
         return [str(i) for i in range(self.bound)]
-
-    def labels(self, order: NDArray[np.int64]) -> list[str]:
-        """See `Codes.labels`."""
-        return [str(i) for i in order]
 
 
 def codes_for(dtypes: Sequence[pl.DataType], *, small: bool = True, column: str = "winner") -> Codes:

@@ -85,7 +85,7 @@ def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
     twice, weights = np.concatenate([groups, groups]), np.concatenate([votes.weights, votes.weights])
     sizes = np.bincount(groups, votes.weights)
     won = np.concatenate([np.where(votes.ties, 0.5, 1.0), np.where(votes.ties, 0.5, 0.0)])
-    sums = _SaidSums.nothing(m)
+    sums = _SaidSums(m)
     # Both rows of a vote whose points are split are one judgment.
     numbers = np.tile(votes.numbers, 2)
     squares = None if votes.rest is None else weights * np.bincount(numbers, weights)[numbers] / 2
@@ -124,7 +124,7 @@ def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts], *, split:
     split : bool
         Whether points of votes are split: see `units_of_counts`.
     """
-    sums, votes, votes_squares = _SaidSums.nothing(counts.m), np.zeros(counts.m), np.zeros(counts.m)
+    sums, votes, votes_squares = _SaidSums(counts.m), np.zeros(counts.m), np.zeros(counts.m)
     low, high, sizes = counts.low, counts.high, []
     for data in parts:
         for begin, end in _whole_clusters(data.starts):
@@ -189,18 +189,14 @@ def _whole_clusters(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-@dataclass(eq=False)
 class _SaidSums:
     """Sums over units by item, of the weight n, the wins y and the sum of squared weights q of a unit's votes.
 
     Shape (9, m): of n, y, n^2, n y, y^2, q, q^2, q n^2 and n^4, in this order.
     """
 
-    sums: NDArray[np.float64]
-
-    @classmethod
-    def nothing(cls, m: int) -> _SaidSums:
-        return cls(np.zeros((9, m)))
+    def __init__(self, m: int) -> None:
+        self.sums = np.zeros((9, m))
 
     def add(
         self,

@@ -17,7 +17,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.system import check_memory
-from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
@@ -27,7 +26,7 @@ from rankbench.ranking.count_log import count_log
 from rankbench.ranking.rank import LogFacts, by_judge
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import Units, units_of_parts
-from rankbench.ranking.votes import load_votes
+from rankbench.ranking.votes import in_log_order, load_votes
 from rankbench.stats.simultaneous import FEW
 
 _AT_ONCE = 1 << 21
@@ -209,9 +208,7 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
         f"holding the judge and the query of {n:,} votes",
         "fewer votes, or --intervals judges",
     )
-    # In the order of the log: times are left out.
-    kept = ("query_id", "winner", "loser", "judge", "weight", "tie", REST)
-    frame = frame.select(name for name in kept if name in names)
+    frame = in_log_order(frame)
     votes = load_votes(frame)
     if votes.judges is None:
         raise InputError(f"the judge is missing in {votes.unsigned or n:,} of {n:,} votes", column="judge")

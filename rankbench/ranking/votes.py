@@ -195,6 +195,13 @@ def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
+def in_log_order(comparisons: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a table of comparisons without their times: they are loaded in the order of the log."""
+    kept = ("query_id", "winner", "loser", "judge", "weight", "tie", REST)
+    names = comparisons.collect_schema().names()
+    return comparisons.select(name for name in kept if name in names)
+
+
 def load_votes(comparisons: pl.LazyFrame) -> Votes:
     """Load a table of comparisons; memory is that of numbers, whatever names are like.
 
