@@ -121,14 +121,12 @@ def test_without_mpmath_exact_certificates_are_checked_and_others_are_said_not_t
         (tmp_path / f"exact{at}.json").write_text(json.dumps(content))
     (tmp_path / "interval.json").write_text(json.dumps(violation))
     command = [sys.executable, "-c", WITHOUT]
-    done = subprocess.run(
-        [*command, *map(str, sorted(tmp_path.glob("exact*")))], capture_output=True, text=True, check=False, cwd=ROOT
-    )
+    exact_ones = sorted(map(str, tmp_path.glob("exact*")))
+    done = subprocess.run([*command, *exact_ones], capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count(": proved\n") == 3
-    done = subprocess.run(
-        [*command, str(tmp_path / "interval.json")], capture_output=True, text=True, check=False, cwd=ROOT
-    )
+    command.append(str(tmp_path / "interval.json"))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "not checked: its numbers are intervals, for which mpmath must be installed" in done.stderr

@@ -40,12 +40,8 @@ def test_equals_the_mean_over_tie_permutations(loss):
     rng = np.random.default_rng(3)
     for levels in (1, 2, 3, 6):
         alpha, s = rng.integers(0, levels, size=6).astype(float), rng.uniform(-1, 5, size=6)
-        expected = brute_force(
-            alpha,
-            s,
-            lambda v: G[loss.gain](v, loss.top),
-            lambda j: F[loss.discount](j) if j <= loss.cutoff else math.inf,
-        )
+        gain, f = (lambda v: G[loss.gain](v, loss.top)), F[loss.discount]
+        expected = brute_force(alpha, s, gain, lambda j, f=f: f(j) if j <= loss.cutoff else math.inf)
         assert loss.value(alpha, s) == pytest.approx(expected, rel=1e-12, abs=1e-14)
         assert compiled(loss, alpha, s) == pytest.approx(expected, rel=1e-12, abs=1e-14)
 

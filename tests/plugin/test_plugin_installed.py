@@ -140,13 +140,6 @@ def test_a_command_that_cannot_be_imported_names_its_distribution(rankbench):
     assert "Traceback" not in shown.stderr
 
 
-def test_strict_mode_ends_with_an_error(rankbench):
-    shown = rankbench("list", RANKBENCH_STRICT_PLUGINS="1")
-    assert shown.returncode == 2
-    assert shown.stderr.startswith("error: plugin 'bad' of bad-plugin 0.1 is broken: cannot import")
-    assert shown.stdout == ""
-
-
 def test_nothing_of_this_imports_numba(site):
     program = (
         "import sys; from rankbench.plugin import manager; manager.statuses(); "

@@ -16,7 +16,6 @@ import pytest
 
 import rankbench
 from rankbench.core.spec import parse
-from rankbench.errors import SpecError
 from rankbench.plugin import registry
 from rankbench.plugin.loading import load
 from rankbench.plugin.registry import KINDS, base_of, kind_of
@@ -87,11 +86,6 @@ def test_ours_enter_through_the_same_door():
 @pytest.mark.parametrize("word", ["loss", "losses", "suite", "suites", "dataset", "datasets"])
 def test_kinds_are_known_in_the_singular_and_the_plural(word):
     assert kind_of(word) == {"losses": "loss", "suites": "suite", "datasets": "dataset"}.get(word, word)
-
-
-def test_an_unknown_kind_gets_the_nearest():
-    with pytest.raises(SpecError, match=r"no kind 'surogate'; did you mean 'surrogate'"):
-        kind_of("surogate")
 
 
 def private(path: Path) -> list[str]:

@@ -58,12 +58,8 @@ def test_order_one_is_exact(aggregator: str, judged: str) -> None:
 def test_light_judgments_beside_a_heavy_one_are_no_rounding(k: int, within: float) -> None:
     """A sample without the heavy judgment has the target of its own judgments, however heavy the other one is."""
     block = make_block([3], 3, d=2, seed=4)
-    said = Comparisons(
-        np.array([0, 3]),
-        np.array([0, 0, 0], np.int32),
-        np.array([1, 1, 2], np.int32),
-        np.array([1e-3, 1e-3, 1e9]),
-    )
+    winners, losers = np.zeros(3, np.int32), np.array([1, 1, 2], np.int32)
+    said = Comparisons(np.array([0, 3]), winners, losers, np.array([1e-3, 1e-3, 1e9]))
     block = replace(block, comparisons=said)
     spec = f"erm:aggregator=net-weights,surrogate=regression(gain=identity),k={k},lambda=0.1,draws=5000"
     np.testing.assert_allclose(fitted(block, spec).theta, minimizer(block, spec), rtol=within)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from enumeration import fitted, structures_of_subsets
 from numpy.typing import NDArray
-from small_blocks import make_block
+from small_blocks import make_block, reweighted
 
 from rankbench.aggregators.edges import DifferenceGraph
 from rankbench.interfaces.aggregator import Aggregator
@@ -25,9 +25,7 @@ NEWTON = "optimizer=newton"
 @pytest.fixture(scope="module")
 def weighted() -> Block:
     """A block whose judgments have different weights."""
-    block = make_block([4, 6, 3], 40, d=4)
-    weights = np.random.default_rng(0).choice([0.5, 1.0, 3.0], size=len(block.comparisons))
-    return dataclasses.replace(block, comparisons=dataclasses.replace(block.comparisons, weights=weights))
+    return reweighted(make_block([4, 6, 3], 40, d=4), [0.5, 1.0, 3.0])
 
 
 def enumerated(
