@@ -98,6 +98,15 @@ def test_logs_that_give_one_folder_have_two(suite: str, tmp_path: Path, names: t
     assert board(a) == before
 
 
+def test_a_log_that_changed_has_another_folder(suite: str, tmp_path: Path) -> None:
+    path = log(tmp_path / "votes.csv", 0)
+    a = rankbench.run(suite, dataset=rankbench.log_file(path)).directory
+    before = board(a)
+    log(path, 1)
+    assert rankbench.run(suite, dataset=rankbench.log_file(path)).directory != a
+    assert board(a) == before
+
+
 def test_a_log_finds_its_own_folder_though_the_plain_one_is_gone(suite: str, tmp_path: Path) -> None:
     first, second = (log(tmp_path / name / "votes.csv", seed) for seed, name in enumerate("ab"))
     plain = rankbench.run(suite, dataset=rankbench.log_file(first)).directory
