@@ -46,6 +46,12 @@ class Typed(BaseModel):
         return value
 
 
+class Record(Typed):
+    """An immutable model that rejects keys it does not know, as files of settings are read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 def _check(value: object, annotation: object) -> None:
     """Refuse a plain value that none of the types of an annotation stands for; leave the others to pydantic."""
     options = list(_options(annotation))

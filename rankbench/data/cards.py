@@ -13,9 +13,9 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Self, TypeVar
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from rankbench.core.component import Typed
+from rankbench.core.component import Record
 from rankbench.core.text import check_keys
 from rankbench.data.tables.checks import built_in
 from rankbench.errors import InputError, nearest
@@ -27,11 +27,7 @@ SETTINGS = "rankbench.toml"
 """The file in the working folder, with ``cards = "FOLDER"``; the folder is meant from there."""
 
 
-class _Strict(Typed):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _Settings(_Strict):
+class _Settings(Record):
     cards: str | None = None
 
 
@@ -65,7 +61,7 @@ _Inside = Annotated[str, AfterValidator(_inside)]
 _Url = Annotated[str, Field(pattern=r"^https?://")]
 
 
-class CardFile(_Strict):
+class CardFile(Record):
     """A file that the data set is read from.
 
     Attributes
@@ -96,7 +92,7 @@ class CardFile(_Strict):
     table: bool = True
 
 
-class Archive(_Strict):
+class Archive(Record):
     """A zip file that holds files of the data set; ``url`` may be missing: it is dead."""
 
     name: _Inside
@@ -105,14 +101,14 @@ class Archive(_Strict):
     url: _Url | None = None
 
 
-class Expected(_Strict):
+class Expected(Record):
     """What reading all files must give."""
 
     queries: int = Field(ge=1)
     rows: int = Field(ge=1)
 
 
-class Card(_Strict):
+class Card(Record):
     """A data set in words and checksums.
 
     Attributes
@@ -213,7 +209,7 @@ def load_card(path: Path) -> Card:
     return _read_toml(path, Card)
 
 
-_Model = TypeVar("_Model", bound=_Strict)
+_Model = TypeVar("_Model", bound=Record)
 
 
 def _read_toml(path: Path, model: type[_Model]) -> _Model:

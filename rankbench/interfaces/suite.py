@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from rankbench.core.component import Typed
+from rankbench.core.component import Record
 from rankbench.core.spec import Spec, parse
 from rankbench.errors import SpecError
 
@@ -53,11 +53,13 @@ Written = Annotated[
 """A text in the contender grammar: read where the suite's file, or a run's record of it, is."""
 
 
-class _Strict(Typed):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+class _Part(Record):
+    """Part of a suite, whose keys may be written as in Python too."""
+
+    model_config = ConfigDict(populate_by_name=True)
 
 
-class ContenderEntry(_Strict):
+class ContenderEntry(_Part):
     """One contender or, with list-valued parameters, a grid of them.
 
     Attributes
@@ -80,7 +82,7 @@ class ContenderEntry(_Strict):
     tune: bool = False
 
 
-class Contrast(_Strict):
+class Contrast(_Part):
     """A difference of two contenders, by label: a minus b.
 
     Attributes
@@ -100,7 +102,7 @@ class Contrast(_Strict):
     n_b: Count | None = None
 
 
-class _OfAKind(_Strict):
+class _OfAKind(_Part):
     """A table whose other keys are the parameters of the kind that it names; whoever knows the kinds checks them."""
 
     model_config = ConfigDict(extra="allow")
@@ -136,7 +138,7 @@ class Claim(_OfAKind):
     origin: Literal["beforehand", "post hoc"] = "beforehand"
 
 
-class Panel(_Strict):
+class Panel(_Part):
     """One panel of a figure of curves: a line for each contender of `series` at each of `n`.
 
     Attributes
@@ -175,7 +177,7 @@ class Figure(_OfAKind):
     level: float = Field(default=0.95, gt=0, lt=1)
 
 
-class Experiment(_Strict):
+class Experiment(_Part):
     """Data x blocks x contenders x losses, with the figure it draws and what it claims.
 
     Attributes
@@ -253,7 +255,7 @@ class Experiment(_Strict):
         return self
 
 
-class Suite(_Strict):
+class Suite(_Part):
     """Named experiments, or other suites included.
 
     Attributes

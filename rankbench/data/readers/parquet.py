@@ -17,9 +17,9 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from rankbench.core.component import Typed
+from rankbench.core.component import Record
 from rankbench.data.readers.frame_source import frames_in_turn, readable
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
@@ -65,11 +65,7 @@ class ParquetReader(Reader):
 MANIFEST = "manifest.json"
 
 
-class _Strict(Typed):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Shard(_Strict):
+class Shard(Record):
     """One Parquet file of the folder."""
 
     file: str = Field(pattern=r"^shard-\d{5}\.parquet$")
@@ -77,7 +73,7 @@ class Shard(_Strict):
     queries: int = Field(ge=0)
 
 
-class ShardedFile(_Strict):
+class ShardedFile(Record):
     """The file that the shards were made from."""
 
     name: str
@@ -86,7 +82,7 @@ class ShardedFile(_Strict):
     reader: str
 
 
-class Manifest(_Strict):
+class Manifest(Record):
     """What ``rankbench data convert`` wrote.
 
     Attributes
