@@ -48,11 +48,12 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
 def said_of(found: Aggregation) -> str:
     """Return in a line which method made a ranking, of how much, and what its scores are in."""
     facts = found.facts
+    noun = "judgment" if facts["n"] == 1 else "judgments"
     unit = f"; scores in {facts['unit']}" if facts["unit"] else ""
     how = "places by score: --intervals shows how certain they are"
     if facts["intervals"]:
         how = f"95% intervals ({facts['intervals']}) of each score alone, ranks of all together"
-    return f"{found.method}: {grouped_digits(facts['n'])} judgments{unit}; {how}"
+    return f"{found.method}: {grouped_digits(facts['n'])} {noun}{unit}; {how}"
 
 
 def _place(found: Aggregation) -> str:

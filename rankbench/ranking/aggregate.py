@@ -380,8 +380,11 @@ def _findings(source: LogSource, first_votes: FirstVotes, names: list[str], *, q
     if source.table.row != "comparisons":
         return name_notes(names)
     frame = source.frame if source.parquet is None else source.parquet.frame()
+    judged = "judge" in frame.collect_schema()
     if first_votes.frames:
         frame = pl.concat(first_votes.frames).lazy()
+        # Rows may have been counted in the place of judges.
+        frame = frame if judged else frame.drop("judge", strict=False)
     return [*suspicious_votes(frame, queries=queries).notes(), *name_notes(names)]
 
 

@@ -44,6 +44,15 @@ def test_they_are_noticed_and_halved() -> None:
     assert not any("left wins" in note for note in halved.notes)
 
 
+@pytest.mark.parametrize("intervals", [None, "sandwich", "bootstrap"])
+def test_weighted_ones_are_noticed_with_intervals_of_votes(intervals: str | None) -> None:
+    """Rows stand in the place of judges where weighted votes have intervals."""
+    games = log(twice(GAMES)).with_columns(weight=pl.Series([1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 3.0, 3.0, 1.0, 1.0]))
+    found = rankbench.aggregate(games, columns="time=when,weight=weight", intervals=intervals)
+    assert any("10 of 10 votes stand there again from the other side" in note for note in found.notes)
+    assert not any("by judge" in note for note in found.notes)
+
+
 @pytest.mark.parametrize(
     ("columns", "said"),
     [

@@ -126,6 +126,15 @@ def test_each_game_of_a_series_is_a_vote(tmp_path: Path) -> None:
     assert found.table.equals(rankbench.aggregate(apart, intervals="sandwich").table)
 
 
+def test_games_won_with_a_cell_that_is_no_number_name_the_columns(tmp_path: Path) -> None:
+    path = written(tmp_path / "series.csv", "left,right,left_wins,right_wins\na,b,3,2\nb,c,x,2\nc,a,2,1\n")
+    columns = "left=left,right=right,left_wins=left_wins,right_wins=right_wins"
+    with pytest.raises(InputError, match=f"--columns {columns} reads numbers of games won"):
+        read(path)
+    with pytest.raises(InputError, match=r"series\.csv:3 \[left_wins\]: .* do not say how many games"):
+        read(path, columns)
+
+
 def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp_path: Path) -> None:
     path = written(tmp_path / "results.csv", "home_team,away_team,home_score,away_score\nx,y,1,0\nx,z,4,3\ny,z,2,5\n")
     with pytest.raises(InputError, match="the games that each side won") as caught:

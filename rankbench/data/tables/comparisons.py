@@ -260,8 +260,12 @@ class ComparisonsCheck(TableCheck):
         sides = f"{short_repr(names['left'])} and {short_repr(names['right'])}"
         role, what = next((role, what) for role, what in _UNREAD.items() if role in names)
         what = what.format(sides=sides)
-        if role in ("left_wins", "left_won"):
+        if role == "left_wins":
             return f"{{}} {what}"
+        if role == "left_won":
+            games = {"left_wins": names["left_won"], "right_wins": names["right_won"]}
+            columns = columns_text({"left": names["left"], "right": names["right"], **games})
+            return f"{{}} {what}; --columns {shlex.quote(columns)} reads numbers of games won"
         roles, cells = {}, self.words()
         if role == "left_score":
             roles = {role: names[role] for role in ("left", "right", "left_score", "right_score")}
