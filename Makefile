@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint size pins clean fuzz elsewhere
+.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint size pins clean elsewhere
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -50,10 +50,6 @@ long: install ## the tests that take minutes
 faults: install ## kills, failing machines, damaged folders and files by the thousand: docs/reliability.md (hours)
 	$(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults tests/store/test_damage.py tests/store/test_journal_cells.py tests/runner/test_left_behind.py \
 		tests/reports/test_verify.py $(ARGS)
-
-fuzz: install ## coverage-guided fuzzing of readers, suites and cards by atheris, in build/fuzz (Linux)
-	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/fuzz -r requirements/fuzz.txt
-	PYTHONPATH=build/fuzz $(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults/test_coverage_guided.py $(ARGS)
 
 elsewhere: install ## tables from elsewhere: frames of pandas and PyArrow, in build/elsewhere
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/elsewhere -r requirements/elsewhere.txt

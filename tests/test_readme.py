@@ -32,8 +32,9 @@ def test_it_opens_with_the_two_commands() -> None:
     assert [line.split()[1] for line in opening if line.startswith("    make ")] == ["paper", "test"]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: p.name)
+@pytest.mark.parametrize("document", [p for p in DOCUMENTS if p.name != "CHANGELOG.md"], ids=lambda p: p.name)
 def test_make_targets_that_are_named_exist(document: Path) -> None:
+    """A changelog names targets that are gone."""
     named = re.findall(r"(?:`|^ {4})make ([a-z]+)", document.read_text(encoding="utf-8"), re.M)
     assert set(named) <= make_targets()
 
