@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import coo_array
 from turns import against, pairs
 
+import rankbench
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.count_log import count_log
 
@@ -42,3 +43,19 @@ def test_counting_parquet(benchmark: Any, votes: tuple[np.ndarray, np.ndarray], 
         return pl.scan_parquet(path).group_by("winner", "loser").agg(pl.len()).collect(engine="streaming")
 
     against(benchmark, lambda: count_log(path), polars, "Polars, group_by")
+
+
+def test_counting_sides(benchmark: Any, votes: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
+    """A log that names both sides and who won, beside the same votes as winners and losers."""
+    names = pl.Series([f"item-{i:04d}" for i in range(M)])
+    left, right = names.gather(votes[0]), names.gather(votes[1])
+    pl.DataFrame({"winner": left, "loser": right}).write_parquet(tmp_path / "plain.parquet")
+    sides = pl.DataFrame({"model_a": left, "model_b": right}).with_columns(winner=pl.lit("model_a"))
+    sides.write_parquet(tmp_path / "sides.parquet")
+    against(
+        benchmark,
+        lambda: rankbench.aggregate(tmp_path / "sides.parquet", "win-rate"),
+        lambda: rankbench.aggregate(tmp_path / "plain.parquet", "win-rate"),
+        "winners and losers",
+        rounds=3,
+    )

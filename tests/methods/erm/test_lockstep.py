@@ -9,17 +9,22 @@ import pytest
 from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 from numpy.typing import NDArray
 from small_blocks import make_block, reweighted
 
 from rankbench.data.simulators.btl import limit_scores
 from rankbench.errors import SpecError
 from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.kernels.signatures import PHI, Kernel
 from rankbench.methods.erm import ERM
 from rankbench.methods.erm import fit as composed
 from rankbench.methods.erm.fit import _Fits, fit_composed
+from rankbench.methods.erm.kernels import lockstep as loop
+from rankbench.methods.erm.kernels import sampling, targets
 from rankbench.methods.erm.risk import row_weights
 from rankbench.plugin.manager import get
+from rankbench.surrogates.pairwise import PairwiseSquared
 from rankbench.surrogates.regression import Regression
 
 STEP = "optimizer=composite(c=0.05,schedule=inverse-sqrt)"
@@ -217,6 +222,40 @@ def test_fit_alone_is_fit_together(wide: Block) -> None:
     alone = method.fit(wide)
     same(alone, fit_composed(wide, {"": method})[""])
     assert alone.score(wide.design).shape == (len(wide.design.x),)
+
+
+class Shifted(PairwiseSquared):
+    """``(2 - t)^2``, by kernels that nobody has compiled yet."""
+
+    name = "shifted"
+
+    def phi_kernels(self) -> tuple[Kernel, Kernel, None]:
+        def phi(margins, params, out):  # type: ignore[no-untyped-def]
+            for i in range(len(margins)):
+                out[i] = (2.0 - margins[i]) ** 2
+
+        def dphi(margins, params, out):  # type: ignore[no-untyped-def]
+            for i in range(len(margins)):
+                out[i] = 2.0 * (margins[i] - 2.0)
+
+        return Kernel(njit(PHI)(phi)), Kernel(njit(PHI)(dphi)), None
+
+
+def test_a_new_surrogate_compiles_nothing_of_the_loop(wide: Block) -> None:
+    def compiled() -> dict[str, int]:
+        functions = (
+            (module, name, value) for module in (loop, sampling, targets) for name, value in vars(module).items()
+        )
+        return {f"{module} {name}": len(f.signatures) for module, name, f in functions if hasattr(f, "signatures")}
+
+    known = contenders([f"erm:aggregator=average-adjacency,k=1,surrogate=pairwise-squared,{STEP},draws=20"])
+    fit_composed(wide, known)
+    before = compiled()
+    (method,) = known.values()
+    new = method.model_copy(update={"surrogate": Shifted()})
+    assert composed.is_compiled(new)
+    assert np.isfinite(parameters(fit_composed(wide, {"": new})[""])).all()
+    assert compiled() == before
 
 
 def test_judgments_of_one_query_only(wide: Block) -> None:
