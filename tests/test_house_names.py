@@ -7,7 +7,6 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-import pytest
 from test_layout import FAMILIES
 
 PACKAGE = Path(__file__).resolve().parent.parent / "rankbench"
@@ -75,6 +74,7 @@ def test_a_public_function_has_one_meaning() -> None:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
                 verb = module.startswith("cli/") and node.decorator_list
                 homes[node.name].update(() if verb else {module})
+    assert len(homes) > 500
     assert several_meanings(homes) == {}
 
 
@@ -82,26 +82,3 @@ def test_names_explain_themselves() -> None:
     files = [module for module in trees() if module.rpartition("/")[2] in REFUSED]
     found = [f"{module}: {name}" for module, tree in trees().items() for name in unexplained(tree)]
     assert [*files, *found] == [RECORDED]
-
-
-@pytest.mark.parametrize(
-    ("modules", "wrong"),
-    [
-        ({"ranking/tables", "methods/erm/tables"}, True),
-        ({"ranking/count", "ranking/partial_counts"}, True),
-        ({"surrogates/kernels/phi", "surrogates/kernels/hinge"}, False),
-        ({"aggregators/pair_sums", "aggregators/kernels/likelihood"}, False),
-        ({"losses/kernels/err", "surrogates/kernels/hinge"}, False),
-        ({"losses/kernels/err", "ranking/kernels/runs"}, True),
-        ({"api", "reports/render"}, False),
-        ({"cli/compare", "tracking/compare"}, True),
-    ],
-)
-def test_the_walk_sees_what_it_looks_for(modules: set[str], wrong: bool) -> None:
-    assert bool(several_meanings({"name": modules})) is wrong
-
-
-def test_the_walk_sees_words_that_say_nothing() -> None:
-    source = "class Said:\n    most: int\n    @classmethod\n    def of(cls): ...\n\n"
-    source += "def _alone(half): ...\ndef offer(lent): ...\n"
-    assert sorted(unexplained(ast.parse(source))) == ["Said", "_alone", "lent", "most", "of"]

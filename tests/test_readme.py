@@ -100,19 +100,6 @@ def test_contenders_that_are_shown_can_be_made(document: str, spec: str) -> None
     assert build(ERM, parse(spec))
 
 
-def test_the_contender_in_the_readme_is_valid() -> None:
-    from rankbench.core.component import build
-    from rankbench.core.spec import parse
-    from rankbench.methods.erm import ERM
-
-    (line,) = commands_of_contender()
-    assert len(build(ERM, parse(line))) == 4
-
-
-def commands_of_contender() -> list[str]:
-    return re.findall(r"^    (erm:.*)$", README, re.M)
-
-
 def test_the_plugin_in_the_readme_works() -> None:
     import rankbench
 

@@ -66,8 +66,3 @@ def test_no_component_metric_or_fact_is_named(path: Path) -> None:
         if text in known or unmistakable(known).intersection(re.findall(r"[\w-]+", text))
     ]
     assert found == []
-
-
-def test_the_walk_sees_what_it_looks_for() -> None:
-    source = '"""log-loss."""\nif name == "log-loss":\n    pass\n'
-    assert literals(source) == [(2, "log-loss")]
