@@ -66,14 +66,6 @@ def test_a_contender_does_not_depend_on_its_neighbours(drawn):
         assert evaluate(NDCG(), alpha[c : c + 1], s, OFFSETS).tobytes() == together[c : c + 1].tobytes()
 
 
-def test_arrays_that_may_not_be_written_to_are_read(drawn):
-    alpha, s = drawn
-    expected = evaluate(NDCG(), alpha, s, OFFSETS)
-    for array in (alpha, s):
-        array.setflags(write=False)
-    np.testing.assert_array_equal(evaluate(NDCG(), alpha, s, OFFSETS), expected)
-
-
 class Both(NDCG):
     """It brings its own compiled form, which therefore stands."""
 

@@ -54,20 +54,6 @@ def test_the_ball_holds_however_large_the_point():
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
-@given(st.integers(1, 10**6), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1e-3, 1e3]))
-@examples(30)
-def test_compiled_step_equals_numpy(penalty, t, seed, scale):
-    optimizer = Composite(schedule="inverse-sqrt", c=0.3, t0=2.0)
-    theta, gradient = scale * np.random.default_rng(seed).normal(size=(2, 3, 5))
-    theta[0] = 0.0
-    gradient[0, :2] = 0.0
-    expected = optimizer.step(theta, gradient, t, penalty, np.zeros(0))
-    kernel = optimizer.kernel(penalty)
-    kernel.function(theta, gradient, t, np.tile(kernel.params, (3, 1)), np.zeros((3, 0)))
-    np.testing.assert_allclose(theta, expected, rtol=1e-13, atol=1e-300)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 def test_numbers_that_are_not_numbers_stay_so(penalty):
     optimizer = Composite(c=0.3)
     gradient = np.array([[1.0, np.nan, 2.0]])

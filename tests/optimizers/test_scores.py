@@ -79,16 +79,6 @@ def test_the_minimizer_is_that_of_the_formula(surrogate, solver):
     assert np.abs(step_to_minimum(lambda theta: naive(made, theta), fit.theta)).max() < 1e-6
 
 
-@pytest.mark.parametrize("surrogate", [*SURROGATES, Plain()], ids=str)
-def test_derivatives_are_differences(surrogate):
-    made, theta, step = problem(surrogate), np.array([0.4, -0.3, 0.8]), 1e-5
-    value, gradient = made.value_and_gradient(theta)
-    ends = [(made.value_and_gradient(theta + step * e), made.value_and_gradient(theta - step * e)) for e in np.eye(3)]
-    np.testing.assert_allclose(gradient, [(a[0] - b[0]) / (2 * step) for a, b in ends], atol=1e-7)
-    np.testing.assert_allclose(made.hessian(theta), [(a[1] - b[1]) / (2 * step) for a, b in ends], atol=1e-5)
-    assert np.isfinite(value)
-
-
 def test_interpreted_is_compiled():
     plain, compiled = problem(Plain()), problem(ListNet())
     theta = np.array([0.4, -0.3, 0.8])
