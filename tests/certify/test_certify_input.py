@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 import rankbench
 from rankbench.certify.check import check
-from rankbench.certify.piecewise import solve
 from rankbench.cli import main
 from rankbench.errors import InputError, PluginError, SpecError
 from rankbench.interfaces.exact import ConvexPhi
@@ -196,32 +195,3 @@ def test_the_command_line(tmp_path):
     done = CliRunner().invoke(main, ["certify", "linear", "--laws", "3", "--json"])
     assert json.loads(done.output)["verdict"] == "NO_COUNTEREXAMPLE_FOUND"
     assert json.loads(done.output)["searched"]["laws"] == 3
-
-
-def test_the_simplex_against_scipy():
-    from scipy.optimize import linprog
-
-    rng = np.random.default_rng(3)
-    kinds = set()
-    for _ in range(150):
-        n, k = int(rng.integers(1, 6)), int(rng.integers(1, 8))
-        a, b, c = rng.integers(-3, 4, (k, n)), rng.integers(-4, 7, k), rng.integers(-3, 4, n)
-        found = solve(
-            *([[Fraction(int(x)) for x in row] for row in a], *([Fraction(int(x)) for x in v] for v in (b, c)))
-        )
-        told = linprog(-c, A_ub=a, b_ub=b, method="highs", options={"presolve": False})
-        feasible = linprog(np.zeros(n), A_ub=a, b_ub=b, method="highs").status == 0
-        if found is None:
-            assert feasible
-            assert told.status in (3, 4)
-        elif not found.feasible:
-            y = np.array([float(v) for v in found.y])
-            assert not feasible
-            assert y.min() >= 0
-            assert (y @ a >= -1e-12).all()
-            assert y @ b < 0
-        else:
-            assert float(found.value) == pytest.approx(-told.fun, abs=1e-9)
-            assert sum(v * int(w) for v, w in zip(found.y, b, strict=True)) == found.value
-        kinds.add("none" if found is None else found.feasible)
-    assert kinds == {"none", True, False}

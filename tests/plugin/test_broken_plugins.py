@@ -295,14 +295,6 @@ class SaysConverged(rankbench.Solver):
         return rankbench.Fit(theta, 0.0, 1, True)
 
 
-class SetsEnvironment(NetWins):
-    """It sets a variable of the environment, at its first call."""
-
-    def aggregate(self, winners, losers, weights, m):
-        os.environ["BROKEN_WAS_HERE"] = "1"
-        return super().aggregate(winners, losers, weights, m)
-
-
 class LeavesAThreadPool(Features):
     """It leaves a thread pool behind."""
 
@@ -338,13 +330,6 @@ class Unvalidated(Features):
         return np.asarray(x * self.by, dtype=np.float32)
 
 
-class WrongShape(NetWins):
-    """It returns one number for each judgment instead of each item."""
-
-    def aggregate(self, winners, losers, weights, m):
-        return weights - 0.5
-
-
 BY_CHECK = [
     (ChangingDataset, "same-seed-same-rows"),
     (FarFromTheStart, "near-starts-end-at-the-same-scores"),
@@ -367,12 +352,10 @@ BY_CHECK = [
     (ReturnsNan, "edge-cases"),
     (RoundingDecides, "order-of-judgments-does-not-matter"),
     (SaysConverged, "solver-says-how-optimal-it-is"),
-    (SetsEnvironment, "surroundings-not-touched"),
     (LeavesAThreadPool, "surroundings-not-touched"),
     (Undocumented, "documented"),
     (Unpicklable, "picklable"),
     (Unvalidated, "parameters-are-validated"),
-    (WrongShape, "shape-and-finiteness"),
 ]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from forked import installed, run_program
@@ -140,24 +138,6 @@ def test_a_command_that_cannot_be_imported_names_its_distribution(rankbench):
     assert "Traceback" not in shown.stderr
 
 
-def test_nothing_of_this_imports_numba(site):
-    program = (
-        "import sys; from rankbench.plugin import manager; manager.statuses(); "
-        "from rankbench.plugin.component_description import describe_component; "
-        "from rankbench.plugin.registry import KINDS; "
-        "[describe_component(kind, name) for kind in KINDS for name in manager.names(kind)]; "
-        "print({'numba'} & sys.modules.keys())"
-    )
-    shown = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert shown.stdout == "set()\n"
-
-
 def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
     source = GOOD.replace("halved", "later")
     requires = ("numpy>=2", "rankbench>=97,<98")
@@ -197,29 +177,3 @@ def test_a_name_of_rankbench_that_a_plugin_takes_too_is_an_error_where_it_is_wri
     assert json.loads(run("list", "models", "--json").stdout)["model"]
     environment = {**os.environ, "PYTHONPATH": str(site), "RANKBENCH_BLOCK_PLUGINS": "takes-linear"}
     assert run_program("plan", "--suite", "demo", environment=environment).returncode == 0
-
-
-def test_a_name_that_two_plugins_have_is_an_error_wherever_it_is_used(tmp_path):
-    """With both installed it stands for neither; with one blocked it stands for the other one."""
-    site = tmp_path / "site"
-    for name in ("dup-zzz", "dup-aaa"):
-        source = GOOD.replace("halved", "twin").replace("2.0", "2.0" if name == "dup-aaa" else "3.0")
-        module = name.replace("-", "_")
-        install_plugin(site, name, f"twin = {module}", **{module: source})
-    said = "model 'twin' is contested: dup-aaa 1.0 and dup-zzz 1.0 both register it. Uninstall one of them, or block it"
-    run = installed(site, tmp_path)
-    for words in (("info", "twin"), ("check", "twin"), ("plan", "--suite", "demo", "--with", "model=twin")):
-        shown = run(*words)
-        assert shown.returncode == 2
-        assert said in " ".join(shown.stderr.split()), words
-    assert json.loads(run("list", "models", "--json").stdout)["model"]
-    for name in ("dup-aaa", "dup-zzz"):
-        shown = run("check", name)
-        assert shown.returncode == 1
-        assert said in " ".join(shown.stdout.split())
-    for blocked, by in (("dup-zzz", 2.0), ("dup-aaa", 3.0)):
-        shown = run_program(
-            "info", "twin", "--json",
-            environment={**os.environ, "PYTHONPATH": str(site), "RANKBENCH_BLOCK_PLUGINS": blocked},
-        )  # fmt: skip
-        assert json.loads(shown.stdout)["parameters"][0]["default"] == by

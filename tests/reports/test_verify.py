@@ -225,16 +225,6 @@ def test_a_record_that_does_not_say_what_it_was_computed_by(copy: Path, key: str
     assert ("run.json", key) in {(one.file, one.where) for one in verify_files(copy).differences}
 
 
-def test_rows_that_no_report_can_be_made_from_are_a_difference(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is in them; where it is the journal of a run, it is our own mistake."""
-
-    def broken(results: object) -> object:
-        raise KeyError("figure-3")
-
-    monkeypatch.setattr("rankbench.reports.verify.pages_of", broken)
-    assert "no report can be made from them (KeyError: 'figure-3')" in str(verify_files(copy).differences[0])
-
-
 def test_blocks_come_out_again(folder: Path) -> None:
     found = rerun(folder, 1, 3)
     assert found.differences == ()

@@ -62,7 +62,7 @@ def test_two_figures_cannot_have_one_file(tmp_path: Path) -> None:
         for n in ("0", "-1", "1.0", "true", '"1"', "", str(2**40), "100, 200, 100", "9" * 30)
     ]
     + [('title = "Own"', f'title = "Own"\nseed = {seed}') for seed in ("-1", str(2**63), "1.0", "true")]
-    + [('title = "Own"', f'title = "Own"\n{bad}') for bad in ("protocol = 3", "dataset = 0")]
+    + [('title = "Own"', f'title = "Own"\n{bad}') for bad in ("protocol = 3", "dataset = 0", 'nam = "x"')]
     + [("repetitions = 1", "repetitions = 1\nlosses = []")]
     + [('kind = "risk"\nparameter = "k"', bad) for bad in ('kind = "risk"', 'kind = "curves"')]
     + [('kind = "risk"\nparameter = "k"', 'kind = "curves"\nmetrics = ["exact-gap-last"]')]

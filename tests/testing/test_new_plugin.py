@@ -6,9 +6,7 @@ import os
 import re
 import subprocess
 import sys
-import sysconfig
 import tomllib
-import zipfile
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -91,19 +89,6 @@ def test_nothing_is_left_to_fill_in(kind, compiled, written):
     for path in folder.rglob("*"):
         if path.is_file() and path.suffix != ".pyc":
             assert re.findall(r"@[A-Z]+@", path.read_text(encoding="utf-8")) == [], path
-
-
-@pytest.mark.parametrize(("kind", "compiled"), [("loss", True), ("suite", False)])
-def test_its_wheel_holds_its_package(kind, compiled, tmp_path):
-    pytest.importorskip("hatchling", reason="the build backend is part of requirements/dev.txt")
-    folder = write_plugin("rankbench-made-it", kind, tmp_path, compiled=compiled)
-    package = {path.relative_to(folder).as_posix() for path in (folder / "rankbench_made_it").iterdir()}
-    assert len(package) == (3 if compiled else 2)
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "--directory", str(tmp_path)]
-    subprocess.run(build, cwd=folder, check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        assert {name for name in archive.namelist() if ".dist-info/" not in name} == package
 
 
 @pytest.mark.parametrize(("kind", "compiled"), WRITTEN)
@@ -191,39 +176,3 @@ def test_a_suite_loads_and_names_what_is_there(tmp_path):
         write_suite("my-own", tmp_path)
     with pytest.raises(SpecError, match="registered by rankbench"):
         write_suite("demo", tmp_path)
-
-
-@pytest.fixture
-def environment(tmp_path):
-    """Make an environment that has what this one has, and can be installed into."""
-    folder = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    where = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
-    site = Path(subprocess.run([python, "-c", where], capture_output=True, text=True, check=True).stdout.strip())
-    ours = sysconfig.get_paths()["purelib"]
-    # addsitedir, unlike a path, also follows the links of editable installs.
-    (site / "outer.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
-    return python
-
-
-@pytest.mark.long
-def test_one_of_each_kind_is_installed_checked_and_tested(environment, tmp_path):
-    folders = [
-        write_plugin(f"rankbench-made-{kind}{'-compiled' * compiled}", kind, tmp_path, compiled=compiled)
-        for kind, compiled in WRITTEN
-    ]
-    editable = [word for folder in folders for word in ("-e", str(folder))]
-    install = ["pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--quiet", *editable]
-    subprocess.run([environment, "-m", *install], check=True)
-    program = "from rankbench.cli import main; main(prog_name='rankbench')"
-    for folder in folders:
-        shown = subprocess.run(
-            [environment, "-c", program, "check", folder.name], capture_output=True, text=True, check=False
-        )
-        assert shown.returncode == 0, shown.stdout + shown.stderr
-    for folder in folders:
-        tested = subprocess.run(
-            [environment, "-m", "pytest", "-q", str(folder)], capture_output=True, text=True, check=False, cwd=tmp_path
-        )
-        assert tested.returncode == 0, tested.stdout
