@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint size pins clean elsewhere
+.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint size pins clean docs elsewhere
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -75,6 +75,10 @@ lint: install ## ruff (rules, format) and mypy (strict)
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
 	for plugin in $$(grep -l tool.mypy plugins/*/pyproject.toml); do (cd $$(dirname $$plugin) && ../../.venv/bin/python -m mypy) || exit 1; done
+
+docs: install ## the documentation site, in build/docs/index.html
+	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/sphinx -r requirements/docs.txt
+	PYTHONPATH=build/sphinx .venv/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -b html docs build/docs $(ARGS)
 
 size: ## files, code lines and imports of every room, the longest chain of rooms
 	@python3 scripts/size.py

@@ -83,6 +83,12 @@ def main() -> None:
     print(f"Python files directly in rankbench/: {len(list(PACKAGE.glob('*.py')))}")
     records = [path for path in (ROOT / "docs" / "decisions").glob("*.md") if path.name != "README.md"]
     print(f"decision records: {len(records)}")
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if path not in records]
+    counts = {"README.md": [ROOT / "README.md"], "docs/": pages, "docs/decisions/": records}
+    words = {
+        name: sum(len(path.read_text(encoding="utf-8").split()) for path in paths) for name, paths in counts.items()
+    }
+    print(f"words: {', '.join(f'{name} {count:,}' for name, count in words.items())}")
 
 
 if __name__ == "__main__":

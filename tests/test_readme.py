@@ -137,7 +137,7 @@ def test_ci_runs_the_test_command_of_the_readme_and_lint() -> None:
     assert os.access(script, os.X_OK)
     text = script.read_text(encoding="utf-8")
     assert "\nmake test" in text
-    assert "for target in lint verify;" in text
+    assert "for target in lint docs verify;" in text
 
 
 @pytest.mark.parametrize("page", ["logs", "data"])

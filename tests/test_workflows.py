@@ -25,7 +25,7 @@ ELSEWHERE = {"macos-latest", "windows-latest"}
 
 
 def test_there_are_workflows_for_all_that_is_promised() -> None:
-    assert {path.stem for path in FLOWS} == {"tests", "weekly", "gate", "release"}
+    assert {path.stem for path in FLOWS} == {"tests", "weekly", "gate", "release", "docs"}
     assert all(f"`{path.name}`" in PAGE for path in FLOWS)
     tests = read(ROOT / ".github" / "workflows" / "tests.yml")["jobs"]
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]

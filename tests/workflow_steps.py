@@ -71,7 +71,8 @@ def unsafe(path: Path) -> list[str]:
         wrong.append("the workflow may do more than read")
     for name, job in flow["jobs"].items():
         rights = job.get("permissions", {"contents": "read"})
-        if rights != {"contents": "read"} and not (name == "publish" and rights == {"id-token": "write"}):
+        publishing = {"release": {"id-token": "write"}, "docs": {"pages": "write", "id-token": "write"}}
+        if rights != {"contents": "read"} and not (name == "publish" and rights == publishing.get(path.stem)):
             wrong.append(f"{name} may do {rights}")
         for step in job["steps"]:
             if "uses" in step and "/checkout@" in step["uses"] and step["with"]["persist-credentials"] is not False:

@@ -1,4 +1,12 @@
-"""The protocol `one-step-ahead` tells which method predicts what comes next in your own log."""
+"""The protocol `one-step-ahead` tells which method predicts what comes next in your own log.
+
+References
+----------
+.. [Carlstein86] E. Carlstein. The use of subseries values for estimating the variance of a general statistic from a
+   stationary sequence. Annals of Statistics 14(3), 1986.
+.. [Dawid84] A. P. Dawid. Present position and potential developments: some personal views: statistical theory: the
+   prequential approach. Journal of the Royal Statistical Society A 147(2), 1984.
+"""
 
 from __future__ import annotations
 

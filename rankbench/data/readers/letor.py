@@ -1,4 +1,9 @@
-"""The LETOR reader reads LETOR and SVMlight files."""
+"""The LETOR reader reads LETOR and SVMlight files.
+
+References
+----------
+.. [QL13] T. Qin and T.-Y. Liu. Introducing LETOR 4.0 datasets. arXiv:1306.2597, 2013.
+"""
 
 from __future__ import annotations
 

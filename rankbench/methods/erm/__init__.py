@@ -14,7 +14,7 @@ __all__ = ["ERM"]
 
 
 class ERM(Composition):
-    """Minimize a surrogate's U-statistic risk (19) plus a penalty, lambda/2 |theta|^2 by default.
+    """Minimize a surrogate's U-statistic risk (19) plus a penalty, ``lambda/2 |theta|^2`` by default.
 
     The order-k empirical risk is ``1/n sum_q n_q / C(n_q, k) sum phi(f(q), s(Y_1..Y_k))``
     over all k-subsets of a query's judgments; where ``n_q < k`` the one term with all of

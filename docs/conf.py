@@ -1,0 +1,54 @@
+"""Sphinx builds the site from these pages, from docstrings and from `generated.py`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx  # type: ignore[import-not-found]
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+project = "rankbench"
+author = "the authors of rankbench"
+copyright = author
+release = metadata.version("rankbench")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_click",
+    "generated",
+]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+
+html_theme = "furo"
+html_title = f"rankbench {release}"
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+# Docstrings cite under labels of their own; the bibliography has every work once.
+suppress_warnings = ["ref.citation"]
+# Names of other libraries, whose sites are not asked.
+nitpick_ignore_regex = [
+    (r"py:.*", r"(numpy|np|polars|pl|pydantic|pathlib|collections|typing|click|numba|pluggy|PluginManager)\b.*"),
+]
+
+
+def setup(app: Sphinx) -> None:
+    """Read links to files of the repository that are not on the site as their texts."""
+    app.connect("source-read", _unlink)
+
+
+def _unlink(app: Sphinx, name: str, source: list[str]) -> None:
+    up = r"(?:\.\./)+" if "/" not in name else r"\.\./(?:\.\./)+"
+    source[0] = re.sub(rf"\[([^\]]+)\]\({up}[^)]+\)", r"\1", source[0])

@@ -1,0 +1,119 @@
+"""Pages that follow from the code: components, the Python API, conformance checks.
+
+They are written into `docs/reference/generated` before a site is built.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rankbench
+from rankbench.plugin import manager
+from rankbench.plugin.component_description import Description, describe_component
+from rankbench.plugin.registry import KINDS, base_of, plural_of
+from rankbench.testing.check import all_checks
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx  # type: ignore[import-not-found]
+
+FOLDER = Path(__file__).parent / "reference" / "generated"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the pages when Sphinx begins."""
+    # Before autosummary looks for what to make pages of.
+    app.connect("builder-inited", lambda _: write_pages(), priority=100)
+    return {"parallel_read_safe": True}
+
+
+def write_pages() -> None:
+    """Write every page; one that has not changed stays as it is, so that Sphinx does not read it again."""
+    pages = {kind: component_page(kind) for kind in KINDS}
+    pages |= {"api": api_page(), "checks": checks_page(), "bibliography": bibliography_page()}
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages.items():
+        path = FOLDER / f"{name}.rst"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def component_page(kind: str) -> str:
+    """Return the page of all built-in components of a kind."""
+    title = plural_of(kind).capitalize()
+    names = [name for name in manager.names(kind) if manager.origin(kind, name).distribution == "rankbench"]
+    parts = [_headed(title, "="), f".. currentmodule:: {base_of(kind).__module__}\n"]
+    parts += [_component(describe_component(kind, name)) for name in names]
+    return "\n".join(parts)
+
+
+def _component(found: Description) -> str:
+    cls = manager.component_class(base_of(found.kind), found.name)
+    facts = {"source": found.source, "properties": ", ".join(found.properties)}
+    facts |= {name.replace("_", " "): _word(value) for name, value in found.declarations.items()}
+    lines = [_headed(found.name, "-")]
+    # Classes of data sets are made of their cards: no module has them.
+    named = hasattr(sys.modules[cls.__module__], cls.__qualname__)
+    lines += [f".. autoclass:: {cls.__module__}.{cls.__qualname__}\n" if named else found.documentation, ""]
+    lines += [f":{name}: {value}" for name, value in facts.items() if value]
+    lines.append("")
+    if found.parameters:
+        lines += [".. list-table::", "   :header-rows: 1", ""]
+        rows = [("parameter", "type", "default", "bounds", "meaning")]
+        for p in found.parameters:
+            meaning = p.description.replace("|", r"\|")
+            rows.append((f"``{p.name}``", p.type, _word(p.default), _word(p.bounds), meaning))
+        for row in rows:
+            lines += [f"   {'*' if k == 0 else ' '} - {cell}" for k, cell in enumerate(row)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def api_page() -> str:
+    """Return the page of the names that ``import rankbench`` offers: functions first, then classes."""
+    lines = [_headed("Python", "=")]
+    found = [(name, getattr(rankbench, name)) for name in rankbench.__all__ if name != "__version__"]
+    for name, value in sorted(found, key=lambda pair: (inspect.isclass(pair[1]), pair[0].lower())):
+        lines += [_headed(name, "-"), *_documented(name, value), ""]
+    return "\n".join(lines)
+
+
+def _documented(name: str, value: object) -> list[str]:
+    where = f"rankbench.{name}"
+    if inspect.isclass(value):
+        return [f".. autoclass:: {where}", "   :members:", "   :exclude-members: model_config"]
+    return [f".. autofunction:: {where}" if inspect.isroutine(value) else f".. autodata:: {where}"]
+
+
+def checks_page() -> str:
+    """Return the page of the conformance checks, by the kinds that they are of."""
+    lines = [_headed("Conformance checks", "=")]
+    for check in all_checks():
+        of = ", ".join(check.kinds) or "all kinds"
+        lines += [f"``{check.name}`` : {of}", f"    {(inspect.getdoc(check.function) or '').splitlines()[0]}", ""]
+    return "\n".join(lines)
+
+
+def bibliography_page() -> str:
+    """Return the page of all works that docstrings cite."""
+    package = Path(rankbench.__file__).parent
+    cited: dict[str, str] = {}
+    for path in sorted(package.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for key, work in re.findall(r"^ *\.\. \[(\w+)\] (.*(?:\n +[^ .].*\S)*)", text, re.M):
+            cited.setdefault(key, " ".join(work.split()))
+    return "\n\n".join([_headed("Bibliography", "="), *(f".. [{key}] {cited[key]}" for key in sorted(cited)), ""])
+
+
+def _headed(title: str, line: str) -> str:
+    return f"{title}\n{line * len(title)}\n"
+
+
+def _word(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    text = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+    return re.sub(r"([|*`_\\])", r"\\\1", text)
