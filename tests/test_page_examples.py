@@ -1,0 +1,70 @@
+"""The examples of the README and of the pages of docs/: every command and every line that it prints.
+
+In a block of the language ``console`` a line that begins with ``$`` is a command, and the lines below it are what it
+prints; ``...`` stands for any text. ``$ cat FILE`` of a file that is not there writes it: readers see what they need.
+Blocks of ``python`` are executed. Each page has a folder of its own.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sybil import Document, Example
+from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("tutorials", "how-to", "reference", "explanation")
+PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md")))]
+PROGRAMS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+
+def executed(example: Example) -> str | None:
+    """Execute the commands of a block; return what is printed in place of what the page shows."""
+    code = 0
+    for step in re.split(r"^\$ ", example.parsed, flags=re.M)[1:]:
+        command, _, shown = re.sub(r"\\\n(?:> )?", "", step).partition("\n")
+        written = re.fullmatch(r"cat ([\w.-]+)", command)
+        if written and not Path(written[1]).exists():
+            Path(written[1]).write_text(shown, encoding="utf-8")
+            continue
+        done = subprocess.run(
+            ["bash", "-c", f"(exit {code}); {command}"],
+            env=os.environ | {"PATH": PROGRAMS, "COLUMNS": "100", "NO_COLOR": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        code = done.returncode
+        printed = re.sub(r" +$", "", done.stdout, flags=re.M).rstrip("\n") + "\n"
+        wanted = re.sub(r" +$", "", shown, flags=re.M).rstrip("\n") + "\n"
+        if not doctest.OutputChecker().check_output(wanted, printed, doctest.ELLIPSIS):
+            return f"$ {command}\n{printed}"
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_show_what_commands_print(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parsers = (CodeBlockParser("console", executed), PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS))
+    document = Document.parse(str(page), *parsers)
+    document.namespace["__name__"] = "page"
+    for example in document:
+        example.evaluate()
+
+
+def test_an_example_that_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ cat a.txt\n1\n2\n$ wc -l a.txt\n2 a.txt\n$ false\n$ echo $?\n1\n```\n")
+    for example in Document.parse(str(page), CodeBlockParser("console", executed)):
+        example.evaluate()
+    page.write_text("```console\n$ wc -l a.txt\n3 a.txt\n```\n")
+    with pytest.raises(AssertionError, match=r"\$ wc -l a.txt\n2 a.txt"):
+        next(iter(Document.parse(str(page), CodeBlockParser("console", executed)))).evaluate()
