@@ -1,17 +1,30 @@
-"""Which row of a CSV file is malformed: what the scanner accepts, the csv module reads, and the other way round."""
+"""Files of text: the malformed row of a CSV file, encodings, and compressed files."""
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import io
+import json
+import lzma
+import shlex
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from data_files import written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import rankbench
+from rankbench.cli import main
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader, blank_end, check_lines
 from rankbench.data.readers.text_lines import chunks
 from rankbench.errors import InputError
@@ -122,3 +135,155 @@ def test_blank_lines_where_chunks_meet(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setattr("rankbench.data.readers.csv.chunks", lambda path, size=size: chunks(path, size))
         with pytest.raises(InputError, match=r"blank\.csv:3: the line is blank"):
             blank_end(path)
+
+
+MANY = 70_000 // 12
+VOTES = {
+    "votes.csv": "query_id,winner,loser\nq,Zoë,b\nq,b,🦊 fox\n" + "q,a,b\n" * MANY,
+    "votes.tsv": "query_id\twinner\tloser\r\nq\tZoë\tb\r\nq\tb\t🦊 fox\r\n",
+    "votes.ndjson": '{"query_id": "q", "winner": "Zoë", "loser": "b"}\n{"query_id": "q", "winner": "b", "loser": "c"}',
+    "votes.json": '[{"query_id": "q", "winner": "Zoë", "loser": "b"}, {"query_id": "q", "winner": "b", "loser": "é"}]',
+    "items.txt": "1 qid:é 1:0.5 2:3\n0 qid:é 1:1 # Zoë\n"
+    + "".join(f"{i % 2} qid:{i // 5} 1:{i}\n" for i in range(MANY)),
+    "ballots.soi": "# FILE NAME: é.soi\n# TITLE: t\n# DATA TYPE: soi\n# NUMBER ALTERNATIVES: 2\n# NUMBER VOTERS: 3\n"
+    "# NUMBER UNIQUE ORDERS: 1\n# ALTERNATIVE NAME 1: Zoë\n# ALTERNATIVE NAME 2: b\n3: 1,2\n",
+}
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("name", VOTES)
+def test_text_with_a_mark_is_read(tmp_path: Path, name: str, encoding: str, packed: bool) -> None:
+    """Excel writes UTF-16 as "Unicode text", PowerShell by ``>``."""
+    for folder in ("plain", "marked"):
+        (tmp_path / folder).mkdir()
+    plain, marked = tmp_path / "plain" / name, tmp_path / "marked" / name
+    plain.write_bytes(VOTES[name].encode())
+    text = f"\ufeff{VOTES[name]}" if encoding == "utf-16-be" else VOTES[name]
+    marked.write_bytes(gzip.compress(text.encode(encoding)) if packed else text.encode(encoding))
+    frame = choose_reader(marked).scan(marked).collect()
+    assert frame.equals(choose_reader(plain).scan(plain).collect())
+
+
+def test_a_wrong_row_of_utf_16_has_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("winner,loser\né,b\nc,c\n", encoding="utf-16")
+    with pytest.raises(InputError, match=r"votes.csv:3 .*itself"):
+        rankbench.aggregate(path)
+    path.write_bytes("winner,loser\na,b\n".encode("utf-16")[:-1])
+    with pytest.raises(InputError, match="damaged or cut off: not all of it is UTF-16"):
+        rankbench.aggregate(path)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "said", "word"),
+    [
+        ("latin-1", "if the file is Latin-1 or Windows-1252 this is", "café"),
+        ("cp1252", "if the file is Windows-1252 this is", "don\u2019t"),
+        ("utf-16-le", "it looks like UTF-16 without a byte-order mark", ""),
+        ("utf-16-be", "it looks like UTF-16 without a byte-order mark", ""),
+        ("utf-32", "it is UTF-32", ""),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "ndjson", "json"])
+def test_another_encoding_is_named_with_the_command_that_converts_it(
+    tmp_path: Path, encoding: str, said: str, word: str, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [(word or "é", "b"), ("b", "c"), ("c", word or "é")]
+    text = "winner,loser\n" + "".join(f"{w},{o}\n" for w, o in rows)
+    if ending != "csv":
+        objects = [f'{{"winner": "{w}", "loser": "{o}"}}' for w, o in rows]
+        text = "\n".join(objects) if ending == "ndjson" else f"[{', '.join(objects)}]"
+    path = written(tmp_path / f"my votes.{ending}", text.encode(encoding))
+    found = CliRunner().invoke(main, ["aggregate", str(path)])
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert word in found.stderr
+    assert "Traceback" not in found.output
+    if not shutil.which("iconv"):
+        pytest.skip("no iconv here")
+    command = found.stderr[found.stderr.index("iconv") :].split(" converts it")[0].strip()
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(command, shell=True, check=True)  # it is for a shell
+    converted = shlex.split(command)[-1]
+    assert rankbench.aggregate(converted).table.height == 3
+
+
+def test_what_no_encoding_reads_is_said_plainly(tmp_path: Path) -> None:
+    path = written(tmp_path / "votes.csv", b"winner,loser\na,b\n\x81\x8d,b\n")
+    with pytest.raises(InputError, match=r"votes.csv:3:1: byte 0x81 is not UTF-8; convert the file to UTF-8"):
+        rankbench.aggregate(path)
+
+
+def zstd(data: bytes) -> bytes:
+    """Return a frame of one block that is not compressed: RFC 8878, sections 3.1.1 and 3.1.1.2.3."""
+    assert len(data) < 256
+    return b"\x28\xb5\x2f\xfd" + bytes([0x20, len(data)]) + (len(data) << 3 | 1).to_bytes(3, "little") + data
+
+
+def zipped(data: bytes, *names: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("__MACOSX/._votes", b"resource fork")
+        for name in names:
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstd,
+}
+ROWS = [("a", "b"), ("b", "a"), ("a", "b"), ("a", "c"), ("c", "b")]
+TEXTS = {
+    "csv": "winner,loser\n" + "".join(f"{w},{o}\n" for w, o in ROWS),
+    "jsonl": "".join(json.dumps({"winner": w, "loser": o}) + "\n" for w, o in ROWS),
+    "json": json.dumps([{"winner": w, "loser": o} for w, o in ROWS]),
+    "toc": "# NUMBER ALTERNATIVES: 2\n# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n3: 1,2\n1: 2,1\n",
+    "txt": "2 qid:1 1:.5 2:1\n0 qid:1 1:1 2:2\n",
+}
+
+
+@pytest.mark.parametrize("ending", TEXTS)
+@pytest.mark.parametrize("packing", [*PACKED, "zip"])
+def test_a_compressed_file_is_the_plain_one(tmp_path: Path, ending: str, packing: str) -> None:
+    plain = written(tmp_path / f"votes.{ending}", TEXTS[ending])
+    data = plain.read_bytes()
+    if packing == "zip":
+        packed = written(tmp_path / "archive.zip", zipped(data, f"folder/votes.{ending}"))
+    else:
+        packed = written(tmp_path / f"votes.{ending}.{packing}", PACKED[packing](data))
+    # Queries of PrefLib are called as the file.
+    found, expected = (rankbench.scan(path).collect().drop("query_id") for path in (packed, plain))
+    assert found.equals(expected)
+    assert found.height == len(expected) > 0
+
+
+@pytest.mark.parametrize("packing", PACKED)
+def test_folders_of_compressed_files_and_group_files_are_read(tmp_path: Path, packing: str) -> None:
+    for part in range(2):
+        (tmp_path / f"part-{part}.csv.{packing}").write_bytes(PACKED[packing](TEXTS["csv"].encode()))
+    assert rankbench.scan(tmp_path).collect().height == 2 * len(ROWS)
+    letor = written(tmp_path / f"train.txt.{packing}", PACKED[packing](b"2 1:.5\n0 1:1\n1 1:2\n0 1:3\n"))
+    (tmp_path / "train.txt.group").write_text("2\n2\n")
+    assert rankbench.scan(letor).collect()["query_id"].to_list() == ["1", "1", "2", "2"]
+
+
+@pytest.mark.parametrize("packing", PACKED)
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "json"])
+def test_what_is_cut_off_is_an_error_with_the_file(tmp_path: Path, packing: str, ending: str) -> None:
+    path = written(tmp_path / f"votes.{ending}.{packing}", PACKED[packing](TEXTS[ending].encode())[:-9])
+    with pytest.raises(InputError) as error:
+        rankbench.aggregate(path)
+    assert str(error.value).startswith(str(path))
+
+
+def test_an_archive_of_several_files_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "votes.zip", zipped(b"winner,loser\na,b\n", "1.csv", "2.csv"))
+    with pytest.raises(InputError, match=r"the archive holds 2 files, and one is read: unzip votes\.zip"):
+        rankbench.aggregate(path)
+    path.write_bytes(zipped(b"winner,loser\na,b\n", "1.csv")[:-20])
+    with pytest.raises(InputError, match="damaged"):
+        rankbench.aggregate(path)

@@ -1,18 +1,21 @@
-"""Clicks with a row an impression: the lists that they are, in any order, and what is wrong with a row."""
+"""Impressions, a row each, and Yandex's logs of sessions: the lists that they are, and what is wrong with a row."""
 
 from __future__ import annotations
 
+import gzip
 import random
 from pathlib import Path
 
 import polars as pl
 import pytest
 from amounts import examples
-from data_files import stored
+from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rankbench
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.yandex import YandexReader
 from rankbench.errors import InputError, SpecError
 from rankbench.ranking.open import open_source
 
@@ -134,3 +137,60 @@ def test_lists_come_back_from_their_impressions(
     path = write(tmp_path_factory.mktemp("clicks") / "clicks.csv", rows)
     assert read(path) == expected
     assert read(stored(pl.read_csv(path), path.with_suffix(".parquet"))) == expected
+
+
+RECORDS = "9_0\t13,70,377 : 70 , 70 , 13; 9_0\t13,70,377 :;\t\n\n ; 8_1\t5 : 6 ;  8_1\t5,7 : 6 , 5"
+SESSIONS = [
+    ("9_0", "1.1", ["13", "70", "377"], [2, 2, 1]),
+    ("9_0", "1.2", ["13", "70", "377"], []),
+    ("8_1", "3.1", ["5"], [2]),
+    ("8_1", "3.2", ["5", "7"], [3, 1]),
+]
+
+
+def rows(sample, **parameters):
+    return list(YandexReader.model_validate(parameters).scan(sample).collect().iter_rows())
+
+
+@pytest.fixture
+def sample(tmp_path):
+    return written(tmp_path / "sample", RECORDS)
+
+
+def test_records_become_rows(sample):
+    assert rows(sample) == SESSIONS
+
+
+def test_compressed_files_and_windows_line_ends(tmp_path):
+    sample = written(tmp_path / "sample.gz", gzip.compress(RECORDS.replace("\n", "\r\n").encode()))
+    assert rows(sample) == SESSIONS
+
+
+def test_the_file_is_recognized_by_its_content(sample):
+    assert choose_reader(sample) == YandexReader()
+
+
+@pytest.mark.parametrize(
+    ("record", "column", "words"),
+    [
+        ("9_0 13,70 : 70", 9, "no tab after the query"),
+        ("9_0\t13,70", 9, "no colon after the items"),
+        ("9_0\t13,,70 : 70", 13, "position 2 is missing"),
+        ("9_0\t : 70", 13, "position 1 is missing"),
+        ("9_0\t13,70,13 : 70", 13, "'13' is shown twice"),
+        ("9_0\t13,70 : 70 , , 13", 20, "click 2 is ''"),
+        ("9_0\t13,70 : 70 : 13", 20, "click 1 is '70 : 13'"),
+    ],
+)
+def test_malformed_records_are_named(tmp_path, record, column, words):
+    sample = written(tmp_path / "sample", f"1\t2,3 :\n1\t2 : 2;{record};1\t2 :\n")
+    with pytest.raises(InputError, match=words) as caught:
+        rows(sample)
+    assert (caught.value.path, caught.value.row, caught.value.column) == (sample, 2, column)
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "empty"), (" ;\n;", "no sessions")])
+def test_files_without_sessions(tmp_path, text, words):
+    sample = written(tmp_path / "sample", text)
+    with pytest.raises(InputError, match=words):
+        rows(sample)

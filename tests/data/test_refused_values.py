@@ -1,24 +1,37 @@
-"""Values that readers once took for something else: days for weights, nothing for a name, one key for two."""
+"""Values that are refused: taken for something else once, too much, or in a bad row at the end of many."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
+import tracemalloc
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
-from amounts import examples
+from amounts import examples, is_full, part_of
+from click.testing import CliRunner
 from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankbench
+from rankbench.cli import main
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.tables.checks import validate
+from rankbench.data.tables.checks import checked, validate
+from rankbench.data.tables.orders import load_orders
 from rankbench.errors import InputError
+from rankbench.interfaces import queries as ballots
+from rankbench.interfaces.queries import Orders, Unranked, implied_comparisons
+from rankbench.interfaces.table_check import LONGEST_NAME
 from rankbench.ranking.aggregate import aggregate
 from rankbench.ranking.count_log import count_log
+from rankbench.ranking.votes import load_votes, votes_of_ballots
 
 NO_NUMBERS = [date(2024, 1, 1), datetime(2024, 1, 1), timedelta(1), time(1), True]
 VOTE = {"query_id": ["q", "q"], "winner": ["a", "b"], "loser": ["b", "a"]}
@@ -142,3 +155,125 @@ def test_texts_that_look_like_keys_are_no_keys(
     path.write_text("".join(json.dumps(row, ensure_ascii=escaped) + "\n" for row in made), encoding="utf-8")
     found = choose_reader(path).scan(path).collect().select("winner", "loser").rows()
     assert found == [row[:2] for row in rows]
+
+
+LONG = "é" * (LONGEST_NAME + 1)
+
+
+def orders(lengths: list[int], unranked: Unranked) -> Orders:
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    items = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
+    return Orders(np.array([0, len(lengths)]), starts, items, items.copy(), np.ones(len(lengths)), unranked)
+
+
+@pytest.mark.parametrize(
+    ("frame", "column"),
+    [
+        ({"query_id": ["q"] * 2, "winner": ["a", LONG], "loser": ["b", "b"]}, "winner"),
+        ({"query_id": ["q"] * 2, "ranking": [[["a"], ["b"]], [["a"], ["b", LONG]]]}, "ranking"),
+        (
+            {"query_id": ["q"] * 2, "session_id": ["s", "t"], "shown": [["a"], ["b", LONG]], "clicked": [[1], [1]]},
+            "shown",
+        ),
+    ],
+)
+def test_a_name_is_not_longer_than_ten_thousand_characters(frame: dict[str, list[object]], column: str) -> None:
+    with pytest.raises(InputError, match=r"is longer than 10,000 characters") as caught:
+        checked(pl.DataFrame(frame).lazy()).collect()
+    assert (caught.value.row, caught.value.column) == (2, column)
+    assert len(str(caught.value)) < 200
+    fitting = json.loads(json.dumps(frame, ensure_ascii=False).replace(LONG, LONG[:-1]))
+    assert checked(pl.DataFrame(fitting).lazy()).collect().height == 2
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1e308, 1e308, 1e308], "add up to inf"),
+        ([1e200, 1e200, 1e200], "add up to 3e\\+200"),
+        ([1e-200, 1e-200, 1e-200], "add up to 3e-200"),
+        ([1e16, 1.0, 1.0], "range from 1 to 1e\\+16"),
+    ],
+)
+@pytest.mark.parametrize("method", ["bradley-terry", "win-rate", "elo"])
+def test_weights_whose_sums_go_wrong_are_refused(weights: list[float], message: str, method: str) -> None:
+    votes = pl.DataFrame(
+        {"query_id": ["q"] * 3, "winner": ["a", "b", "a"], "loser": ["b", "c", "c"], "weight": weights}
+    )
+    with pytest.raises(InputError, match=message):
+        rankbench.aggregate(votes, method)
+    with pytest.raises(InputError, match=message):
+        load_votes(votes.lazy())
+    of_ballots = pl.DataFrame({"query_id": ["q"] * 3, "ranking": [[["a"], ["b"], ["c"]]] * 3, "weight": weights})
+    with pytest.raises(InputError, match=message):
+        load_orders(of_ballots.lazy())
+
+
+@pytest.mark.parametrize("unranked", ["absent", "last"])
+def test_what_ballots_imply_is_counted_before_it_is_made(unranked: Unranked) -> None:
+    many = orders([100_000], unranked)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="imply 4,999,950,000 comparisons"):
+            implied_comparisons(many, 100_000)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_ballots_that_are_fit_alone_may_be_too_many_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ballots, "MOST_IMPLIED", 5)
+    table = pl.DataFrame({"query_id": ["q"] * 2, "ranking": [[["a"], ["b"], ["c"]]] * 2}).lazy()
+    with pytest.raises(InputError, match="imply 6 comparisons"):
+        votes_of_ballots(table)
+
+
+ROWS, LINES = (1_000_000, 1_000_000) if is_full() else (250_000, 600_000)
+"""Of judgments, and of items: their reader takes 8 MB at a time."""
+
+
+def votes() -> pl.DataFrame:
+    at = np.arange(ROWS)
+    frame = pl.DataFrame({"winner": at % 50, "loser": at * 7 % 49 + 50}).cast(pl.String)
+    return pl.concat([frame[:-1], pl.DataFrame({"winner": ["x"], "loser": ["x"]})])
+
+
+def impressions() -> pl.DataFrame:
+    at = np.arange(ROWS)
+    frame = pl.DataFrame(
+        {
+            "session_id": at // 10, "query_id": at // 10 % 500, "position": at % 10 + 1, "item": at * 3 % 997,
+            "clicked": (at * at % 7 == 0).astype(np.int8),
+        }
+    ).cast(pl.String)  # fmt: skip
+    return pl.concat([frame[:-1], frame[-1:].with_columns(clicked=pl.lit("perhaps"))])
+
+
+SAID = {votes: "itself", impressions: "perhaps"}
+
+
+def refused(path: Path, row: int, said: str, *, ranked: bool) -> None:
+    """Expect an error with the row from all that reads a file, and nothing beside the file."""
+    folder = path.parent
+    commands = [["data", "convert", str(path), str(folder / "shards")], ["data", "describe", str(path)]]
+    if ranked:
+        commands.append(["aggregate", str(path), "--out", str(folder / "ranking.json")])
+    for command in commands:
+        found = CliRunner().invoke(main, command)
+        assert found.exit_code == 2, found.output
+        assert re.search(rf"{re.escape(str(path))}:{row}\b.*{said}", found.stderr), (command, found.stderr)
+        assert [left.name for left in folder.iterdir()] == [path.name], command
+
+
+@pytest.mark.parametrize(("made", "ending"), part_of(itertools.product(SAID, ["csv", "ndjson", "parquet"])))
+def test_of_judgments(tmp_path: Path, made: Callable[[], pl.DataFrame], ending: str) -> None:
+    path = stored(made(), tmp_path / f"log.{ending}")
+    refused(path, ROWS + (ending == "csv"), SAID[made], ranked=True)
+
+
+def test_of_items(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    lines = [f"{at % 3} qid:{at // 10} 1:{at % 7} 2:0.5" for at in range(LINES - 1)]
+    path.write_text("\n".join([*lines, f"1 qid:{LINES // 10 - 1} 2:0.5 1:3"]) + "\n")
+    assert path.stat().st_size > 8 << 20
+    refused(path, LINES, "out of order", ranked=False)

@@ -1,11 +1,10 @@
-"""`aggregate` reads a log once: a source that counts its passes, and the rows that it gives, is asked one time.
-
-Besides, its first thousand rows tell how names are written.
-"""
+"""A log is read once by the reader that its file declares, and its first thousand rows tell how names are written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,9 +13,15 @@ from polars.io.plugins import register_io_source
 from ranked_logs import named, two_items
 
 import rankbench
+from rankbench.aggregators.rates import Borda
+from rankbench.data.readers.parquet import ParquetReader
+from rankbench.interfaces.dataset import Reader
 from rankbench.ranking import aggregate as engine
+from rankbench.ranking import log_dataset
 from rankbench.ranking import suspicions as findings
 from rankbench.ranking.item_encoding import CategoryCodes, Codes, IntegerCodes
+from rankbench.ranking.load import load_log
+from rankbench.ranking.open import open_source
 from rankbench.ranking.stream import FirstVotes, LogStream
 
 N = 3000
@@ -95,3 +100,29 @@ def test_the_first_votes_are_those_of_the_log(kind: str, most: int) -> None:
         found = pl.concat(kept.frames).select(columns)
         expected = frame.head(most).select(pl.col("winner", "loser").cast(pl.String), *columns[2:])
         assert found.equals(expected)
+
+
+VOTES = {"query_id": ["q", "q", "q"], "winner": ["a", "b", "a"], "loser": ["b", "c", "c"]}
+
+
+class Columnar(Reader):
+    """Parquet under another ending."""
+
+    name: ClassVar[str] = "columnar"
+    source: ClassVar[str] = "a test"
+    extensions: ClassVar[tuple[str, ...]] = (".votes",)
+    parquet: ClassVar[bool] = True
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        return ParquetReader().scan(path)
+
+
+@pytest.mark.parametrize("declares", [True, False])
+def test_a_reader_of_parquet_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declares: bool) -> None:
+    path = tmp_path / "log.votes"
+    pl.DataFrame(VOTES).write_parquet(path)
+    monkeypatch.setattr(Columnar, "parquet", declares)
+    monkeypatch.setattr(log_dataset, "choose_reader", lambda path: Columnar())
+    source = open_source(path)
+    assert (source.parquet is not None) == declares
+    assert load_log(source, Borda())[0].items == ["a", "b", "c"]
