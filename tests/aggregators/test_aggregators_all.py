@@ -8,11 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from aggregator_samples import btl_sample, compiled, matrix, samples
+from aggregator_samples import ballots, btl_sample, build, compiled, matrix, naming, samples
 from amounts import examples, part_of
 from hypothesis import given
 from hypothesis import strategies as st
-from order_samples import ballots, build, naming
 
 from rankbench.aggregators import rankbench_register
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
@@ -346,18 +345,6 @@ def test_average_adjacency_is_the_mean_of_the_judgments(sample):
 def test_identity_is_the_first_judgment(sample):
     winners, losers, weights, m = sample
     assert np.array_equal(Identity().aggregate(*sample), matrix(winners[:1], losers[:1], weights[:1], m))
-
-
-def test_edges_come_in_order_of_first_appearance():
-    kernel = AverageAdjacency().kernel()
-    winners, losers = np.array([[2, 0, 2, 1], [1, 1, 1, 2]], dtype=np.int32)
-    tails, heads, weights = np.zeros(4, dtype=np.int32), np.zeros(4, dtype=np.int32), np.zeros(4)
-    count = kernel.function(winners, losers, np.ones(4), 3, kernel.params, np.zeros(9), tails, heads, weights)
-    assert list(zip(tails[:count], heads[:count], weights[:count], strict=True)) == [
-        (2, 1, 0.5),
-        (0, 1, 0.25),
-        (1, 2, 0.25),
-    ]
 
 
 @given(sample=samples())

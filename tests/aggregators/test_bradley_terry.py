@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import choix
 import numpy as np
 import pytest
-from aggregator_samples import btl_sample, compiled, samples
+from aggregator_samples import compiled, samples
 from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,22 +34,6 @@ def test_gradient_vanishes(sample, ridge):
     most = 1e-10 * (ridge + max(4.0, 2 * sample[2].sum()) / 4)
     for scores in (compiled(BradleyTerry(ridge=ridge), *sample), BradleyTerry(ridge=ridge).aggregate(*sample)):
         assert np.abs(gradient(scores, ridge, *sample)).max() <= most
-
-
-def test_limit_is_the_centered_labels():
-    k, ridge = 400_000, 1.0
-    labels = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
-    centered = labels - labels.mean()
-    m = len(labels)
-    scores = compiled(BradleyTerry(ridge=ridge), *btl_sample(labels, k, 7))
-    p = 1 / (1 + np.exp(labels[None, :] - labels[:, None]))
-    information = -k / (m * (m - 1) / 2) * p * (1 - p)
-    np.fill_diagonal(information, 0)
-    np.fill_diagonal(information, -information.sum(axis=1))
-    covariance = np.linalg.pinv(information)
-    error = np.sqrt(np.diag(covariance))
-    assert np.all(np.abs(scores - centered + ridge * covariance @ centered) < 4.5 * error)
-    assert error.max() < 0.02
 
 
 @pytest.mark.parametrize("ridge", [1e-8, 1e-6, 1e-4, 1e-2])
@@ -103,17 +86,6 @@ def slope(counts: PairCounts, scores: np.ndarray, ridge: float) -> np.ndarray:
     return np.asarray(((wins + wins.T) * p - wins).sum(axis=1) + ridge * scores)
 
 
-def test_plain_maximum_likelihood_equals_choix() -> None:
-    counts = simulated(0, 3000, 12)
-    said = counts.comparisons()
-    rows = zip(said.winners, said.losers, said.weights, strict=True)
-    data = [(int(w), int(v)) for w, v, g in rows for _ in range(int(g))]
-    fit = fit_bradley_terry(counts)
-    assert np.abs(choix.opt.PairwiseFcts(data, 0.0).gradient(fit.scores)).max() < 1e-10 * len(data)
-    assert fit.scores.sum() == pytest.approx(0, abs=1e-10)
-    assert len(fit.scales) == 1
-
-
 @examples(40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 10), st.integers(1, 60))
 def test_plain_scores_are_stationary_within_every_scale(seed: int, m: int, n: int) -> None:
@@ -148,11 +120,6 @@ def test_components_are_never_on_one_scale() -> None:
     counts = count_pairs([0, 1, 2, 3], [1, 0, 3, 2], m=5)
     for ridge in (0.0, 1.0):
         assert fit_bradley_terry(counts, ridge=ridge).scales.scale_of.tolist() == [0, 0, 1, 1, 2]
-
-
-def test_ties_are_half_wins() -> None:
-    counts = count_pairs([0, 0, 1, 0], [1, 1, 0, 1], ties=[False, False, False, True])
-    assert fit_bradley_terry(counts).scores[0] == pytest.approx(np.log(2.5 / 1.5) / 2)
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -212,13 +179,3 @@ def test_the_error_that_the_last_step_leaves(ridge: float, seed: int) -> None:
     near = fit_bradley_terry(counts, ridge=ridge, start=exact + 2e-7 * rng.normal(size=m))
     assert near.iterations == 1
     np.testing.assert_allclose(near.scores, exact, rtol=0, atol=1e-6)
-
-
-def test_a_step_leads_as_far_as_it_moves_a_pair() -> None:
-    from rankbench.aggregators.kernels.likelihood import largest_lead
-
-    rng = np.random.default_rng(3)
-    counts = simulated(3, 40, 12)
-    low = np.repeat(np.arange(counts.m), np.diff(counts.starts))
-    step = rng.normal(size=counts.m)
-    assert largest_lead(counts.starts, counts.high, step) == np.abs(step[low] - step[counts.high]).max()

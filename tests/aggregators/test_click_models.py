@@ -1,17 +1,19 @@
-"""Click models: the closed form of the cascade, baselines by hand, and maxima of likelihoods."""
+"""Aggregators of clicks: laws of all, the closed form of the cascade, baselines by hand, maxima of likelihoods."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from aggregator_samples import draw_sessions, logs, selections
 from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from minima import step_to_minimum
 from scipy.stats import spearmanr
-from selection_samples import draw_sessions, logs, selections
 
 from rankbench.aggregators.clicks import COEC, Cascade, ClickThroughRate, PositionDebiased
+from rankbench.interfaces.aggregator_calls import sample_structure
+from rankbench.interfaces.click_aggregator import ClickModel
 
 
 def likelihood(p, query):
@@ -36,14 +38,6 @@ def test_no_other_probabilities_are_likelier(log, others):
     assert best >= likelihood(others[:m], query) * (1 - 1e-12)
     for near in (1e-3 * np.array(others[:m]) + (1 - 1e-3) * p, *(p + 1e-3 * np.eye(m)), *(p - 1e-3 * np.eye(m))):
         assert best >= likelihood(np.clip(near, 0, 1), query) * (1 - 1e-12)
-
-
-def test_the_closed_form_is_the_maximum():
-    rng = np.random.default_rng(3)
-    truth = np.array([0.1, 0.4, 0.3, 0.6, 0.2])
-    query = draw_sessions(rng, 60, 5, 3, lambda item, j: truth[item])
-    found = Cascade().from_selections(selections(query), 5)
-    assert np.abs(step_to_minimum(lambda x: -np.log(likelihood(x, query)), found)).max() < 1e-9
 
 
 def test_the_sum_ends_where_the_list_does():
@@ -123,12 +117,6 @@ def test_position_debiased_maximizes_its_likelihood():
     assert np.abs(step_to_minimum(loss, np.concatenate([model.scores, model.examination[1:]]))).max() < 1e-6
 
 
-def test_position_debiased_finds_the_truth():
-    model = PositionDebiased(iterations=5000).fit(selections(position_based(30_000, 6)), np.array([0, 5]))
-    assert model.scores == pytest.approx(ATTRACTION, abs=0.03)
-    assert model.examination == pytest.approx(EXAMINATION, abs=0.03)
-
-
 def test_more_steps_are_likelier():
     log = selections(position_based(200, 7))
     shown = log.clicked
@@ -155,3 +143,125 @@ def test_presentation_fools_what_the_cascade_sees_through(aggregator):
     log = selections(sessions)
     assert spearmanr(Cascade().from_selections(log, 6), truth).statistic > 0.9
     assert spearmanr(aggregator.from_selections(log, 6), truth, nan_policy="raise").statistic < 0.5
+
+
+# Without a tolerance: rounding could otherwise stop one form a step before the other.
+ALL = [
+    aggregator
+    for smoothing in (0.0, 1.5)
+    for aggregator in (
+        Cascade(smoothing=smoothing),
+        ClickThroughRate(smoothing=smoothing),
+        COEC(smoothing=smoothing),
+        PositionDebiased(smoothing=smoothing, iterations=30, tolerance=0),
+    )
+]
+
+
+def close(actual, expected):
+    return actual == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=str)
+@given(logs())
+@examples(60)
+def test_scores_are_finite_and_not_negative(aggregator, log):
+    queries, item_offsets = log
+    scores, examination = aggregator.estimate(selections(*queries), item_offsets)
+    assert np.isfinite([*scores, *examination]).all()
+    assert (scores >= 0).all()
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=str)
+@given(logs(max_queries=1), st.data())
+@examples(30)
+def test_relabelling_the_items_relabels_the_scores(aggregator, log, data):
+    (query,), item_offsets = log
+    m = int(item_offsets[-1])
+    new = data.draw(st.permutations(range(m)))
+    renamed = [([new[item] for item in shown], clicks) for shown, clicks in query]
+    before = aggregator.from_selections(selections(query), m)
+    after = aggregator.from_selections(selections(renamed), m)
+    assert close(after[np.array(new)], before)
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=str)
+@given(logs(), st.data())
+@examples(30)
+def test_the_order_of_the_sessions_does_not_matter(aggregator, log, data):
+    queries, item_offsets = log
+    shuffled = [data.draw(st.permutations(query)) for query in queries]
+    before, after = (aggregator.fit(selections(*some), item_offsets) for some in (queries, shuffled))
+    assert close(after.scores, before.scores)
+
+
+@pytest.mark.parametrize("aggregator", [a for a in ALL if a.smoothing == 0], ids=str)
+@given(logs(max_queries=1))
+@examples(30)
+def test_every_session_twice_changes_nothing(aggregator, log):
+    (query,), item_offsets = log
+    m = int(item_offsets[-1])
+    once = aggregator.from_selections(selections(query), m)
+    assert close(aggregator.from_selections(selections(query * 2), m), once)
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=str)
+def test_without_clicks_all_scores_are_zero(aggregator):
+    log = selections([([0, 1], []), ([1, 2], [])])
+    assert not aggregator.from_selections(log, 4).any()
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=str)
+def test_items_never_shown_get_their_own_querys_average(aggregator):
+    log = selections([([0], [0])] * 3 + [([0], [])], [([0], [0])] + [([0], [])] * 9, [])
+    scores = aggregator.fit(log, np.array([0, 2, 4, 5])).scores
+    assert scores[0] == pytest.approx(scores[1])
+    assert scores[2] == pytest.approx(scores[3])
+    assert scores[0] == pytest.approx(7.5 * scores[2])
+    # A query without sessions gets the average of all.
+    assert scores[3] < scores[4] < scores[0]
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=str)
+def test_smoothing_pulls_towards_the_average(aggregator):
+    rng = np.random.default_rng(0)
+    log = selections(draw_sessions(rng, 200, 6, 4, lambda item, j: item / 8))
+    plain, heavy = (
+        aggregator.model_copy(update={"smoothing": weight}).from_selections(log, 6) for weight in (0.0, 1e7)
+    )
+    assert np.ptp(heavy) < 1e-3 * np.ptp(plain)
+    assert plain.min() < heavy.mean() < plain.max()
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=str)
+@given(logs())
+@examples(30)
+def test_predictions_are_probabilities(aggregator, log):
+    queries, item_offsets = log
+    log = selections(*queries)
+    chances = aggregator.fit(log, item_offsets).probabilities(log, item_offsets)
+    assert chances.shape == log.items.shape
+    assert (chances >= 0).all()
+    sums = [chances[a:b].sum() for a, b in zip(log.starts[:-1], log.starts[1:], strict=True)]
+    assert max(sums, default=0) <= 1 + 1e-12
+
+
+def test_a_user_who_stops():
+    log = selections([([2, 0, 1], []), ([1], [])])
+    model = ClickModel(np.array([0.5, 0.2, 0.1]), np.array([1.0, 0.5]), stops=True)
+    # The last examination holds for the positions beyond.
+    expected = [0.1, 0.9 * 0.25, 0.9 * 0.75 * 0.1, 0.2]
+    assert model.probabilities(log, np.array([0, 3])) == pytest.approx(expected)
+
+
+def test_shares_of_lists_sum_to_one_at_most():
+    log = selections([([2, 0, 1], []), ([1], [])])
+    model = ClickModel(np.array([0.8, 0.9, 3.0]), np.array([1.0, 0.5, 0.5]), stops=False)
+    expected = [1 / 1.85, 0.4 / 1.85, 0.45 / 1.85, 0.9]
+    assert model.probabilities(log, np.array([0, 3])) == pytest.approx(expected)
+    assert model.probabilities(selections([]), np.array([0, 3])).shape == (0,)
+
+
+def test_other_judgments_are_refused():
+    with pytest.raises(TypeError, match="works on selections"):
+        sample_structure(Cascade(), np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 2)

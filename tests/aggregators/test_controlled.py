@@ -198,20 +198,6 @@ def test_votes_that_are_alike_are_one_row() -> None:
         )
 
 
-def test_votes_of_continuous_covariates_are_not_summed() -> None:
-    votes = simulated(500, 4, 7)
-    assert votes.summed() is votes
-
-
-def test_numbers_of_32_bits_have_the_same_maximum() -> None:
-    votes = simulated(20_000, 5, 8)
-    values = votes.covariates.values.astype(np.float32)
-    short = replace(votes, covariates=replace(votes.covariates, values=values))
-    long = replace(votes, covariates=replace(votes.covariates, values=values.astype(np.float64)))
-    one, other = (BradleyTerry(penalty="none").fit_controlled(each) for each in (short, long))
-    np.testing.assert_allclose(one.effects, other.effects, atol=1e-9)
-
-
 def test_many_items_are_solved_for_without_a_matrix() -> None:
     votes = simulated(20_000, 1600, 9)
     fit = BradleyTerry().fit_controlled(votes)

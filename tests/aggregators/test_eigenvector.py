@@ -7,9 +7,8 @@ from fractions import Fraction
 import choix
 import numpy as np
 import pytest
-from aggregator_samples import btl_sample, compiled, matrix, samples
+from aggregator_samples import btl_sample, compiled, least_squares_scores, matrix, samples
 from amounts import examples
-from dense_oracles import least_squares_scores
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components

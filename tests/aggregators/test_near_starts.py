@@ -6,16 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from aggregator_samples import samples
+from aggregator_samples import ballots, build, samples
 from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from order_samples import ballots, build
 
 import rankbench
 from rankbench.aggregators import rankbench_register
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.aggregators.kernels.likelihood import gradient_and_curvature
 from rankbench.aggregators.likelihood.bradley_terry import fast_rows, fit_bradley_terry, refitted
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, OrderAggregator
@@ -95,72 +93,6 @@ def test_a_class_with_another_formula_must_define_its_other_forms() -> None:
     assert Louder.defect().startswith("it defines from_counts anew, and inherits kernel of BradleyTerry")
     with_kernel = type("WithKernel", (Louder,), {"__module__": __name__, "kernel": lambda self: None})
     assert "inherits from_counts_near of PenalizedAggregator" in with_kernel.defect()
-
-
-def rows_of(pairs: list[tuple[int, int]], m: int) -> tuple[np.ndarray, np.ndarray]:
-    low = np.array([i for i, _ in pairs], np.int64)
-    return np.searchsorted(low, np.arange(m + 1)), np.array([j for _, j in pairs], np.int32)
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
-    """Draw items and some of their pairs, sorted."""
-    m = draw(st.integers(1, 24))
-    every = [(i, j) for i in range(m) for j in range(i + 1, m)]
-    share = draw(st.sampled_from([0.1, 0.6, 0.95, 1.0]))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    return m, [pair for pair in every if rng.random() < share]
-
-
-@examples(80)
-@given(graphs())
-def test_every_pair_keeps_its_sum(graph: tuple[int, list[tuple[int, int]]]) -> None:
-    m, pairs = graph
-    rows = fast_rows(*rows_of(pairs, m))
-    sums = np.arange(1.0, len(pairs) + 1)
-    low = np.repeat(np.arange(m), np.diff(rows.starts))
-    found = {(int(i), int(j)): g for i, j, g in zip(low, rows.high, rows.judged(sums / 4, sums * 3 / 4), strict=True)}
-    assert {pair: g for pair, g in found.items() if g} == dict(zip(pairs, sums, strict=True))
-    assert list(found) == sorted(found)
-    assert [list(found)[place] for place in rows.places()] == pairs
-    assert len(found) == (m * (m - 1) // 2 if len(pairs) >= 2 / 3 * (m * (m - 1) // 2) else len(pairs))
-
-
-@examples(80)
-@given(graphs(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.7]), st.sampled_from([1.0, 400.0]))
-def test_the_gradient_is_that_of_the_formula(
-    graph: tuple[int, list[tuple[int, int]]], seed: int, ridge: float, spread: float
-) -> None:
-    m, pairs = graph
-    rng = np.random.default_rng(seed)
-    starts, high = rows_of(pairs, m)
-    judged = rng.poisson(2, len(pairs)).astype(np.float64)
-    won, scores = rng.random(m), spread * rng.normal(size=m)
-    gradient, curvature = np.empty(m), np.empty(len(pairs))
-    gradient_and_curvature(starts, high, judged, won, ridge, scores, gradient, curvature)
-    expected = ridge * scores - won
-    for (i, j), n, bend in zip(pairs, judged, curvature, strict=True):
-        p = 1 / (1 + np.exp(min(scores[j] - scores[i], 700.0)))
-        q = 1 / (1 + np.exp(min(scores[i] - scores[j], 700.0)))
-        expected[i] += n * p
-        expected[j] += n * q
-        np.testing.assert_allclose(bend, n * p * q, rtol=1e-12, atol=1e-250)
-    np.testing.assert_allclose(gradient, expected, rtol=1e-12, atol=1e-12 * max(1.0, spread))
-
-
-@examples(80)
-@given(graphs(), st.integers(0, 2**32 - 1))
-def test_conjugate_gradients_solve_the_system(graph: tuple[int, list[tuple[int, int]]], seed: int) -> None:
-    m, pairs = graph
-    rng = np.random.default_rng(seed)
-    edge, rhs, x = rng.random(len(pairs)) + 0.1, rng.normal(size=m), np.empty(m)
-    matrix = 0.5 * np.eye(m)
-    for (i, j), weight in zip(pairs, edge, strict=True):
-        matrix[[i, j], [i, j]] += weight
-        matrix[i, j] -= weight
-        matrix[j, i] -= weight
-    assert conjugate_gradients(*rows_of(pairs, m), edge, 0.5, rhs, 1e-12, 10 * m, np.empty(WORK * m), x) >= 0
-    np.testing.assert_allclose(x, np.linalg.solve(matrix, rhs), atol=1e-9)
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -6,16 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from aggregator_samples import btl_sample, compiled, matrix, samples
+from aggregator_samples import compiled, least_squares_scores, matrix, samples
 from amounts import examples
-from dense_oracles import least_squares_scores
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse.csgraph import connected_components
 
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph
-from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
 from rankbench.aggregators.kernels.rates import parameters
 from rankbench.aggregators.rates import (
     Borda,
@@ -62,15 +60,6 @@ def test_balanced_pairs_cancel_exactly(sample):
     winners, losers, weights, m = sample
     both = np.concatenate([winners, losers]), np.concatenate([losers, winners]), np.concatenate([weights, weights])
     assert np.all(compiled(MeanLogOdds(), *both, m) == 0)
-
-
-LABELS = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
-
-
-def wins_against_each(labels):
-    p = 1 / (1 + np.exp(labels[None, :] - labels[:, None]))
-    np.fill_diagonal(p, 0)
-    return p
 
 
 @given(sample=samples())
@@ -140,48 +129,6 @@ def test_budgeted_does_not_depend_on_whom_an_item_met_how_often():
     assert compiled(WinRate(), *many)[0] > 0.4
 
 
-def test_limit_of_budgeted_whatever_the_frequencies_of_the_pairs():
-    rng = np.random.default_rng(5)
-    m = len(LABELS)
-    i, j = np.triu_indices(m, 1)
-    pair = rng.choice(len(i), size=400_000, p=np.arange(1, len(i) + 1) / (len(i) * (len(i) + 1) / 2))
-    first = rng.random(len(pair)) < 1 / (1 + np.exp(LABELS[j[pair]] - LABELS[i[pair]]))
-    winners, losers = np.where(first, i[pair], j[pair]), np.where(first, j[pair], i[pair])
-    limit = wins_against_each(LABELS).sum(axis=1) / (m - 1) - 0.5
-    sample = winners.astype(np.int32), losers.astype(np.int32), np.ones(len(pair)), m
-    fewest = len(pair) / (len(i) * (len(i) + 1) / 2)
-    assert np.all(np.abs(compiled(Budgeted(), *sample) - limit) < 4.5 * 0.5 / np.sqrt((m - 1) * 0.9 * fewest))
-    assert np.abs(compiled(WinRate(), *sample) - limit).max() > 0.01
-
-
-@st.composite
-def masked(draw):
-    """Draw a skew-symmetric A and a symmetric mask, connected or not."""
-    m = draw(st.integers(2, 8))
-    upper = draw(arrays(np.float64, (m, m), elements=st.floats(-5, 5)))
-    a = np.triu(upper, 1) - np.triu(upper, 1).T
-    mask = np.triu(draw(arrays(np.bool_, (m, m))), 1)
-    return a, mask | mask.T
-
-
-@given(masked())
-@examples(100)
-def test_minimizes_22(case):
-    # Least squares in its own words: one row an observed pair; lstsq has the least norm.
-    a, mask = case
-    m = len(a)
-    rows = np.argwhere(mask)
-    scores = least_squares_scores(a, mask)
-    _, component = connected_components(mask, directed=False)
-    assert np.abs(np.bincount(component, scores)).max() < 1e-9
-    if not len(rows):
-        assert np.all(scores == 0)
-        return
-    design = np.eye(m)[rows[:, 0]] - np.eye(m)[rows[:, 1]]
-    expected = np.linalg.lstsq(design, a[mask], rcond=1e-10)[0]
-    assert scores == pytest.approx(expected, abs=1e-9)
-
-
 @given(sample=samples())
 @examples(50)
 def test_aggregates_smoothed_log_odds(sample):
@@ -238,42 +185,3 @@ def test_truth_and_judgments_are_not_confused():
 def test_one_item_alone_has_score_zero():
     with np.errstate(all="raise"):
         assert LimitScores().from_labels(np.array([3.0])).tolist() == [0.0]
-
-
-GRADES = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
-K, M, C = 400_000, len(GRADES), 0.01
-PAIRS = M * (M - 1) / 2
-P = 1 / (1 + np.exp(GRADES[None, :] - GRADES[:, None]))
-np.fill_diagonal(P, 0)
-# A pair is seen K / PAIRS times; by the delta method its log-odds have the variance 1 / (n p (1 - p)).
-WITHIN = np.sqrt(np.divide(PAIRS, K * P * (1 - P), out=np.zeros((M, M)), where=P > 0).sum(axis=1))
-CENTERED, CHANCES = GRADES - GRADES.mean(), np.exp(GRADES)
-JOINT = np.log((P / PAIRS + C) / (P.T / PAIRS + C)).sum(axis=1) / (M - 1)
-
-
-@pytest.mark.parametrize(
-    ("aggregator", "limit", "error"),
-    [
-        # A judgment adds 1, -1 or 0; an item takes part in a share 2 / m of them.
-        (Borda(), (P - P.T).sum(axis=1) / PAIRS, np.sqrt(2 / M / K)),
-        (WinRate(), P.sum(axis=1) / (M - 1) - 0.5, 0.5 / np.sqrt(0.98 * K * 2 / M)),
-        (AverageAdjacency(), P / PAIRS, np.sqrt(P / PAIRS / K)),
-        (DifferenceGraph(), np.maximum(P - P.T, 0) / PAIRS, 1 / np.sqrt(K)),
-        (MeanLogOdds(), LimitScores().from_labels(GRADES), WITHIN / (M - 1)),
-        # |d log(p + c)| <= 1 / c times a frequency's standard error, over 2 (m - 1) frequencies.
-        (MeanLogOdds(frequencies="joint", smoothing=C), JOINT, np.sqrt(2 * P.max() / PAIRS / K / (M - 1)) / C),
-        (ThurstoneMosteller(), CENTERED, WITHIN / M),
-        (RankCentrality(scale="log"), CENTERED, 0.01),
-        (PageRank(damping=0.999), CHANCES * P.sum(axis=0) / np.mean(CHANCES * P.sum(axis=0)), 0.01),
-        (Eigenvector(), CHANCES / CHANCES.mean(), 0.014 * CHANCES / CHANCES.mean()),
-        (GeometricMean(), CHANCES / CHANCES.mean(), 0.014 * CHANCES / CHANCES.mean()),
-    ],
-    ids=str,
-)
-def test_the_limit_is_that_of_the_formula(aggregator, limit, error):
-    found = compiled(aggregator, *btl_sample(GRADES, K, 1))
-    assert np.all(np.abs(found - limit) <= 4.5 * error)
-
-
-def test_the_limit_of_joint_frequencies_is_not_27():
-    assert np.abs(JOINT - LimitScores().from_labels(GRADES)).max() > 0.2
