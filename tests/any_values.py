@@ -25,6 +25,18 @@ class Converts:
         raise RuntimeError("no name either")
 
 
+SPOILT = {
+    "complex": (lambda a: a + 1j, "an array of complex"),
+    "masked": (lambda a: np.ma.masked_array(a, np.arange(a.size).reshape(a.shape) == 0), "masked array"),
+    "objects": (lambda a: a.astype(object), "an array of object"),
+    "dates": (lambda a: a.astype("i8").astype("M8[s]"), "datetime64"),
+    "durations": (lambda a: a.astype("i8").astype("m8[s]"), "timedelta64"),
+    "booleans": (lambda a: a > 0, "an array of bool"),
+    "texts": (lambda a: a.astype(str).tolist(), "an array of <U"),
+    "nothing": (lambda a: None, "None"),
+}
+"""How numbers are spoilt, and what the reason says."""
+
 plain = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.text(), st.binary(),
     st.dates(), st.just(datetime.timedelta(1)), st.just(object()), st.just(np.ma.masked),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from any_values import anything
+from any_values import SPOILT, anything
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from small_blocks import make_block
@@ -226,3 +226,18 @@ def test_what_components_return(what: str, examples: int) -> None:
     print({"what": what} | came)
     assert came["refused"] > examples // 10
     assert came["taken"] > 20 or examples == 12 or what == "a protocol's answer"
+
+
+OF_THREE = ["a method's scores", "a method's theta", "a surrogate's target", "a surrogate's gradient",
+            "an optimizer's step", "an optimizer's point"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SPOILT)
+@pytest.mark.parametrize("what", [*OF_THREE, "a loss's value"])
+def test_no_real_numbers_are_refused_in_our_words(what: str, kind: str) -> None:
+    RETURNED[0] = SPOILT[kind][0](np.ones(() if what == "a loss's value" else 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy warns where it drops an imaginary part
+        found = WAYS[what]()
+    assert isinstance(found, Exception)
+    assert not isinstance(found, TypeError), "NumPy's own words, by luck"

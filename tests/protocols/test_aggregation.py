@@ -7,7 +7,6 @@ from competing import executed, task_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench import api
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
 from rankbench.aggregators.rates import Borda
 from rankbench.errors import ContenderDiverged, SpecError
@@ -222,38 +221,6 @@ def test_smaller_blocks_compile_the_same():
     assert (small.key.n, set(small.cells)) == (5, {"borda", "kemeny"})
     found = prepared.protocol.execute(prepared, small)
     assert [result.losses["misordered", "design"].shape for result in found] == [(1,), (1,)]
-
-
-def test_a_suite_of_one_experiment(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text(
-        """
-name = "mine"
-title = "Mine"
-seed = 3
-
-[[experiments]]
-name = "two"
-title = "Two"
-protocol = "aggregation:items=5,populations=12"
-n = [30, 300]
-repetitions = 3
-losses = ["misordered", "rmse"]
-baseline = "borda"
-contenders = [{ use = "borda" }, { use = "bradley-terry" }]
-
-[[experiments.figures]]
-file = "growth"
-kind = "growth"
-series = ["bradley*"]
-references = ["borda"]
-"""
-    )
-    result = api.run(str(path), out=tmp_path / "run")
-    text = (result.directory / "leaderboard.md").read_text()
-    assert "simulated" in text
-    assert "12 populations" in text
-    assert (result.directory / "figures" / "growth.png").stat().st_size > 10_000
 
 
 SMALL = st.integers(-3, 3).map(float)

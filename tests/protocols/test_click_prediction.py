@@ -285,29 +285,6 @@ def test_contenders_get_the_block_and_are_judged_on_the_rest():
     assert expected < means["cascade:smoothing=1"] < means["coec"]
 
 
-def test_the_truth_predicts_best():
-    protocol = ClickPrediction()
-    prepared = protocol.prepare(DATASET, 5)
-    _, test, _ = _parts(prepared, 7, 0)
-    log = load_selections(DATASET.scan())
-    chances = np.array([DATASET.chances[int(q.split("-")[1]) * 8 + int(i.split("-")[1])] for q, i in named(log)])
-    truth = ClickModel(chances, np.ones(5), stops=True)
-    best = click_log_loss(truth.probabilities(test, log.item_offsets), test, 0.001)
-    expected = best
-    found = executed(prepared, ["cascade:smoothing=1", "position-debiased"], n=3000, seed=7)
-    for result in found.values():
-        assert result.losses[METRIC, "heldout"].mean() > expected.mean()
-    assert found["cascade:smoothing=1"].losses[METRIC, "heldout"].mean() == pytest.approx(expected.mean(), abs=0.02)
-
-
-def named(log):
-    return [
-        (query, item)
-        for q, query in enumerate(log.ids)
-        for item in log.items[log.item_offsets[q] : log.item_offsets[q + 1]]
-    ]
-
-
 @pytest.mark.parametrize(
     ("bad", "words"),
     [("sum", "sum to more"), ("negative", "negative"), ("nan", "finite numbers"), ("shape", "finite numbers")],

@@ -24,7 +24,7 @@ from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Fitted, Method
-from rankbench.interfaces.metric import Fact, Metric
+from rankbench.interfaces.metric import Fact
 from rankbench.interfaces.protocol import Prepared, Protocol
 from rankbench.interfaces.queries import Queries
 from rankbench.plugin import manager
@@ -58,10 +58,6 @@ def test_units_of_one_title_are_explained_alike() -> None:
         for title in manager.component_class(Protocol, name).splits.values():
             explained.setdefault(title.partition(" (")[0], set()).add(title)
     assert {title: found for title, found in explained.items() if len(found) > 1} == {}
-
-
-def test_which_way_is_better_in_words() -> None:
-    assert (Metric("a").better, Metric("a", "maximize").better) == ("less is better", "more is better")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from rankbench.protocols.links import (
     fit_link,
     fit_tie_link,
     margin_disagreement,
-    middle,
     tie_log_loss,
     win_log_loss,
 )
@@ -342,31 +341,6 @@ def test_the_tie_link_is_the_minimum(pairs: PairOutcomes) -> None:
     for start in ([0.0, 0.0], [-3.0, 0.0], [np.log(max(b * unit, 1e-12)), np.log(nu)]):
         best = optimize.minimize(value, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
         assert found <= best.fun + 2e-12
-
-
-@given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.integers(0, 3)), min_size=1, max_size=40))
-@examples(100)
-def test_the_middle_is_the_median_of_the_votes(drawn: list[tuple[float, int]]) -> None:
-    margins, numbers = np.array([d for d, _ in drawn]), np.array([float(k) for _, k in drawn])
-    sizes = np.repeat(np.abs(margins), numbers.astype(int))
-    sizes = sizes[sizes != 0]
-    assert middle(margins, numbers) == (np.median(sizes) if len(sizes) else 0.0)
-
-
-@pytest.mark.parametrize("x", [0.0, 0.3, 2.0, 8.0, 29.0, 31.0, 37.0, 60.0, 400.0])
-def test_tails_of_the_normal_distribution(x: float) -> None:
-    """One vote against a margin of x: the loss, and its derivatives by differences of SciPy's."""
-    from rankbench.protocols.kernels import probit
-
-    out = np.zeros(3)
-    probit(np.ones(1), np.zeros(1), np.ones(1), x, True, out)
-    assert out[2] == pytest.approx(-stats.norm.logcdf(-x), rel=1e-12)
-    ratio = np.exp(stats.norm.logpdf(x) - stats.norm.logcdf(-x))
-    assert out[0] == pytest.approx(ratio, rel=1e-9)
-    assert 0 < out[1] <= 1 + 1e-6
-    out = np.zeros(3)
-    probit(np.ones(1), np.ones(1), np.zeros(1), x, True, out)
-    assert out[2] == pytest.approx(-stats.norm.logcdf(x), rel=1e-10, abs=1e-190)
 
 
 @pytest.mark.parametrize("far", [1e30, 1e100, 1e200])

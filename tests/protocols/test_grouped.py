@@ -309,9 +309,3 @@ def test_a_run_compares_with_and_without(tmp_path: Path) -> None:
     means = dict(board.select("contender", "mean").iter_rows())
     assert set(means) == {"win-rate", "bradley-terry", "bradley-terry:control=true"}
     assert means["bradley-terry:control=true"] < means["bradley-terry"] - 0.03
-
-
-def test_control_is_of_a_log() -> None:
-    done = CliRunner().invoke(main, ["run", "--control", "side"])
-    assert done.exit_code == 2
-    assert "--control" in done.stderr

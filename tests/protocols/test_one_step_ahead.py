@@ -25,7 +25,7 @@ from rankbench.protocols.forecast import foreseen, stretch_losses
 from rankbench.protocols.log_votes import unpack_items
 from rankbench.protocols.one_step_ahead import OneStepAhead
 from rankbench.protocols.own_log import OwnLog
-from rankbench.protocols.steps import MOMENTS, Steps, unpack_steps
+from rankbench.protocols.steps import MOMENTS, unpack_steps
 
 
 def naive_elo(rows: list[tuple[int, str, str, float, float]], factor: float) -> list[float]:
@@ -233,13 +233,6 @@ def test_many_times_and_many_judges(what: dict[str, int]) -> None:
     assert steps.count == 25
 
 
-def test_steps_survive_being_packed() -> None:
-    steps = unpack_steps(prepared(Drifting()).arrays)
-    assert isinstance(steps, Steps)
-    assert steps.starts[-1] == len(steps) == 600
-    assert steps.choices[0] == np.searchsorted(steps.blocks, 0)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_losses_are_the_same_however_many_votes_are_judged_at_once(
     weighted: bool, monkeypatch: pytest.MonkeyPatch
@@ -254,17 +247,6 @@ def test_losses_are_the_same_however_many_votes_are_judged_at_once(
     assert {name: value.tobytes() for name, value in stretch_losses(said, steps, METRICS).items()} == {
         name: value.tobytes() for name, value in whole.items()
     }
-    # The mean over stretches is that over all votes.
-    rows, decisive = steps.tested, steps.outcome[steps.tested] != 0
-    along, weights = said.margins * steps.outcome[rows], steps.weights[rows]
-    wrong = np.where(along < 0, 1.0, np.where(along == 0, 0.5, 0.0))[decisive]
-    assert whole["disagreement"].mean() == pytest.approx(np.average(wrong, weights=weights[decisive]), rel=1e-12)
-    scales, links = ([getattr(c, name) for c in said.choices] for name in ("scale", "link"))
-    sizes = [c.end - c.begin for c in said.choices]
-    assert sum(sizes) == len(said.margins)
-    argument, probit = np.repeat(scales, sizes) * along, np.repeat(links, sizes) == "probit"
-    loss = np.where(probit, -log_ndtr(argument), np.log1p(np.exp(-argument)))[decisive]
-    assert whole["log-loss"].mean() == pytest.approx(np.average(loss, weights=weights[decisive]), rel=1e-10)
 
 
 @cache

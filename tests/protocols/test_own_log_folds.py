@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from competing import executed
 from own_logs import SUITE, Few, Log, suite
 
 import rankbench
 from rankbench import api
 from rankbench.errors import InputError
 from rankbench.interfaces.protocol import Prepared
-from rankbench.protocols import own_log
 from rankbench.protocols.items import Items
 from rankbench.protocols.log_votes import pack_votes, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
@@ -206,23 +204,3 @@ def test_votes_are_kept_while_their_data_set_lives_and_is_the_same(monkeypatch: 
     del log, first, again
     gc.collect()
     assert kept() is None
-
-
-@pytest.mark.parametrize(("use", "times"), [("win-rate", 0), ("bradley-terry:ridge=[1,2]", 0), ("elo", 1)])
-def test_votes_are_unpacked_for_those_alone_who_go_by_their_order(
-    use: str, times: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unpacked = []
-    unpack = own_log.unpack_votes
-    monkeypatch.setattr(own_log, "unpack_votes", lambda prepared: unpacked.append(1) or unpack(prepared))
-    prepared = OwnLog().prepare(Log(), 1)
-    (found,) = executed(prepared, [use], ("log-loss",), n=900).values()
-    assert found.status == "done"
-    assert len(unpacked) == times
-
-
-def test_what_workers_map_grows_with_votes_by_bytes_not_by_texts() -> None:
-    few, many = (OwnLog().prepare(Log(n=n), 1).arrays for n in (1000, 4000))
-    grown = sum(array.nbytes for array in many.values()) - sum(array.nbytes for array in few.values())
-    # Winner, loser, group, place in time: 4 bytes each; judge: 8; tie: 1. Groups: at most 5 a vote.
-    assert grown <= 3000 * (4 * 4 + 8 + 1 + 5)

@@ -128,13 +128,18 @@ def test_votes_without_sides_say_nothing_of_them() -> None:
     assert found[VOTES].sum() == 4000 - away
 
 
-def test_a_file_says_on_which_grounds_sides_mean_nothing(tmp_path: Path) -> None:
-    frame = Seasons(neutral=0.5).scan_as("query=neutral").collect()
+def as_matches(frame: pl.DataFrame, folder: Path) -> Dataset:
+    """Return votes as a file of home teams, away teams and results; `neutral` is what the query says."""
     home, away = (pl.when("first").then(one).otherwise(two) for one, two in (("winner", "loser"), ("loser", "winner")))
     result = pl.when("first").then(pl.lit("1-0")).otherwise(pl.lit("0-1"))
-    written = frame.select("time", home_team=home, away_team=away, result=result, neutral="query_id")
-    written.write_csv(tmp_path / "log.csv")
-    _, found = judged(LeftAdvantage(unless="neutral"), rankbench.log_file(tmp_path / "log.csv"))
+    sides = frame.select("time", home_team=home, away_team=away, result=result, neutral="query_id")
+    sides.write_csv(folder / "log.csv")
+    return rankbench.log_file(folder / "log.csv")
+
+
+def test_a_file_says_on_which_grounds_sides_mean_nothing(tmp_path: Path) -> None:
+    log = as_matches(Seasons(neutral=0.5).scan_as("query=neutral").collect(), tmp_path)
+    _, found = judged(LeftAdvantage(unless="neutral"), log)
     _, expected = judged(LeftAdvantage(unless="neutral"), Seasons(neutral=0.5))
     for name in METRICS:
         np.testing.assert_array_equal(found[name], expected[name])
@@ -209,14 +214,8 @@ kind = "dots"
 
 
 def test_pages_have_stretches_in_their_order_and_no_item_that_is_first(tmp_path: Path) -> None:
-    frame = Seasons(advantages=(0.1, 0.8)).scan().collect()
-    home, away = (
-        pl.when("first").then(one).otherwise(other) for one, other in (("winner", "loser"), ("loser", "winner"))
-    )
-    result = pl.when("first").then(pl.lit("1-0")).otherwise(pl.lit("0-1"))
-    frame.select("time", home_team=home, away_team=away, result=result).write_csv(tmp_path / "log.csv")
+    log = as_matches(Seasons(advantages=(0.1, 0.8)).scan().collect(), tmp_path)
     (tmp_path / "seasons.toml").write_text(SUITE)
-    log = rankbench.log_file(tmp_path / "log.csv")
     rankbench.run(str(tmp_path / "seasons.toml"), dataset=log, out=tmp_path / "out", workers=1)
     page = (tmp_path / "out" / "leaderboard.md").read_text()
     assert "Which item is first?" not in page

@@ -180,11 +180,6 @@ def test_refuses_other_data():
         Table1().prepare(None, 1)
 
 
-def test_statistics_know_the_share_of_the_folds():
-    # 15 runs, a test fold for three training folds: variance 1/15 + 1/3.
-    assert widening(15, Table1.test_share) ** 2 / 15 == pytest.approx(1 / 15 + 1 / 3)
-
-
 def test_suite_runs_end_to_end_on_the_simulator(tmp_path):
     suite = Path(rankbench.__file__).parent / "suites" / "table-1.toml"
     text = suite.read_text().replace("[20_000, 40_000, 80_000, 120_000, 160_000]", "[500, 1000]")
