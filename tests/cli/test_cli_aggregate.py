@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from PIL import Image
 
 import rankbench as rb
 from rankbench.cli.rankings import MOST_ON_A_PAGE, across_table
@@ -97,16 +96,6 @@ def test_top_leaves_places_among_all(rows, log: str) -> None:
     assert [(row["item"], row["place_low"], row["place_high"]) for row in found] == [("a", "1", "1"), ("b", "2", "2")]
 
 
-def test_a_picture_fits_a_slide(rankbench, log: str, tmp_path: Path) -> None:
-    out = tmp_path / "ranking.png"
-    assert rankbench("aggregate", log, "--intervals", "bootstrap", "--out", str(out)).exit_code == 0
-    width, height = Image.open(out).size
-    assert width > height
-    drawn = tmp_path / "ranking.svg"
-    rankbench("aggregate", log, "--out", str(drawn))
-    assert drawn.read_text().startswith("<?xml")
-
-
 def test_letters_that_no_picture_has_are_one_note(rankbench, tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     names = ["通义千问", "文心一言", "한국어 모델"]
@@ -129,13 +118,6 @@ def test_ballots_count_firsts(rankbench, tmp_path: Path) -> None:
     assert done.stdout.splitlines()[1].split()[-2:] == ["ballots", "firsts"]
     table = {line.split()[1]: line.split()[-2:] for line in done.stdout.splitlines()[2:]}
     assert table == {"x": ["5", "3"], "y": ["5", "2"], "z": ["5", "0"]}
-
-
-def test_a_notebook_shows_the_table_with_its_method(log: str) -> None:
-    shown = aggregate(log, "win-rate")._repr_html_()
-    assert shown.startswith("<p>win-rate</p>")
-    assert "<td>&quot;a&quot;</td>" in shown
-    assert "wins" in shown
 
 
 def test_the_column_that_rankings_are_by_heads_them(rankbench, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from rankbench.cli.data import data
-from rankbench.errors import InputError, LicenseError, SpecError
+from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.plugin import manager
 
@@ -73,16 +73,6 @@ def test_describe_a_file(log):
     assert "0: 2 (50.0%), 1: 1 (25.0%), 2: 1 (25.0%)" in text
 
 
-def test_describe_a_data_set():
-    found = json.loads(run("describe", "web10k-like:queries=2,features=9", "--json"))
-    assert (found["queries"], found["features"]) == (2, 9)
-
-
-def test_describe_what_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        run("describe", tmp_path / "nothing.txt")
-
-
 def test_describe_with_a_reader(tmp_path):
     (tmp_path / "a.txt").write_text(LOG.replace(" 1:", " 0:"))
     with pytest.raises(InputError, match="zero-based=true"):
@@ -108,11 +98,6 @@ def test_convert_and_describe_the_shards(log, tmp_path):
     with pytest.raises(InputError, match="--force"):
         run("convert", log, tmp_path / "out")
     run("convert", log, tmp_path / "out", "--force")
-
-
-def test_get_restricted_data():
-    with pytest.raises(LicenseError, match="--accept-license"):
-        run("get", "mslr-web10k")
 
 
 def test_get_what_cannot_be_got():

@@ -1,4 +1,3 @@
-import gzip
 import io
 import subprocess
 from pathlib import Path
@@ -122,12 +121,6 @@ def test_harmless_forms_read_the_same(tmp_path, content):
     assert read(tmp_path, content).equals(read(tmp_path, GOOD))
 
 
-def test_gzip_whatever_the_name(tmp_path):
-    zipped = gzip.compress(GOOD.encode())
-    assert read(tmp_path, zipped, "log.txt.gz").equals(read(tmp_path, GOOD))
-    assert read(tmp_path, zipped, "log.txt").equals(read(tmp_path, GOOD))
-
-
 @pytest.mark.parametrize("size", [16, 40, 64, 1000])
 def test_chunks_do_not_show(tmp_path, monkeypatch, size):
     path = written(tmp_path / "log.txt", "".join(f"{i % 3} qid:q{i // 7} 1:{i} 2:{-i}\n" for i in range(70)))
@@ -239,13 +232,6 @@ def test_empty_files(tmp_path, content):
         read(tmp_path, content)
 
 
-def test_one_endless_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_lines, "_LONGEST_LINE", 1 << 10)
-    path = written(tmp_path / "log.txt", b"1 qid:1 1:1\n" + b"1" * 5000)
-    with pytest.raises(InputError, match="longer than"):
-        list(text_lines.chunks(path, 256))
-
-
 class TestGroups:
     LINES = "1 1:1\n0 1:2\n2 1:3\n0 1:4\n1 2:5\n"
 
@@ -257,10 +243,6 @@ class TestGroups:
         frame = self.read(tmp_path, "2\n3\n")
         assert frame["query_id"].to_list() == ["1", "1", "2", "2", "2"]
         assert frame["item"].to_list() == [0, 1, 0, 1, 2]
-
-    def test_of_a_compressed_file(self, tmp_path):
-        frame = self.read(tmp_path, "2\n3\n", gzip.compress(self.LINES.encode()), "a.train.gz")
-        assert frame.height == 5
 
     @pytest.mark.parametrize(
         ("sizes", "file", "row", "said"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from data_paths import needs
 from numpy.typing import NDArray
@@ -60,8 +61,6 @@ def test_features(queries: Queries) -> None:
 
 @needs("mslr-web10k-sample/train.txt", "mslr-web10k-sample/test.txt")
 def test_where_real_queries_differ() -> None:
-    from rankbench.interfaces.dataset import Dataset
-
     dataset = get(Dataset, "mslr-web10k-sample")
     assert isinstance(dataset, Dataset)
     real = load_dataset(dataset)
@@ -85,8 +84,6 @@ def test_parts_of_the_stream() -> None:
     whole = frame.collect()
     assert frame.head(150).collect().equals(whole.head(150))
     assert frame.select("label").collect().equals(whole.select("label"))
-    import polars as pl
-
     chosen = pl.col("label") > 2
     assert frame.filter(chosen).collect().equals(whole.filter(chosen))
 
@@ -151,11 +148,6 @@ def test_lists_are_drawn_by_their_weights(presentation):
         assert pairs[0, 1] == pytest.approx(1 / 20)
 
 
-def test_very_low_temperatures_draw_whole_lists():
-    log = CascadeClicks(queries=3, items=50, shown=50, temperature=0.01).draw(50, [1])
-    assert (np.sort(log.items.reshape(-1, 50), axis=1) == np.arange(50)).all()
-
-
 def test_the_cascade_finds_the_order_and_err_is_these_users_disutility():
     dataset = CascadeClicks(queries=2, items=6, shown=6, presentation="random")
     truth = dataset.truth()
@@ -180,6 +172,11 @@ def test_the_log_is_in_the_schema():
     assert np.array_equal(log.selections.items, drawn.items)
     assert np.array_equal(log.selections.clicked, drawn.clicked)
     assert describe(dataset.scan()).facts["clicks"] == {0: 300 - drawn.clicked.sum(), 1: drawn.clicked.sum()}
+
+
+def test_very_low_temperatures_draw_whole_lists():
+    log = CascadeClicks(queries=3, items=50, shown=50, temperature=0.01).draw(50, [1])
+    assert (np.sort(log.items.reshape(-1, 50), axis=1) == np.arange(50)).all()
 
 
 def test_names_and_parameters():

@@ -72,16 +72,6 @@ def test_scores_are_those_of_the_aggregator(method: str) -> None:
     assert (np.diff(order) <= 0).all()
 
 
-def test_a_weight_is_so_many_votes() -> None:
-    rng = np.random.default_rng(1)
-    log = random_log(200, 5, 10).with_columns(weight=pl.Series(rng.integers(1, 4, 200).astype(float)))
-    many = log.select(pl.exclude("weight").repeat_by(pl.col("weight").cast(pl.Int64)).explode())
-    items = [f"i{i}" for i in range(5)]
-    for method in ("bradley-terry", "davidson", "win-rate"):
-        one, other = rankbench.aggregate(log, method), rankbench.aggregate(many, method)
-        np.testing.assert_allclose(scores(one, items), scores(other, items), atol=1e-8)
-
-
 def test_by_query_is_one_log_for_each() -> None:
     log = random_log(600, 6, 10)
     for kwargs in ({}, {"intervals": "bootstrap", "replicates": 50}, {"method": "elo"}):

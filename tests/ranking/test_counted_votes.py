@@ -259,13 +259,6 @@ def said(judges: np.ndarray, weights: np.ndarray, about: np.ndarray) -> np.ndarr
     return np.array([weights[about & (judges == judge)].sum() for judge in np.unique(judges[about])])
 
 
-def test_sums_of_clusters_take_twelve_bytes() -> None:
-    rng = np.random.default_rng(4)
-    winners, losers = two_items(rng, 4000, 500)
-    data = count_clusters(winners, losers, rng.integers(900, size=4000))
-    assert data.cells.nbytes + data.weights.nbytes <= 12 * 4000
-
-
 class OneScale(CountAggregator):
     """Has a prior that puts everything on one scale, whatever was compared."""
 

@@ -63,14 +63,6 @@ def test_ratings_are_those_of_the_textbook(log, factor: float) -> None:
     assert points(votes, factor) == pytest.approx(by_hand(votes, factor), abs=1e-7)
 
 
-def test_a_log_of_ties_alone_says_nothing_against_anybody() -> None:
-    tied = llmfao().with_columns(winner=pl.lit("tie"))
-    found = rankbench.aggregate(tied, "elo", intervals="bootstrap", replicates=20).table
-    assert found["score"].unique().to_list() == [0.0]
-    assert found["rank_low"].unique().to_list() == [1]
-    assert found["rank_high"].unique().to_list() == [found.height]
-
-
 def timed(votes: int = 400, seed: int = 0) -> pl.DataFrame:
     """Return votes in the order of time, items improving one after the other."""
     rng = np.random.default_rng(seed)

@@ -7,14 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 import pytest
-from amounts import examples
-from hypothesis import given
-from hypothesis import strategies as st
 from ranked_logs import named, rank_items, two_items
 
-from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
+from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.rates import Kemeny, WinRate
-from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import LARGEST_SCORE, ComparisonAggregator
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
 from rankbench.ranking.aggregate import aggregate
@@ -58,49 +55,6 @@ def drawn(truth: np.ndarray, n: int, rng: np.random.Generator, judges: int | Non
     scores = truth + taste * rng.normal(size=(judges or 1, m))
     won = rng.random(n) < 1 / (1 + np.exp(scores[judge, b] - scores[judge, a]))
     return log(np.where(won, a, b), np.where(won, b, a), m, judge if judges else None)
-
-
-@given(st.integers(2, 5), st.integers(1, 60), st.integers(0, 10**6))
-@examples(40)
-def test_sums_by_pair_say_the_same(m: int, n: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    votes = drawn(rng.normal(size=m), n, rng)
-    votes = log(votes.winners, votes.losers, m, ties=rng.random(n) < 0.3, weights=rng.random(n) + 0.1)
-    for aggregator in (BradleyTerry(), Davidson(), WinRate()):
-        whole = aggregator.from_comparisons(votes.comparisons(), m)
-        summed = PairCounts.from_comparisons(votes.comparisons(), m)
-        np.testing.assert_allclose(aggregator.from_counts(summed), whole, atol=1e-12)
-        np.testing.assert_allclose(aggregator.from_comparisons(summed.comparisons(), m), whole, atol=1e-7)
-
-
-class Own(ComparisonAggregator):
-    """A plugin's aggregator with nothing but `aggregate`."""
-
-    name = "own"
-    source = "test"
-
-    def aggregate(self, winners, losers, weights, m):
-        return np.arange(m, dtype=float)
-
-
-def test_aggregate_runs_a_plugin_that_has_nothing_but_aggregate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankbench.ranking.aggregate._aggregator", lambda method: Own())
-    frame = pl.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
-    assert aggregate(frame, "own").table["score"].to_list() == [2.0, 1.0, 0.0]
-    with pytest.raises(SpecError, match="no formula for sandwich intervals"):
-        aggregate(frame, "own", intervals="sandwich")
-
-
-def test_scores_of_another_shape_are_said_to_be() -> None:
-    class Longer(ComparisonAggregator):
-        name = "longer"
-        source = "test"
-
-        def aggregate(self, winners, losers, weights, m):
-            return np.zeros(m + 1)
-
-    with pytest.raises(SpecError, match=r"shape \(4,\), not \(3,\)"):
-        rank_items(log([0, 1], [1, 2], 3), Longer(), replicates=0)
 
 
 def test_rank_ranges_cover_the_true_ranks_all_at_once() -> None:

@@ -82,7 +82,9 @@ def test_less_is_better_of_a_mean_rank(scores: Path) -> None:
         found.plot("borda-count")
 
 
-def test_a_notebook_shows_systems_with_their_methods(scores: Path) -> None:
-    shown = rankbench.rank(scores, ["mean-score"], replicates=50)._repr_html_()
-    assert shown.startswith("<p>mean-score</p>")
-    assert "p_first" in shown
+def test_a_notebook_shows_tables_with_their_methods(votes: Path, scores: Path) -> None:
+    found = rankbench.aggregate(votes, "win-rate"), rankbench.rank(scores, ["mean-score"], replicates=50)
+    for ranking, method, column in zip(found, ("win-rate", "mean-score"), ("wins", "p_first"), strict=True):
+        shown = ranking._repr_html_()
+        assert shown.startswith(f"<p>{method}</p>")
+        assert column in shown

@@ -19,10 +19,8 @@ from rankbench.interfaces.dataset import Reader
 from rankbench.ranking import aggregate as engine
 from rankbench.ranking import log_dataset
 from rankbench.ranking import suspicions as findings
-from rankbench.ranking.item_encoding import CategoryCodes, Codes, IntegerCodes
 from rankbench.ranking.load import load_log
 from rankbench.ranking.open import open_source
-from rankbench.ranking.stream import FirstVotes, LogStream
 
 N = 3000
 
@@ -85,21 +83,6 @@ def test_what_is_found_is_what_the_log_itself_says(
     assert len(expected) == 2
     found = rankbench.aggregate(frame, method, intervals=intervals, replicates=3)
     assert [note for note in found.notes if "of the first 2,000 votes" in note] == expected
-
-
-@pytest.mark.parametrize("most", [1, 700, 701, 2999, N, N + 5])
-@pytest.mark.parametrize("kind", ["names", "integers"])
-def test_the_first_votes_are_those_of_the_log(kind: str, most: int) -> None:
-    frame = votes(integers=kind == "integers")
-    items: Codes = {"names": CategoryCodes, "integers": IntegerCodes}[kind]()
-    for judges in (None, CategoryCodes()):
-        kept = FirstVotes(most)
-        stream = LogStream(Passes(frame).frame(), items, "judge", judges, first_votes=kept)
-        assert sum(len(piece) for chunk in stream.chunks() for piece, _ in chunk) == N
-        columns = ["winner", "loser", "tie", "query_id", "first", "judge"]
-        found = pl.concat(kept.frames).select(columns)
-        expected = frame.head(most).select(pl.col("winner", "loser").cast(pl.String), *columns[2:])
-        assert found.equals(expected)
 
 
 VOTES = {"query_id": ["q", "q", "q"], "winner": ["a", "b", "a"], "loser": ["b", "c", "c"]}

@@ -19,13 +19,10 @@ from rankbench.protocols.folds import sizes_of
 from rankbench.protocols.log_votes import compared_pairs, group_votes
 from rankbench.protocols.steps import cut_steps
 from rankbench.ranking.categories import category_votes
-from rankbench.ranking.count import count_pairs
 from rankbench.ranking.describe import describe, offered_controls
-from rankbench.ranking.load import counted_votes
 from rankbench.ranking.open import open_source
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.pooled import pooled_rankings
-from rankbench.ranking.sampling_units import spread_of_points, units_of_votes
 from rankbench.ranking.votes import load_votes
 
 LEVEL = pl.DataFrame({"left": ["x"] * 100, "right": ["y"] * 100, "preference": [0.6, 0.8] * 50})
@@ -90,24 +87,6 @@ def test_effects_of_covariates_have_the_variance_of_rows() -> None:
     half = student.ppf(0.975, len(log) - 1) * np.sqrt(covariance[-1, -1])
     wide = found.effects.select((pl.col("upper") - pl.col("lower")) / 2).item()
     assert wide == pytest.approx(half, rel=1e-4)
-
-
-def test_units_are_rows() -> None:
-    log = open_source(graded().drop("judge"))
-    n, votes = 300, load_votes(log.frame)
-    counted, facts = counted_votes(log, "bootstrap")
-    assert (facts.rows, counted.counts.judgments, votes.count, votes.numbers[-1] + 1) == (n, n, n, n)
-    judged = np.bincount(np.concatenate([votes.winners, votes.losers]), np.tile(votes.weights, 2))
-    for units in (counted.units, units_of_votes(votes, votes.numbers)):
-        assert units.count == n
-        assert units.effective == pytest.approx(n)
-        # Votes of weight one: as many in effect as there are.
-        np.testing.assert_allclose(units.votes, judged)
-        np.testing.assert_allclose(units.items, judged)
-    # The sums are those of all points.
-    plain = count_pairs(votes.winners, votes.losers, weights=votes.weights, ties=votes.ties, items=votes.items)
-    for name in ("forward", "backward", "ties"):
-        np.testing.assert_allclose(getattr(counted.counts, name), getattr(plain, name))
 
 
 def test_one_step_ahead_counts_rows() -> None:
@@ -210,24 +189,6 @@ def by_time(n: int = 400) -> tuple[pl.DataFrame, float]:
     points = frame["preference"].to_numpy()
     low = np.where(frame["left"].to_numpy() < frame["right"].to_numpy(), points, 1 - points)
     return frame, brute_spread(groups, low)
-
-
-def test_points_of_votes_vary_as_pairs_of_votes_say() -> None:
-    frame, expected = by_time()
-    votes = load_votes(open_source(frame).judged().frame)
-    assert votes.times is not None
-    group = votes.groups.astype(np.int64) * 4 + votes.times
-    assert spread_of_points(votes, group) == pytest.approx(expected)
-    assert 0.1 < expected < 0.6
-    # Groups of single votes tell nothing; then others do, if there are any.
-    alone = votes.numbers
-    assert spread_of_points(votes, alone, group) == pytest.approx(expected)
-    assert spread_of_points(votes, alone) == spread_of_points(votes, np.full(len(votes), -1)) == 1
-    same = load_votes(open_source(LEVEL.with_columns(preference=pl.lit(0.7))).judged().frame)
-    assert spread_of_points(same, same.groups.astype(np.int64)) == 0.01
-    rounded, columns = frame.with_columns(pl.col("preference").round()), "left=left,right=right,points=preference"
-    whole = load_votes(open_source(rounded, columns=columns).judged().frame)
-    assert spread_of_points(whole, whole.groups.astype(np.int64)) == 1
 
 
 def test_bands_over_time_are_those_of_as_many_whole_votes() -> None:
