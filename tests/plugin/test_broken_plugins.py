@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import threading
@@ -19,8 +18,12 @@ from installed import install_plugin
 from pydantic import Field, PrivateAttr
 
 import rankbench
+from rankbench.aggregators.rates import Borda, NetWeights, WinRate
+from rankbench.data.simulators.feature_data import Web10kLike
 from rankbench.data.tables.checks import checked
 from rankbench.interfaces.dataset import existing
+from rankbench.kernels import Kernel
+from rankbench.optimizers.newton import Newton
 from rankbench.plugin.loading import load
 from rankbench.testing.check import check_component
 
@@ -66,60 +69,27 @@ class Pairs(rankbench.PairwiseSurrogate):
         return -1 / (1 + np.exp(np.clip(margin, -500, 500)))
 
 
-def kernel_of(last_line: str) -> Any:
-    """Compile net wins, with a last line that is wrong."""
-    from numba import njit
-
-    from rankbench.kernels.signatures import AGGREGATE
-
-    source = (
-        "def kernel(winners, losers, weights, m, params, work, out):\n"
-        "    out[:] = 0.0\n"
-        "    for c in range(len(winners)):\n"
-        "        out[winners[c]] += weights[c]\n"
-        "        out[losers[c]] -= weights[c]\n"
-        f"    {last_line}\n"
-    )
-    made: dict[str, Any] = {}
-    exec(source, made)
-    return njit(AGGREGATE)(made["kernel"])
-
-
-class KernelDiffers(NetWins):
+class KernelDiffers(Borda):
     """The compiled form is another formula than the NumPy form."""
 
-    last_line: ClassVar[str] = "out[:] /= len(winners)"
+    kernel = NetWeights.kernel
+
+
+class KernelOutOfBounds(WinRate):
+    """The compiled form writes beyond its memory: it asked for none."""
 
     def kernel(self):
-        from rankbench.kernels.signatures import Kernel
-
-        return Kernel(kernel_of(self.last_line))
+        return Kernel(super().kernel().function)
 
 
-class KernelOutOfBounds(KernelDiffers):
-    """The compiled form writes beyond its memory."""
-
-    last_line: ClassVar[str] = "out[m] = 0.0"
-
-
-class ChangingDataset(rankbench.Dataset):
+class ChangingDataset(Web10kLike):
     """It has other rows each time it is scanned."""
 
-    title: ClassVar[str] = "Twenty items"
-    licence: ClassVar[str] = "MIT"
-
-    def fingerprint(self):
-        return hashlib.sha256(b"twenty items").hexdigest()
+    queries: int = Field(default=10, ge=1, description="Number of queries.")
 
     def scan(self):
-        x = np.random.default_rng().normal(size=(20, 3)).astype(np.float32)
-        rows = {
-            "query_id": ["q"] * 20,
-            "item": pl.Series(range(20), dtype=pl.UInt32),
-            "label": pl.Series([0, 1] * 10, dtype=pl.Float32),
-            "x": pl.Series(x, dtype=pl.Array(pl.Float32, 3)),
-        }
-        return pl.LazyFrame(rows)
+        SIZES.append(len(SIZES))
+        return Web10kLike(queries=self.queries, seed=SIZES[-1]).scan()
 
 
 class FarFromTheStart(rankbench.CountAggregator):
@@ -251,22 +221,11 @@ class OutOfRange(rankbench.Loss):
         return 1 - float(signs.mean()) if len(signs) else 0.0
 
 
-class OverBudget(rankbench.Solver):
+class OverBudget(Newton):
     """It takes more iterations than it was given."""
 
-    budget: ClassVar[str] = "steps"
-
-    steps: int = Field(default=5000, ge=1, description="Steps to take at most.")
-
-    def solve(self, problem):
-        theta = np.zeros(problem.dimension)
-        for _ in range(10 * self.steps):
-            gradient = problem.value_and_gradient(theta)[1]
-            if np.linalg.norm(gradient) < 1e-9:
-                break
-            theta = theta - 0.1 * gradient
-        norm = float(np.linalg.norm(problem.value_and_gradient(theta)[1]))
-        return rankbench.Fit(theta, norm, 10 * self.steps, norm < 1e-8)
+    def solve(self, problem, start=None):
+        return Newton().solve(problem, start)
 
 
 class ReturnsNan(NetWins):
@@ -378,7 +337,7 @@ def test_what_is_caught_by_a_check(broken, check, entry, as_before):
 MODEL = '''
 import ctypes, os, time, warnings
 import numpy as np
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 import rankbench
 
 class Broken(rankbench.Model):
@@ -400,19 +359,7 @@ def rankbench_register():
 '''
 """A plugin, with what it does at a call and when it is imported."""
 
-MACHINE_CODE = """from numba import njit
-
-        @njit
-        def turn(n):
-            while n >= 0:
-                n = (n + 1) % 7
-            return n
-
-        turn(1)"""
-"""Machine code that holds the interpreter's lock."""
-
 BY_PROCESS = {
-    "endless machine code": (MACHINE_CODE, "", "not done after"),
     "endless Python": ("while True: pass", "", "not done after"),
     "exits": ("os._exit(7)", "", "it ended its process (exit code 7)"),
     "exits on import": ("", "os._exit(3)", "importing it: it ended its process (exit code 3)"),
@@ -421,7 +368,7 @@ BY_PROCESS = {
     "segfault": ("ctypes.string_at(0)", "", "it killed its process (SIGSEGV)"),
     "silences on import": ("", 'warnings.simplefilter("ignore")', "importing it changes the warning filters"),
 }
-SLOW = ("endless machine code", "endless Python", "segfault")
+SLOW = ("endless Python", "segfault")
 """They cost several processes each; of those that hang and of those that die, another one is always tried."""
 
 
