@@ -8,7 +8,6 @@ import random
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from rankbench.plugin.manager import get
 from rankbench.ranking.describe import describe
 from rankbench.ranking.open import open_source
 from rankbench.reports.results import report
-from rankbench.store.journal import FILE, Journal
+from rankbench.store.journal import Journal
 from rankbench.store.published import PublishedRows, published_rows, read_digests
 from rankbench.suites.suite_files import read_suite
 from rankbench.tracking.history import HistoryEntry, HistoryValue, add_entry, read_history
@@ -97,16 +96,15 @@ def originals(kind: str) -> dict[str, bytes]:
     kind : str
         ``tables``: every reader's own example, some of them compressed too, MovieLens' two files, and a folder of
         shards; ``described``: those of Parquet among them; ``suites``: every built-in suite; ``cards``: every card;
-        ``rows``: what a run publishes; ``journal``: that of a run; ``written``: what else rankbench writes and reads
-        again.
+        ``rows``: what a run publishes; ``written``: what else rankbench writes and reads again.
     """
 
     if kind == "suites":
         return {path.name: path.read_bytes() for name, path in sorted(manager.suites().items())}
     if kind == "cards":
         return {path.name: path.read_bytes() for path in sorted(cards_folder().glob("*.toml"))}
-    if kind in ("rows", "written", "journal"):
-        return {"rows": rows, "written": written, "journal": journal}[kind]()
+    if kind in ("rows", "written"):
+        return rows() if kind == "rows" else written()
     found = tables()
     return {name: data for name, data in found.items() if "parquet" in name} if kind == "described" else found
 
@@ -136,35 +134,6 @@ def run(folder: Path) -> Path:
 def rows() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder, Journal(run(Path(folder))) as journal:
         return published_rows(journal)
-
-
-def journal() -> dict[str, bytes]:
-    with tempfile.TemporaryDirectory() as folder:
-        return {FILE: (run(Path(folder)) / FILE).read_bytes()}
-
-
-@cache
-def in_whole_journal() -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        return in_journal(run(Path(folder)))
-
-
-def in_journal(folder: Path) -> str:
-    """Return all that a journal says, as text; what stands in its blocks, too."""
-    with Journal(folder) as held:
-        record = held.record()
-        losses = [name for experiment in record.experiments for name in experiment.losses]
-        splits = [split for source in record.sources for split in source.shown_splits()]
-        told = [
-            (cell, one, held.curves(cell), [held.losses(cell, name, split) for name in losses for split in splits])
-            for cell, one in held.cells().items()
-        ]
-        return repr((held.suite_text(), held.members(), held.progress(), told))
-
-
-def read_journal(folder: Path) -> None:
-    """Read a journal, which must say what it said when it was whole, or not be read."""
-    assert in_journal(folder) == in_whole_journal(), "another journal was read without a word"
 
 
 def written() -> dict[str, bytes]:
@@ -201,8 +170,6 @@ def read(kind: str, path: Path) -> None:
         read_rows(path.parent)
     elif kind == "written":
         read_written(path)
-    elif kind == "journal":
-        read_journal(path.parent)
     elif kind == "described":
         described(path.parent if path.parent.name == SHARDS else path)
     elif path.name in ("u.data", "u.item"):

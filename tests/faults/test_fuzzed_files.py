@@ -148,7 +148,7 @@ def together(kinds: dict[str, int], folder: Path) -> dict[str, Counter[str]]:
     return came
 
 
-OTHERS = ("suites", "cards", "rows", "written", "journal")
+OTHERS = ("suites", "cards", "rows", "written")
 
 KINDS = {"tables": 100_000, "described": 10_000} | dict.fromkeys(OTHERS, 20_000)
 """Cases of each kind in the long form."""
