@@ -1,4 +1,4 @@
-"""Seconds and memory of counting and fitting one log, in a fresh process; and their figure."""
+"""Seconds and memory of counting and fitting one log, in a fresh process."""
 
 from __future__ import annotations
 
@@ -68,34 +68,6 @@ def peak_memory() -> float:
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-
-
-def draw_costs(costs: list[Cost]) -> bytes:
-    """Return a PNG: seconds and peak memory against n, a line for each m, on logarithmic axes."""
-    from matplotlib.figure import Figure
-
-    from rankbench.core.code_digest import cpu_class
-    from rankbench.drawing.looks import look, render, styled
-
-    with styled():
-        figure = Figure(figsize=(7.2, 2.9), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        for index, m in enumerate(sorted({cost.m for cost in costs})):
-            line, style = [cost for cost in costs if cost.m == m], look(index)
-            looks = {"color": style.color, "marker": style.marker, "linestyle": style.dashes, "label": f"{m:,} items"}
-            left.plot([cost.n for cost in line], [cost.counting + cost.fitting for cost in line], **looks)
-            right.plot([cost.n for cost in line], [cost.peak for cost in line], **looks)
-        for axes, label in ((left, "seconds to count and fit"), (right, "peak memory in MB")):
-            words = f"{label} (less is better)"
-            axes.set(xscale="log", yscale="log", xlabel="number of comparisons", ylabel=words)
-        right.set_ylim(bottom=50)
-        left.legend()
-        figure.suptitle(
-            "Bradley-Terry scores from a log in Parquet, by rankbench alone, one run each\n"
-            f"machine: {cpu_class()}; against peers: the table of the page",
-            fontsize=9,
-        )
-        return render(figure)["png"]
 
 
 if __name__ == "__main__":

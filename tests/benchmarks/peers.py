@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from cost import Cost, draw_costs, measure_costs
+from cost import Cost, measure_costs
 from numpy.typing import NDArray
 from ratios import SECTION
 from turns import seconds
@@ -282,8 +282,6 @@ def report(results: list[Result], distances: dict[str, float], peak: float, cost
         "Counting and fitting a log of Parquet, in a fresh process each, compiled code cached. Where a log is longer "
         "than 1e7 rows it is the same 1e7 rows again.",
         "",
-        "![Seconds and peak memory against the number of comparisons](performance.png)",
-        "",
         "| comparisons | items | counting | fit | peak memory |",
         "|---:|---:|---:|---:|---:|",
         *(f"| {c.n:.0e} | {c.m} | {rounded(c.counting)} | {rounded(c.fitting)} | {c.peak:.0f} MB |" for c in costs),
@@ -334,7 +332,6 @@ def main() -> int:
     text = report(results, distances, peak, costs, arguments.peers.absolute())
     _, section, benchmarks = (page.read_text(encoding="utf-8") if page.exists() else "").partition(f"\n{SECTION}\n")
     page.write_text(text + section + benchmarks, encoding="utf-8")
-    (arguments.out / "performance.png").write_bytes(draw_costs(costs))
     met = all(r.met for r in results) and peak <= 500 and all(d <= 1e-5 for d in distances.values())
     return 0 if met else 1
 
