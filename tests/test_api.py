@@ -14,13 +14,12 @@ import pytest
 import rankbench
 from rankbench import api
 from rankbench.aggregators.rates import WinRate
-from rankbench.errors import SpecError, StoreError
+from rankbench.errors import SpecError
 from rankbench.interfaces.cell import Curve
 from rankbench.interfaces.method import Block, Fitted
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Queries
 from rankbench.methods.baselines import RandomScores
-from rankbench.store.store import Store
 
 SUITE = """
 name = "small"
@@ -132,35 +131,6 @@ def test_resuming_changes_no_byte(suite: str, tmp_path: Path, reference: Path) -
     rankbench.run(suite, out=tmp_path / "out")
     assert json.loads((tmp_path / "out" / "run.json").read_text())["blocks"]["computed"] == 0
     assert contents(tmp_path / "out") == contents(reference)
-
-
-def test_an_interruption_loses_only_the_block_in_flight(
-    suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit, left = Store.commit, [3]
-
-    def interrupted(self: Store, block: object) -> None:
-        if not left[0]:
-            raise KeyboardInterrupt
-        left[0] -= 1
-        commit(self, block)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Store, "commit", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        rankbench.run(suite, out=tmp_path / "out")
-    monkeypatch.undo()
-    rankbench.run(suite, out=tmp_path / "out")
-    assert json.loads((tmp_path / "out" / "run.json").read_text())["blocks"] == {"computed": 3, "reused": 3}
-    assert contents(tmp_path / "out") == contents(reference)
-
-
-def test_report_makes_everything_again(suite: str, tmp_path: Path, reference: Path) -> None:
-    rankbench.run(suite, out=tmp_path / "out")
-    for name in REPORTS:
-        (tmp_path / "out" / name).unlink()
-    results = rankbench.report(tmp_path / "out")
-    assert contents(tmp_path / "out") == contents(reference)
-    assert results.leaderboard.height == pl.read_csv(reference / "leaderboard.csv").height
 
 
 def test_an_added_contender_changes_nobody_else(plain: str, tmp_path: Path, reference: Path) -> None:
@@ -275,17 +245,6 @@ def test_an_aggregator_at_fault_takes_nobody_with_it(
     before = pl.read_parquet(reference / "results.parquet")
     others = rows.filter(~theirs)
     assert others.sort(others.columns).equals(before.sort(before.columns))
-
-
-def test_a_folder_belongs_to_one_suite_and_data_set(plain: str, tmp_path: Path) -> None:
-    rankbench.run(plain, out=tmp_path / "out", reps=1)
-    with pytest.raises(StoreError, match="give another folder"):
-        rankbench.run(plain, out=tmp_path / "out", reps=1, dataset="web10k-like:queries=30,features=12")
-
-
-def test_two_runs_cannot_share_a_folder(suite: str, tmp_path: Path) -> None:
-    with Store.open(tmp_path / "out"), pytest.raises(StoreError):
-        rankbench.run(suite, out=tmp_path / "out")
 
 
 def test_includes_come_behind_and_cannot_go_round(suite: str, tmp_path: Path) -> None:

@@ -88,29 +88,6 @@ def test_excess_is_that_of_the_true_loss():
     assert on("order-preserving-err", setting, err).excess == pytest.approx(risks[0, 1, 2] - min(risks.values()))
 
 
-def grid_least(risk, order, span, points):
-    """Minimize over a grid of differences of neighbors."""
-    steps = np.linspace(0, span, points)
-    best = math.inf
-    for a in steps:
-        for b in steps:
-            alpha = np.zeros(3)
-            alpha[order[1]], alpha[order[0]] = b, a + b
-            best = min(best, risk(alpha)[0])
-    return best
-
-
-@pytest.mark.parametrize("spec", ["pairwise-logistic", "pairwise-hinge", "pairwise-squared-hinge:form=margin"])
-def test_least_on_cone_is_that_of_a_grid(spec):
-    surrogate = manager.get(Surrogate, spec)
-    risk = surrogate_risk(surrogate, THEOREM_2, DISAGREEMENT)
-    for order in permutations(range(3)):
-        found = least_risk_on_cone(risk, order, "smooth" in surrogate.properties, True)
-        grid = grid_least(risk, order, 5, 81)
-        assert found <= grid + 1e-9
-        assert found == pytest.approx(grid, abs=0.02)
-
-
 def test_infimum_that_is_not_attained():
     """One edge: the logistic risk goes to 0 as the scores go apart."""
     setting = Setting("", "", (np.array([[0.0, 1.0], [0.0, 0.0]]),), (1.0,))

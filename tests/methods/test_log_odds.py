@@ -108,14 +108,6 @@ def test_fit_is_weighted_least_squares_over_pairs():
     assert theta == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("method", [UStatistic(), DisjointBatches(), UStatistic(exponent=1)])
-def test_fit_finds_the_order_of_scores(method):
-    made, scores = block()
-    found = method.fit(made).score(made.design)
-    for part in (slice(0, 3), slice(3, 7)):
-        assert np.argsort(found[part]).tolist() == np.argsort(scores[part]).tolist()
-
-
 def test_nothing_to_learn_from():
     made, _ = block(n=4)
     none = Comparisons(np.zeros(3, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
