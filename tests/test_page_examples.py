@@ -52,6 +52,7 @@ def executed(example: Example) -> str | None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_pages_show_what_commands_print(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("leaderboards").symlink_to(ROOT / "leaderboards")
     parsers = (CodeBlockParser("console", executed), PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS))
     document = Document.parse(str(page), *parsers)
     document.namespace["__name__"] = "page"
