@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -40,22 +41,35 @@ def bent(margin):
     return np.sqrt(np.maximum(-margin - 24.0, 1.0))
 
 
+NEARLY = "not convex|another gradient"
+CALLS = count()
+
+
 @pytest.mark.parametrize(
-    "methods",
+    ("methods", "why"),
     [
-        {"phi": lambda self, t: np.logaddexp(0.0, 1.0 - t) + 5.0 * (t < -8)},
-        {"phi": lambda self, t: np.logaddexp(0.0, 1.0 - t) - 5.0 * (t > 20)},
-        {
-            "phi": lambda self, t: np.where(t < -25, bent(t) + 24.0, np.logaddexp(0.0, 1.0 - t)),
-            "dphi": lambda self, t: np.where(t < -25, -0.5 / bent(t), -1.0 / (1.0 + np.exp(t - 1.0))),
-        },
-        {"dphi": lambda self, t: -1.0001 / (1.0 + np.exp(t - 1.0))},
-        {"dphi": lambda self, t: 1e-5 - 1.0 / (1.0 + np.exp(t - 1.0))},
+        ({"phi": lambda self, t: np.logaddexp(0.0, 1.0 - t) + 5.0 * (t < -8)}, NEARLY),  # a jump up far out
+        ({"phi": lambda self, t: np.logaddexp(0.0, 1.0 - t) - 5.0 * (t > 20)}, NEARLY),  # a jump down
+        (
+            {
+                "phi": lambda self, t: np.where(t < -25, bent(t) + 24.0, np.logaddexp(0.0, 1.0 - t)),
+                "dphi": lambda self, t: np.where(t < -25, -0.5 / bent(t), -1.0 / (1.0 + np.exp(t - 1.0))),
+            },
+            NEARLY,  # concave far out
+        ),
+        ({"dphi": lambda self, t: -1.0001 / (1.0 + np.exp(t - 1.0))}, NEARLY),
+        ({"dphi": lambda self, t: 1e-5 - 1.0 / (1.0 + np.exp(t - 1.0))}, NEARLY),
+        ({"phi": lambda self, t: np.sin(t), "dphi": lambda self, t: np.cos(t)}, "not convex.*above the chord"),
+        ({"dphi": lambda self, t: 1.0 / (1.0 + np.exp(t - 1.0))}, "not convex with the gradient"),
+        ({"phi": lambda self, t: -3.0 * t, "dphi": lambda self, t: np.full_like(t, -3.0)}, "not bounded below"),
+        ({"phi": lambda self, t: np.full_like(t, np.nan)}, "is nan"),
+        ({"edges": lambda self, w: (np.ones_like(w) * 0.0, np.zeros_like(w))}, "ignores the structure"),
+        ({"phi": lambda self, t: np.logaddexp(0.0, 1.0 - t) + 1e-9 * next(CALLS)}, "answers"),
+        ({"exact_phi": lambda self: HINGE}, "another function than it computes"),
     ],
-    ids=["a jump up far out", "a jump down", "concave far out", "a slope off by 1e-4", "a slope off by 1e-5"],
 )
-def test_what_is_not_convex_far_out_or_nearly_has_its_gradient_is_refused(methods):
-    with pytest.raises(PluginError, match=r"not convex|another gradient"):
+def test_surrogates_that_break_promises_are_refused(methods, why):
+    with pytest.raises(PluginError, match=why):
         rankbench.certify(other(Plain, **methods), laws=3)
 
 

@@ -119,27 +119,20 @@ class Overwriting(Interpreted):
         return 0.0
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_interpreted_losses_cannot_write_to_scores_or_truth(which, drawn):
-    alpha, s = drawn
-    with pytest.raises(ValueError, match="read-only"):
-        evaluate(Overwriting(which=which), alpha, s, OFFSETS)
-    assert alpha.flags.writeable
-    assert s.flags.writeable
-
-
 class OverwritingMatrix(InterpretedDisagreement):
     name = "overwriting-matrix"
-    kernel = InterpretedDisagreement.kernel
-
-    def value(self, alpha, structure):
-        structure[:] = 9
-        return 0.0
+    kernel, value = InterpretedDisagreement.kernel, Overwriting.value
+    which: int = 1
 
 
-def test_interpreted_losses_cannot_write_to_matrices(drawn):
+@pytest.mark.parametrize("loss", [Overwriting(which=0), Overwriting(which=1), OverwritingMatrix()], ids=repr)
+def test_interpreted_losses_cannot_write_to_scores_or_truth(loss, drawn):
+    alpha, s = drawn
+    truth = (lambda q: np.ones((np.diff(OFFSETS)[q],) * 2)) if isinstance(loss, OverwritingMatrix) else s
     with pytest.raises(ValueError, match="read-only"):
-        evaluate(OverwritingMatrix(), drawn[0], lambda q: np.ones((np.diff(OFFSETS)[q],) * 2), OFFSETS)
+        evaluate(loss, alpha, truth, OFFSETS)
+    assert alpha.flags.writeable
+    assert s.flags.writeable
 
 
 @pytest.mark.parametrize(

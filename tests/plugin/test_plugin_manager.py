@@ -79,11 +79,6 @@ class Unequal:
         raise NoException("no repr")
 
 
-class Unending(list):
-    def __iter__(self):
-        raise KeyboardInterrupt
-
-
 ANYTHING = [NoException("odd"), KeyboardInterrupt(), SystemExit(0), GeneratorExit(), Mute()]
 
 
@@ -97,19 +92,6 @@ def test_whatever_a_plugin_raises_breaks_that_plugin_only(entry, model, error):
     with pytest.raises(PluginError, match=rf"thirdparty 1\.2 is broken: .*{type(error).__name__}") as caught:
         load([entry(load=raising(error))], strict=True)
     assert caught.value.exit_code == 2
-
-
-def test_an_object_that_cannot_be_looked_at_breaks_its_plugin_only(entry, model):
-    returned = entry("a", brings=lambda: [Unequal(), model()])
-    unending = entry("b", brings=lambda: Unending())
-    itself = entry("c", load=Unequal)
-    good = entry("d", "zzz", brings=lambda: [model("other")])
-    loaded = load([returned, unending, itself, good])
-    assert [status.status for status in loaded.statuses] == ["broken", "broken", "broken", "ok"]
-    assert loaded.statuses[0].components == ("model/doubled",)
-    assert loaded.registry.names("model") == ["doubled", "other"]
-    with pytest.raises(PluginError, match="NoException"):
-        load([itself, good], strict=True)
 
 
 class Unprintable(type):

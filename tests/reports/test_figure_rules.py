@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-import published
 import pytest
 import synthetic
-from amounts import part_of
 from matplotlib.figure import Figure as Canvas
 from synthetic import Contender, Plan
 
@@ -20,20 +18,6 @@ from rankbench.reports.recommendation_facts import ALPHA, case_of, together_leve
 from rankbench.suites.suite_files import read_suite
 from rankbench.tracking import history as series
 from rankbench.tracking.history import Series
-
-SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks")
-
-
-@pytest.mark.parametrize("suite", part_of(SUITES, 3))
-def test_every_axis_of_values_says_which_way_is_better(tmp_path: Path, suite: str) -> None:
-    for one in (
-        one for sampler in synthetic.samplers(published.write(tmp_path, suite)) for one in drawn_figures(sampler)
-    ):
-        for row in one.drawing.plots:
-            dots = any(plot.dots for plot in row)
-            for plot in row if dots else row[:1]:
-                assert "is better" in (plot.x_label if dots else plot.y_label), one.figure.file
-        assert all(plot.x_label for plot in one.drawing.plots[-1]), one.figure.file
 
 
 @pytest.mark.parametrize("suite", sorted(manager.suites()))

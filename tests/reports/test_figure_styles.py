@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import warnings
 from pathlib import Path
@@ -14,9 +13,7 @@ import pytest
 import synthetic
 from amounts import part_of
 from matplotlib.figure import Figure as Canvas
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from rankbench.drawing.canvas import picture_bytes
 from rankbench.drawing.looks import (
     COLORS,
     GRAYS,
@@ -26,19 +23,21 @@ from rankbench.drawing.looks import (
     groups,
     look,
     missing_letters_told,
-    styled,
 )
 from rankbench.interfaces.figure import Drawing
-from rankbench.reports.figures import drawn_figures
+from rankbench.reports.figures import DrawnFigure, drawn_figures
 
 Style: TypeAlias = tuple[str, str, tuple[Any, ...]]
 
 SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks")
 
 
-def drawn(folder: Path) -> dict[str, Canvas]:
-    """Return the figures of a run, by the names of their files."""
-    figures = [one for sampler in synthetic.samplers(folder) for one in drawn_figures(sampler)]
+def figures_of(folder: Path) -> list[DrawnFigure]:
+    return [one for sampler in synthetic.samplers(folder) for one in drawn_figures(sampler)]
+
+
+def drawn(figures: list[DrawnFigure]) -> dict[str, Canvas]:
+    """Return pictures by the names of their files."""
     looks = assign_looks([one.drawing for one in figures])
     return {one.figure.file: one.canvas(looks) for one in figures}
 
@@ -56,9 +55,15 @@ def styles(axes: Any) -> dict[str, Style]:
 @pytest.mark.parametrize("suite", part_of(SUITES, 3))
 def test_styles_of_built_in_suites(tmp_path: Path, suite: str) -> None:
     of_suite: dict[str, Style] = {}
-    figures = drawn(published.write(tmp_path, suite))
+    figures = figures_of(published.write(tmp_path, suite))
     assert figures
-    for canvas in figures.values():
+    for one in figures:
+        for row in one.drawing.plots:
+            dots = any(plot.dots for plot in row)
+            for plot in row if dots else row[:1]:
+                assert "is better" in (plot.x_label if dots else plot.y_label), one.figure.file
+        assert all(plot.x_label for plot in one.drawing.plots[-1]), one.figure.file
+    for canvas in drawn(figures).values():
         of_figure: dict[str, Style] = {}
         for axes in canvas.axes:
             if not axes.get_ylabel():  # rows of dots, which have their names beside them
@@ -73,7 +78,7 @@ def test_styles_of_built_in_suites(tmp_path: Path, suite: str) -> None:
 
 
 def test_a_contender_at_several_n_keeps_its_color(tmp_path: Path) -> None:
-    canvas = drawn(published.write(tmp_path, "paper"))["figure-2"]
+    canvas = drawn(figures_of(published.write(tmp_path, "paper")))["figure-2"]
     left, right = styles(canvas.axes[4]), styles(canvas.axes[5])
     assert list(right) == ["n = 200,000", "n = 400,000", "n = 800,000", "n = 1,600,000"]
     assert {color for color, _, _ in right.values()} == {left["stochastic k=100"][0]}
@@ -105,7 +110,7 @@ def many(kind: str, count: int) -> synthetic.Plan:
 @pytest.mark.parametrize("count", [16, 17, 40])
 @pytest.mark.parametrize("kind", ["risk", "growth", "curves"])
 def test_more_than_sixteen_series_become_small_multiples(tmp_path: Path, kind: str, count: int) -> None:
-    canvas = drawn(synthetic.write(tmp_path, [many(kind, count)], {"design": 3}))["f"]
+    canvas = drawn(figures_of(synthetic.write(tmp_path, [many(kind, count)], {"design": 3})))["f"]
     panels = [own for axes in canvas.axes if (own := styles(axes))]
     together = {name: style for own in panels for name, style in own.items()}
     assert set(together) == {f"method {i}" for i in range(count)}
@@ -120,7 +125,7 @@ def test_more_than_sixteen_series_become_small_multiples(tmp_path: Path, kind: s
 
 
 def test_dots_are_alike_and_have_their_names_beside_them(tmp_path: Path) -> None:
-    canvas = drawn(synthetic.write(tmp_path, [many("dots", 70)], {"design": 3}))["f"]
+    canvas = drawn(figures_of(synthetic.write(tmp_path, [many("dots", 70)], {"design": 3})))["f"]
     own = styles(canvas.axes[0])
     assert len(own) == 64
     assert len({(color, marker) for color, marker, _ in own.values()}) == 1
@@ -210,27 +215,6 @@ def test_groups_are_alike_in_size(count: int) -> None:
     sizes = [len(group) for group in found]
     assert len(sizes) == 1 if count <= 16 else max(sizes) <= 8
     assert max(sizes) - min(sizes) <= 1
-
-
-def test_a_figure_is_laid_out_once_as_matplotlib_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    def canvas() -> Canvas:
-        made = Canvas(figsize=(6, 4), layout="constrained")
-        for axes in made.subplots(1, 2):
-            axes.semilogx([1, 100], [0.1, 1], label="a longer name")
-            axes.set_ylabel("in two\nlines")
-        made.legend(loc="outside lower center")
-        return made
-
-    with styled():
-        expected = io.BytesIO()
-        canvas().savefig(expected, format="svg", metadata={"Date": None, "Creator": None})
-        drawn = canvas()
-    before, laid_out = (drawn.get_layout_engine(), drawn.canvas), []
-    execute = ConstrainedLayoutEngine.execute
-    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *given: laid_out.append(given) or execute(*given))
-    assert picture_bytes(drawn)["svg"] == expected.getvalue()
-    assert len(laid_out) == 1
-    assert (drawn.get_layout_engine(), drawn.canvas) == before
 
 
 def test_boxes_are_told_once_and_other_warnings_as_they_came() -> None:

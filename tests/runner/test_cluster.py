@@ -14,7 +14,6 @@ from small_suites import suite_text
 
 import rankbench
 from rankbench.errors import ExecutorError, SpecError
-from rankbench.runner import executors as runner_cluster
 
 if TYPE_CHECKING:
     from dask_cluster import Cluster
@@ -127,19 +126,6 @@ def test_dask_writes_no_tracebacks_when_the_scheduler_dies(tmp_path: Path) -> No
     finally:
         found.close()
     assert (program.returncode, program.stdout, program.stderr) == (0, "closed\n", "")
-
-
-@pytest.mark.parametrize("name", ["CancelledError", "CommClosedError"])
-def test_a_scheduler_that_dies_while_a_result_is_on_its_way(name: str) -> None:
-    from distributed import CancelledError
-    from distributed.comm.core import CommClosedError
-
-    class Future:
-        def result(self) -> object:
-            raise {"CancelledError": CancelledError, "CommClosedError": CommClosedError}[name]("Stream is closed")
-
-    with pytest.raises(ExecutorError, match="the Dask cluster was lost; run again"):
-        runner_cluster._result(Future())
 
 
 def test_nobody_answers(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -155,27 +154,3 @@ def test_a_contender_that_hangs_is_a_row_and_the_others_are_the_same(
     assert status == {"k=inf": "done", name: "timeout"}
     assert set(rows.filter(contender=name)["reason"]) == {"no result within 15 s"}
     assert values(tmp_path, "k=inf") == alone
-
-
-def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    import competing
-
-    from rankbench.interfaces.cell import BlockKey
-    from rankbench.interfaces.method import Method
-    from rankbench.interfaces.protocol import BlockTask, Prepared
-    from rankbench.losses.err import ERR
-    from rankbench.losses.ndcg import NDCG
-    from rankbench.protocols.btl import BTL
-    from rankbench.runner import jobs as jobs_module
-
-    inside = {"erm:k=1": {"a"}, "erm:k=2": {"b"}, "erm:k=3": {"a"}, "err": {"c"}}
-    monkeypatch.setattr(jobs_module, "strangers", lambda it: inside.get(str(it), set()))
-    texts = {"1": "erm:k=1", "2": "erm", "3": "erm:k=2", "4": "erm:k=3", "5": "random-scores"}
-    task = BlockTask(BlockKey("btl", "", 1, 0, 0), 0, ("ndcg",), competing.cells(Method, texts), (NDCG(),))
-    sources = [Prepared(BTL(), None, "", {})]
-    jobs = jobs_module.jobs_of([task], sources)
-    groups = [(("a",), ["1", "4"]), ((), ["2", "5"]), (("b",), ["3"])]
-    assert [(job.group, list(job.task.cells)) for job in jobs] == groups
-    jobs = jobs_module.jobs_of([replace(task, metrics=("ndcg", "err"), losses=(NDCG(), ERR()))], sources)
-    groups = [(("a", "c"), ["1", "4"]), (("c",), ["2", "5"]), (("b", "c"), ["3"])]
-    assert [(job.group, list(job.task.cells)) for job in jobs] == groups

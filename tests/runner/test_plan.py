@@ -98,12 +98,6 @@ def claiming(heldout: int, more: str = "") -> str:
     return suite_text(contender, protocol=protocol, dataset=data, n="[100, 200]", more=more + CLAIM)
 
 
-def test_claims_are_about_the_experiments_own_n(tmp_path: Path) -> None:
-    path = tmp_path / "own.toml"
-    path.write_text(claiming(20))
-    assert len(api.planned(str(path)).plan.tasks) == 2
-
-
 def test_nothing_need_be_held_out(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text(claiming(0))

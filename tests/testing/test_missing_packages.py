@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Annotated
 
@@ -85,51 +84,21 @@ class Away(rankbench.Model):
     def features(self, x):
         raise NotImplementedError
 
-class Halved(rankbench.Model):
-    "Halves the features."
-    name = "halved"
-    source = "A test"
-
-    def features(self, x):
-        return x / 2
-
 @rankbench.hookimpl
 def rankbench_register():
-    return [*MODELS, Path(__file__).with_name("some-suite.toml")]
+    return [Away, Path(__file__).with_name("some-suite.toml")]
 """
 SUITE = suite_text('use = "random-scores"', name="some-suite")
 
 
-@pytest.fixture
-def checked(tmp_path):
-    """Check a distribution that brings these models, and a suite, in a process of its own."""
-
-    def run(models, *options):
-        source = MODULE.replace("MODELS", models)
-        install_plugin(tmp_path, "some-peers", "peers = some_peers", some_peers=source)
-        (tmp_path / "some-suite.toml").write_text(SUITE)
-        variables = {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
-        return run_program("check", "Some.Peers", *options, environment=variables)
-
-    return run
-
-
-def test_a_distribution_of_which_no_component_is_executed_fails_and_says_why(checked):
-    shown = checked("[Away]")
+def test_a_distribution_of_which_no_component_is_executed_fails_and_says_why(tmp_path):
+    """And its suite is checked, in a process of its own."""
+    install_plugin(tmp_path, "some-peers", "peers = some_peers", some_peers=MODULE)
+    (tmp_path / "some-suite.toml").write_text(SUITE)
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+    shown = run_program("check", "Some.Peers", environment=variables)
     assert shown.returncode == 1, shown.stderr
     lines = [line.split() for line in shown.stdout.splitlines()]
     assert ["model/away", "skipped", "0", "0"] in [line[:4] for line in lines]
     assert f"plugin/some-peers any-executed failed no check was executed: {REASON}".split() in lines
     assert f"model/away all of them skipped {REASON}".split() in lines
-
-
-def test_one_component_of_several_is_skipped(checked):
-    shown = checked("[Away, Halved]", "--json")
-    assert shown.returncode == 0, shown.stdout + shown.stderr
-    results = json.loads(shown.stdout)["results"]
-    assert {(r["status"], r["reason"]) for r in results if r["component"] == "model/away"} == {("skipped", REASON)}
-    assert {r["component"] for r in results if r["status"] == "passed"} == {
-        "plugin/some-peers",
-        "model/halved",
-        "suite/some-suite",
-    }

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from small_blocks import make_block, reweighted
 
 from rankbench.data.simulators.btl import limit_scores
-from rankbench.errors import SpecError
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.kernels.signatures import PHI, Kernel
 from rankbench.methods.erm import ERM
@@ -205,23 +204,6 @@ def test_a_contender_that_diverges_takes_nobody_with_it(wide: Block) -> None:
     assert "smaller step constant" in str(together[wild])
     for spec in SPECS[:3]:
         same(fit_composed(wide, contenders([spec]))[spec], together[spec])
-
-
-@pytest.mark.parametrize(
-    ("text", "needed"), [("optimizer=exact", "quadratic"), ("optimizer=newton,surrogate=pairwise-hinge", "smooth")]
-)
-def test_what_does_not_fit_is_refused_before_a_run(text: str, needed: str) -> None:
-    spec = f"erm:aggregator=average-adjacency,k=1,{text}"
-    spec += "" if "surrogate" in spec else ",surrogate=pairwise-logistic"
-    with pytest.raises(SpecError, match=needed):
-        get(Method, spec)
-
-
-def test_fit_alone_is_fit_together(wide: Block) -> None:
-    method = contenders(["erm:k=3,draws=300"])["erm:k=3,draws=300"]
-    alone = method.fit(wide)
-    same(alone, fit_composed(wide, {"": method})[""])
-    assert alone.score(wide.design).shape == (len(wide.design.x),)
 
 
 class Shifted(PairwiseSquared):
