@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
+import votewise
 from competing import executed
 from drifting_votes import METRICS, Drifting, grid, judged, prepared
-from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit, log_expit, log_ndtr, ndtr
+from scipy.special import expit, ndtr
 
 import rankbench
 from rankbench.errors import SpecError
@@ -61,92 +62,50 @@ def naive_rows(data: Dataset) -> list[tuple[int, str, str, float, float]]:
     return sorted(rows, key=lambda row: (row[0], row[1], row[2], row[3], row[4]))
 
 
-def link_loss(margins: np.ndarray, share: np.ndarray, weight: np.ndarray, b: float, *, probit: bool) -> float:
-    """Return the summed loss of decisive votes with two pseudo-votes, as the documentation of links says it."""
-    kept = share != 0.5
-    along = np.where(share == 1, margins, -margins)[kept]
-    sizes = np.sort(np.abs(along[along != 0]))
-    unit = (sizes[(len(sizes) - 1) // 2] + sizes[len(sizes) // 2]) / 2
-    log_chance = log_ndtr if probit else log_expit
-    pseudo = weight[kept].sum() / kept.sum()
-    prior = -pseudo * (log_chance(b * unit) + log_chance(-b * unit))
-    return float(-(weight[kept] * log_chance(b * along)).sum() + prior)
-
-
 def naive(data: Dataset, factors: list[float]) -> dict[str, float]:
-    """Return all losses of Elo on everything after the warm-up, vote by vote."""
+    """Return all losses of Elo on everything after the warm-up, with links that are fitted vote by vote."""
     rows = naive_rows(data)
     n = len(rows)
     begins = [i for i in range(n) if i == 0 or rows[i][0] != rows[i - 1][0]]
     warm = next(b for b in begins if b >= 0.2 * n)
     first = next(b for b in begins if b >= n / MOMENTS)
     share, weight = np.array([row[3] for row in rows]), np.array([row[4] for row in rows])
-    margins = [np.array(naive_elo(rows, factor)) for factor in factors]
+    margins = [np.where(share == 0, -1, 1) * naive_elo(rows, factor) for factor in factors]
     choices, goal = [], float(warm)
     while goal < n:
         choices.append(next((b for b in begins if b >= goal), n))
         goal *= 1.1
     choices = sorted({c for c in choices if c < n})
-    wrong = loss = decisive = three = total = 0.0
+    wrong = loss = decided = three = total = 0.0
     gaps = np.zeros(10)
+
+    def outcomes(point: int, rows: slice) -> votewise.Outcomes:
+        return votewise.Outcomes(margins[point][rows], weight[rows], share[rows] == 0.5)
+
     for begin, end in zip(choices, [*choices[1:], n], strict=True):
-        seen = slice(first, begin)
-        best: tuple[float, int, bool, float] = (math.inf, 0, False, 0.0)
-        for number, of_point in enumerate(margins):
-            for probit in (False, True):
-                args = of_point[seen], share[seen], weight[seen]
-                objective = partial(link_loss, *args, probit=probit)
-                fit = minimize_scalar(objective, bounds=(0, 50), method="bounded", options={"xatol": 1e-11})
-                kept = args[1] != 0.5
-                along = np.where(args[1] == 1, args[0], -args[0])[kept]
-                log_chance = log_ndtr if probit else log_expit
-                mean = -(args[2][kept] * log_chance(fit.x * along)).sum() / args[2][kept].sum()
-                if mean < best[0] - 1e-9:
-                    best = mean, number, probit, fit.x
-        _, number, probit, b = best
-        tie_b, nu = naive_davidson(margins[number][seen], share[seen], weight[seen])
-        for i in range(begin, end):
-            gap, w = margins[number][i], weight[i]
-            up, down, even = math.exp(tie_b * gap / 2), math.exp(-tie_b * gap / 2), nu
-            outcome = {1.0: up, 0.0: down, 0.5: even}[share[i]]
-            three -= w * math.log(outcome / (up + down + even))
-            total += w
-            if share[i] == 0.5:
-                continue
-            along = gap if share[i] == 1 else -gap
-            wrong += w * (0.5 if along == 0 else float(along < 0))
-            p = float((ndtr if probit else expit)(b * along))
-            loss -= w * math.log(p)
-            decisive += w
-            for q, gap_of in ((p, 1 - p), (1 - p, p - 1)):
-                gaps[min(int(q * 10), 9)] += w / 2 * gap_of
+        best: tuple[float, int, str, float] = (math.inf, 0, "", 0.0)
+        for point, link in itertools.product(range(len(factors)), votewise.LINKS):
+            seen = outcomes(point, slice(first, begin))
+            b = votewise.fit_link(seen, link, float(seen.decisive().weights.mean()))
+            best = min(best, (votewise.win_log_loss(seen, b, link), point, link, b))
+        _, point, link, b = best
+        seen, ahead = outcomes(point, slice(first, begin)), outcomes(point, slice(begin, end))
+        along, weights, _ = ahead.decisive()
+        wrong += weights @ np.where(along == 0, 0.5, along < 0)
+        loss += weights.sum() * votewise.win_log_loss(ahead, b, link)
+        decided += weights.sum()
+        b_ties, nu = votewise.fit_tie_link(seen, float(seen.weights.mean()))
+        three += ahead.weights.sum() * votewise.tie_log_loss(ahead, b_ties, nu)
+        total += ahead.weights.sum()
+        p = (ndtr if link == "probit" else expit)(b * along)
+        for chance, gap in ((p, 1 - p), (1 - p, p - 1)):
+            np.add.at(gaps, np.minimum((chance * 10).astype(int), 9), weights / 2 * gap)
     return {
-        "disagreement": wrong / decisive,
-        "log-loss": loss / decisive,
-        "calibration": np.abs(gaps).sum() / decisive,
+        "disagreement": wrong / decided,
+        "log-loss": loss / decided,
+        "calibration": np.abs(gaps).sum() / decided,
         "three-outcome-loss": three / total,
     }
-
-
-def naive_davidson(margins: np.ndarray, share: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-    sizes = np.sort(np.abs(margins[margins != 0]))
-    unit = (sizes[(len(sizes) - 1) // 2] + sizes[len(sizes) // 2]) / 2
-    mean = weight.sum() / len(weight)
-
-    def objective(at: np.ndarray) -> float:
-        def terms(gap: np.ndarray | float, of: np.ndarray | float) -> np.ndarray | float:
-            x = at[0] * gap / 2
-            whole = np.log(np.exp(x) + np.exp(-x) + np.exp(at[1]))
-            return whole - np.where(of == 0.5, at[1], np.where(of == 1.0, x, -x))
-
-        prior = sum(float(terms(unit, of)) for of in (0.0, 0.5, 1.0))
-        return float((weight * terms(margins, share)).sum() + mean * prior)
-
-    found = minimize(objective, np.array([0.5, -1.0]), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
-    if found.x[0] < 0:
-        tied = float(weight[share == 0.5].sum())
-        return 0.0, 2 * (tied + mean) / (float(weight.sum()) - tied + 2 * mean)
-    return float(found.x[0]), math.exp(found.x[1])
 
 
 @pytest.mark.parametrize("weighted", [False, True])

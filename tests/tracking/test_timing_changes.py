@@ -6,14 +6,12 @@ import itertools
 import math
 import statistics
 from dataclasses import replace
-
 import numpy as np
 import pytest
 from amounts import trials
 from numpy.typing import NDArray
 from scipy import stats
 from simulated_jobs import Machine, alarms, changes, sides, slower_by, timings
-
 from rankbench.errors import InputError
 from rankbench.tracking.speed_changes import timing_changes
 from rankbench.tracking.timings import TURNS
@@ -27,6 +25,14 @@ from rankbench.tracking.turns import (
     share_of_look,
     take_turns,
 )
+import math
+import sys
+from pathlib import Path
+import pytest
+from rankbench.errors import InputError
+from rankbench.tracking.timed_versions import Launcher, TimedVersion, here
+from rankbench.tracking.timings import TimedCell
+
 
 TIMES = [trials(100), pytest.param(2000, marks=pytest.mark.long)]
 """Simulated comparisons of a whole leaderboard."""
@@ -235,3 +241,49 @@ def test_one_version_is_compared_with_the_reference() -> None:
     doubled = [Launch(2 * one.seconds, one.first, one.memory) for one in launches]
     np.testing.assert_allclose(half_widths(doubled, 1.0), widths)
     assert np.isnan(half_widths(launches[:3], 1.0)).all()
+
+
+MEMBERS = [("e", "a", 10, 1), ("e", "a", 20, 2), ("e", "b", 20, 2), ("f", "a", 70, 7)]
+
+
+@pytest.mark.parametrize(
+    ("only", "n", "chosen"),
+    [
+        ((), (), [0, 3]),
+        ((), (2,), [1, 2]),
+        (("f",), (), [3]),
+        (("*/a",), (), [0, 3]),
+        (("e/b",), (2, 1), [2]),
+        (("e/b",), (), []),
+    ],
+)
+def test_what_is_chosen(only: tuple[str, ...], n: tuple[int, ...], chosen: list[int]) -> None:
+    launcher = Launcher([here()], "s", only=only, n=n, seed=1)
+    assert launcher._chosen(MEMBERS) == {TimedCell(*MEMBERS[place][:3]): place for place in chosen}
+
+
+def fake(tmp_path: Path, text: str) -> TimedVersion:
+    """A Python that runs something else."""
+    script = tmp_path / "python"
+    script.write_text(f"#!{sys.executable}\n{text}\n")
+    script.chmod(0o700)
+    return TimedVersion(str(script), "fake")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys; print('last words', file=sys.stderr); sys.exit(7)", "exit code 7:\n  last words"),
+        ("print('no JSON', flush=True)", "exit code"),
+        ('print(\'{"error": "ImportError: no such module"}\', flush=True)', "ImportError: no such module"),
+    ],
+)
+def test_a_process_that_cannot_be_timed_is_input_that_cannot_be_used(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="fake") as raised:
+        Launcher([fake(tmp_path, text)], "demo", seed=1).launch(0, math.inf)
+    assert said in str(raised.value)
+
+
+def test_no_process_at_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be started"):
+        Launcher([TimedVersion(str(tmp_path / "missing"), "gone")], "demo", seed=1).launch(0, math.inf)
