@@ -124,20 +124,6 @@ def relabelled(before, after, new):
     return close(after[new] if before.ndim == 1 else after[np.ix_(new, new)], before)
 
 
-@pytest.mark.parametrize("aggregator", EQUIVARIANT, ids=str)
-@given(sample=samples(), data=st.data())
-@examples(20)
-def test_relabelling_the_items_relabels_the_structure(aggregator, sample, data):
-    winners, losers, weights, m = sample
-    ties = np.array(data.draw(st.lists(st.booleans(), min_size=len(winners), max_size=len(winners))))
-    new = np.array(data.draw(st.permutations(range(m))), dtype=np.int32)
-    offsets = np.array([0, len(winners)])
-    before = aggregator.from_comparisons(Comparisons(offsets, winners, losers, weights, ties), m)
-    after = aggregator.from_comparisons(Comparisons(offsets, new[winners], new[losers], weights, ties), m)
-    assert relabelled(before, after, new)
-    assert relabelled(compiled(aggregator, *sample), compiled(aggregator, new[winners], new[losers], weights, m), new)
-
-
 @pytest.mark.parametrize("aggregator", ON_BALLOTS, ids=str)
 @given(sample=ballots(max_items=6), data=st.data())
 @examples(20)
@@ -168,16 +154,6 @@ def test_ties_alone_leave_all_items_equal(aggregator):
 def test_ballots_that_say_nothing_are_refused(aggregator):
     with pytest.raises(InputError, match="ballots say nothing"):
         aggregator.from_orders(build([[[2]], [[0]]]), 3)
-
-
-@pytest.mark.parametrize("aggregator", [a for a in ALL if "sequential" not in a.properties], ids=str)
-@given(sample=samples(), data=st.data())
-@examples(25)
-def test_the_order_of_the_judgments_does_not_matter(aggregator, sample, data):
-    winners, losers, weights, m = sample
-    order = np.array(data.draw(st.permutations(range(len(winners)))))
-    shuffled = compiled(aggregator, winners[order], losers[order], weights[order], m)
-    assert close(shuffled, compiled(aggregator, *sample))
 
 
 @pytest.mark.parametrize("aggregator", CENTERED, ids=str)
@@ -273,13 +249,6 @@ def test_a_ballot_of_weight_w_is_w_ballots(aggregator, sample, data):
     assert close(scale[0] * aggregator.from_orders(one, m), scale[1] * aggregator.from_orders(many, m))
 
 
-def test_equivariance_is_tested_of_all_that_declare_it():
-    declared = {a.name for a in rankbench_register() if "equivariant" in a.properties and not a.needs_truth}
-    # Those of clicks and of score tables have files of their own.
-    others = {a.name for a in rankbench_register() if a.judgments in ("selections", "measurements")}
-    assert declared - others <= {a.name for a in [*EQUIVARIANT, *ON_BALLOTS]}
-
-
 def test_registered_once_under_their_names():
     registered = rankbench_register()
     assert sorted(a.name for a in registered) == NAMES.split()
@@ -295,23 +264,6 @@ def test_components_import_neither_numba_nor_scipy():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"
-
-
-ADDITIVE = [a for a in rankbench_register() if "additive" in a.properties]
-
-
-@pytest.mark.parametrize("cls", ADDITIVE, ids=lambda cls: cls.name)
-@given(sample=samples(max_items=5, max_judgments=5))
-@examples(30)
-def test_the_mean_over_subsets_is_the_mean_of_single_judgments(cls, sample):
-    winners, losers, weights, m = sample
-    means = []
-    for k in range(1, len(winners) + 1):
-        # Of every order, since a structure may look at the first judgment alone.
-        chosen = [list(c) for c in itertools.permutations(range(len(winners)), k)]
-        means.append(np.mean([cls().aggregate(winners[c], losers[c], weights[c], m) for c in chosen], axis=0))
-    for mean in means[1:]:
-        np.testing.assert_allclose(mean, means[0], rtol=1e-9, atol=1e-9 * weights.max())
 
 
 REGISTERED = [a() for a in rankbench_register() if a.judgments == "comparisons" and not a.needs_truth]

@@ -173,19 +173,6 @@ def test_scores_are_finite_and_not_negative(aggregator, log):
 
 
 @pytest.mark.parametrize("aggregator", ALL, ids=str)
-@given(logs(max_queries=1), st.data())
-@examples(30)
-def test_relabelling_the_items_relabels_the_scores(aggregator, log, data):
-    (query,), item_offsets = log
-    m = int(item_offsets[-1])
-    new = data.draw(st.permutations(range(m)))
-    renamed = [([new[item] for item in shown], clicks) for shown, clicks in query]
-    before = aggregator.from_selections(selections(query), m)
-    after = aggregator.from_selections(selections(renamed), m)
-    assert close(after[np.array(new)], before)
-
-
-@pytest.mark.parametrize("aggregator", ALL, ids=str)
 @given(logs(), st.data())
 @examples(30)
 def test_the_order_of_the_sessions_does_not_matter(aggregator, log, data):

@@ -128,14 +128,6 @@ def test_comparisons_are_refused():
         sample_structure(PlackettLuce(), np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 2)
 
 
-def test_read_only_arrays_will_do():
-    orders = build([[[0], [1], [2]], [[2, 1]]])
-    expected = PlackettLuce().from_orders(orders, 3)
-    for array in (orders.starts, orders.items, orders.places, orders.weights):
-        array.flags.writeable = False
-    assert np.array_equal(PlackettLuce().from_orders(orders, 3), expected)
-
-
 def naive(places_of_ballots, weights, m, unranked):
     """Return the implied (winner, loser, tie, weight) of each ballot by looking at every pair."""
     found = []

@@ -226,12 +226,6 @@ def test_a_query_with_one_item(tmp_path, content, row):
     assert read(tmp_path, content, **{"allow-single": True}).height == 5
 
 
-@pytest.mark.parametrize("content", ["", "\ufeff", "# only\n\n# comments\n", "\n"])
-def test_empty_files(tmp_path, content):
-    with pytest.raises(InputError, match=r"empty|no rows"):
-        read(tmp_path, content)
-
-
 class TestGroups:
     LINES = "1 1:1\n0 1:2\n2 1:3\n0 1:4\n1 2:5\n"
 
@@ -293,11 +287,6 @@ def test_real_files(file, queries, rows, d):
     theirs, y = load_svmlight_file(str(real(file)), n_features=d)
     assert np.array_equal(frame["x"].to_numpy(), theirs.toarray().astype(np.float32))
     assert np.array_equal(frame["label"].to_numpy(), y)
-
-
-def test_a_folder_is_not_read_as_text(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
-        LetorReader().scan(tmp_path)
 
 
 def test_queries_that_do_not_stand_together_are_brought_together_by_the_command_that_is_said(tmp_path: Path) -> None:
