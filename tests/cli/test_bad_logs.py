@@ -225,6 +225,8 @@ REFUSED = {
     "aggregate votes.csv --scale elo --method win-rate": "are no log-odds",
     "aggregate votes.csv --effects": "--effects shows those of --control",
     "aggregate votes.csv --control wrds": "there is no column 'wrds' to control for",
+    "aggregate votes.csv --since 3": "--time-unit and --since go with --over time",
+    "aggregate votes.csv --over time --by kind": "leave --by,",
     "aggregate votes.csv --pool": "say --by COLUMN with it",
     "aggregate votes.csv --by kind --pool --method elo": "'elo' has no formula",
     "aggregate votes.csv --by kind --pool --intervals judges": "by formula, not by judges",

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
+from pathlib import Path
+
 import pytest
+
+from rankbench.cli.check import KINDS as OFFERED
 from rankbench.core import code_digest as digest
 from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.surrogate import Loss
@@ -12,12 +18,6 @@ from rankbench.methods.models import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Plugins, PluginStatus
 from rankbench.plugin.registry import KINDS, SUITE, Origin, Registry
-import json
-import shlex
-import sys
-from pathlib import Path
-import pytest
-from rankbench.cli.check import CHECKED
 from rankbench.testing.scaffold import PLUGIN_KINDS
 
 
@@ -323,7 +323,7 @@ def test_a_folder_stands_for_the_plugin_that_is_installed_from_it(rankbench, tmp
 
 
 def test_new_offers_the_kinds_that_have_templates():
-    assert CHECKED == PLUGIN_KINDS
+    assert OFFERED == PLUGIN_KINDS
 
 
 def test_new_writes_a_compiled_form_where_there_is_one(rankbench, tmp_path, monkeypatch):

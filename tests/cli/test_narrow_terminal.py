@@ -14,7 +14,7 @@ import pytest
 from amounts import part_of
 from forked import MAIN, start_program
 
-from rankbench.cli.output import _fitted, print_table
+from rankbench.cli.output import print_table
 
 pty = pytest.importorskip("pty")
 
@@ -92,18 +92,6 @@ def test_numbers_and_places_are_whole(folder: Path) -> None:
     shown = printed(folder, ["rank", "scores.csv", "--replicates", "50"], 80)
     for number in ("3.5000", "2.5000", "1.0000", "1 to 3", "1.1250", "1.8750"):
         assert number in shown
-
-
-def test_widths_fit_and_words_are_whole_while_there_is_room() -> None:
-    columns, rows = ("name", "what it is"), [("mean-log-odds", "a score that is a mean of many words " * 3)]
-    gap, widths = _fitted(columns, rows, 60)
-    assert (gap, sum(widths) + gap) == (2, 60)
-    assert widths[0] == len("mean-log-odds")
-    # Everything, where there is room.
-    assert _fitted(("a", "b"), [("x", "yy zz")], 80) == (2, [1, 5])
-    # Nothing is left of words where there is none.
-    gap, widths = _fitted(("aaaa", "bbbb"), [("xxxxxxxx", "yyyyyyyy")], 9)
-    assert gap + sum(widths) <= 9
 
 
 def test_a_pipe_has_one_line_a_row(folder: Path) -> None:

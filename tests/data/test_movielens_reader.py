@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import shutil
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
-from data_paths import needs
+from data_paths import needs, real
+
 import rankbench
+from rankbench.data.cards import cards, cards_folder
 from rankbench.data.movielens.features import Ratings
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.movielens import MovieLensReader
 from rankbench.data.simulators.feature_data import MOVIELENS_MARGINALS as MARGINALS
 from rankbench.errors import ChecksumError, InputError, SpecError
-import csv
-import hashlib
-import subprocess
-import sys
-from datetime import date
-from pathlib import Path
-import numpy as np
-import polars as pl
-from data_paths import needs, real
-import rankbench
-from rankbench.data.cards import cards, cards_folder
 from rankbench.ranking.votes import load_votes
-
 
 FLAGS = "|0" * 17
 MOVIES = (
@@ -149,14 +146,6 @@ def test_shapes_and_marginals_of_the_real_ones():
     assert 0.3 < np.corrcoef(np.log(popularity), means)[0, 1] < 0.7
     assert dataset.simulated
     assert any("943 users" in sentence for sentence in dataset.assumptions())
-
-
-def test_same_seed_same_ratings():
-    frames = [rankbench.get(rankbench.Dataset, f"{SMALL},seed={seed}").scan().collect() for seed in (1, 1, 2)]
-    assert frames[0].equals(frames[1])
-    assert not frames[0].equals(frames[2])
-    prints = {rankbench.get(rankbench.Dataset, f"{SMALL},seed={seed}").fingerprint() for seed in (1, 2)}
-    assert len(prints) == 2
 
 
 def test_no_user_rates_a_movie_twice_and_numbers_add_up():

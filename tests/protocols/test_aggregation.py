@@ -1,33 +1,30 @@
 """The protocols of aggregators, of votes and of clicks: draws, answers, what they refuse."""
 
+import pickle
+
 import numpy as np
 import pytest
 from amounts import examples
 from competing import executed, task_of
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
-from rankbench.aggregators.rates import Borda
-from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, OrderAggregator
-from rankbench.interfaces.protocol import Protocol
-from rankbench.interfaces.queries import Comparisons, Orders
-from rankbench.plugin import manager
-from rankbench.protocols.aggregation import AggregationTrial, directions, misordered, regret, rmse
-import pickle
-import numpy as np
-import pytest
-from competing import executed, task_of
 from rankbench.aggregators.clicks import Cascade
 from rankbench.aggregators.rates import Borda, LimitScores
 from rankbench.core.runtime import draw_entropy
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, OrderAggregator
 from rankbench.interfaces.cell import cell_problem
 from rankbench.interfaces.click_aggregator import SelectionAggregator, longest_list, rows_of
 from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import Protocol
+from rankbench.interfaces.queries import Comparisons, Orders
 from rankbench.losses.err import ERR
 from rankbench.losses.ndcg import NDCG
 from rankbench.plugin import manager
+from rankbench.protocols.aggregation import AggregationTrial, directions, misordered, regret, rmse
 from rankbench.protocols.selection import Selection
 
 

@@ -174,16 +174,10 @@ def test_the_built_in_loss_at_fault_is_named(alphas: np.ndarray, monkeypatch: py
 
 
 def test_scores_that_a_loss_cannot_judge_fail_the_contender() -> None:
-    outcomes = {"a": manager.get(Method, "random-scores").fit(_block())}
+    outcomes = {"a": manager.get(Method, "random-scores").fit(make_block([4, 30, 3, 12, 5], 50))}
     rows = judge(outcomes, QUERIES, [*losses("ndcg"), Foreign(says=-1.0)], truth)
     assert unplaced(outcomes["a"]) == "loss foreign:says=-1: RuntimeError: no luck"
     assert list(rows["a"]) == ["ndcg"]
-
-
-def _block():
-    from small_blocks import make_block
-
-    return make_block([4, 30, 3, 12, 5], 50)
 
 
 @pytest.mark.parametrize(

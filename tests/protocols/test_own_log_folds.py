@@ -6,34 +6,31 @@ import gc
 import json
 import weakref
 from pathlib import Path
-import numpy as np
-import polars as pl
-import pytest
-from own_logs import SUITE, Few, Log, suite
-import rankbench
-from rankbench import api
-from rankbench.errors import InputError
-from rankbench.interfaces.protocol import Prepared
-from rankbench.protocols.items import Items
-from rankbench.protocols.log_votes import pack_votes, unpack_votes, votes_of
-from rankbench.protocols.own_log import OwnLog
-from rankbench.ranking.votes import Votes
 from typing import ClassVar
+
 import numpy as np
 import polars as pl
 import pytest
 from drifting_votes import Drifting, prepared
+from own_logs import SUITE, Few, Log, suite
 from scipy.special import expit
+
 import rankbench
+from rankbench import api
 from rankbench.core.component import Property
+from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.protocol import Prepared
 from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.protocols import steps as steps_module
 from rankbench.protocols.forecast import walked
-from rankbench.protocols.log_votes import unpack_items
+from rankbench.protocols.items import Items
+from rankbench.protocols.log_votes import pack_votes, unpack_items, unpack_votes, votes_of
+from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.steps import MOMENTS, unpack_steps
+from rankbench.ranking.votes import Votes
 
 
 def test_a_log_without_judges_or_times_is_folded_by_pair_and_says_so(tmp_path: Path) -> None:

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+
+import matplotlib as mpl
 import polars as pl
 import pytest
 from click.testing import CliRunner
 from data_files import written
-import rankbench
-from rankbench.cli import main
-from rankbench.errors import InputError, SpecError
-from pathlib import Path
-import matplotlib as mpl
-import pytest
-from click.testing import CliRunner
-from data_files import written
 from matplotlib.figure import Figure
+
 import rankbench
 from rankbench.cli import main
 from rankbench.drawing.canvas import picture_bytes
-from rankbench.errors import SpecError
-
+from rankbench.errors import InputError, SpecError
 
 WIDE = "model,t1,t2,t3,avg,params,licence\nA,1,2,3,2,7B*,x\nB,2,3,4,3,8,y\nC,0,1,1,.7,,z\n"
 

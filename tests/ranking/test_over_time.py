@@ -334,12 +334,6 @@ def test_the_verb_prints_ranks_and_changes_and_writes_files(tmp_path: Path) -> N
     )
 
 
-def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
-    log = stored(walks(3)[1], tmp_path / "votes.csv")
-    assert "--time-unit and --since go with --over time" in shown(str(log), "--since", "3").output
-    assert "leave --by," in shown(str(log), "--over", "time", "--by", "query").output
-
-
 def test_a_picture_has_a_line_for_each_of_the_first() -> None:
     found: ScoresOverTime = scores_over_time(walks(3)[1], "dynamic-bradley-terry:drift=0.05")
     axes = found.plot(3).axes[0]

@@ -287,11 +287,6 @@ def test_what_cannot_be_pooled(change: Callable[[pl.DataFrame], pl.DataFrame], m
         pooled(change(log(9, [30] * 3, 0.1)[0]), pool=True, **more)
 
 
-def test_pooling_needs_categories() -> None:
-    with pytest.raises(SpecError, match="say --by COLUMN"):
-        rankbench.aggregate(log(9, [30] * 3, 0.1)[0], pool=True)
-
-
 def test_facts_say_what_was_found() -> None:
     found = pooled(log(10, [60] * 6, 0.5)[0], pool=True, method="davidson:penalty=firth")
     pool = found.facts["pool"]

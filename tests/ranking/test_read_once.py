@@ -5,39 +5,34 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
+
 import numpy as np
 import polars as pl
 import pytest
 from data_files import stored, written
-from ranked_logs import two_items
+from polars.io.plugins import register_io_source
+from ranked_logs import named, two_items
+
 import rankbench
+from rankbench.aggregators.rates import Borda
 from rankbench.data.readers import csv as csv_lines
 from rankbench.data.readers.csv import blank_end
+from rankbench.data.readers.parquet import ParquetReader
 from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.dataset import Reader
 from rankbench.interfaces.protocol import Prepared
 from rankbench.protocols import log_votes as protocol_votes
 from rankbench.protocols.log_votes import votes_of
-from rankbench.ranking.log_dataset import LogFile, own_log
-from rankbench.runner.prepare import open_shared, protocol_of, shared
-from collections.abc import Iterator
-from pathlib import Path
-from typing import ClassVar
-import numpy as np
-import polars as pl
-import pytest
-from polars.io.plugins import register_io_source
-from ranked_logs import named, two_items
-import rankbench
-from rankbench.aggregators.rates import Borda
-from rankbench.data.readers.parquet import ParquetReader
-from rankbench.interfaces.dataset import Reader
 from rankbench.ranking import aggregate as engine
 from rankbench.ranking import log_dataset
 from rankbench.ranking import suspicions as findings
 from rankbench.ranking.load import load_log
+from rankbench.ranking.log_dataset import LogFile, own_log
 from rankbench.ranking.open import open_source
-
+from rankbench.runner.prepare import open_shared, protocol_of, shared
 
 SUITE = """
 name = "small"
@@ -208,16 +203,16 @@ N = 3000
 class Passes:
     """A log that is a lazy frame, and how often and how far it was read."""
 
-    def __init__(self, seen_votes: pl.DataFrame) -> None:
-        self.votes, self.rows = seen_votes, list[int]()
+    def __init__(self, log: pl.DataFrame) -> None:
+        self.votes, self.rows = log, list[int]()
 
     def frame(self) -> pl.LazyFrame:
         def batches(
             columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
         ) -> Iterator[pl.DataFrame]:
             self.rows.append(0)
-            seen_votes = self.votes if n_rows is None else self.votes.head(n_rows)
-            for rows in seen_votes.iter_slices(700):
+            votes = self.votes if n_rows is None else self.votes.head(n_rows)
+            for rows in votes.iter_slices(700):
                 self.rows[-1] += rows.height
                 chosen = rows if columns is None else rows.select(columns)
                 yield chosen if predicate is None else chosen.filter(predicate)
@@ -225,13 +220,12 @@ class Passes:
         return register_io_source(batches, schema=self.votes.schema)
 
 
-def seen_votes(integers: bool = False) -> pl.DataFrame:
+def seen_votes() -> pl.DataFrame:
     rng = np.random.default_rng(5)
     a, b = two_items(rng, N, 6)
     # The left wins too often, judges vote on the same again, and item 0 looks like the letter o.
     tie, judge, first = rng.random(N) < 0.2, rng.integers(40, size=N).astype(str), rng.random(N) < 0.7
-    frame = named(a, b, tie=tie, judge=judge, first=first)
-    return frame.with_columns(winner=a, loser=b) if integers else frame
+    return named(a, b, tie=tie, judge=judge, first=first)
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -5,16 +5,21 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+import sys
 from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from amounts import trials
 from numpy.typing import NDArray
 from scipy import stats
 from simulated_jobs import Machine, alarms, changes, sides, slower_by, timings
+
 from rankbench.errors import InputError
 from rankbench.tracking.speed_changes import timing_changes
-from rankbench.tracking.timings import TURNS
+from rankbench.tracking.timed_versions import Launcher, TimedVersion, here
+from rankbench.tracking.timings import TURNS, TimedCell
 from rankbench.tracking.turns import (
     ROUNDS,
     Launch,
@@ -25,14 +30,6 @@ from rankbench.tracking.turns import (
     share_of_look,
     take_turns,
 )
-import math
-import sys
-from pathlib import Path
-import pytest
-from rankbench.errors import InputError
-from rankbench.tracking.timed_versions import Launcher, TimedVersion, here
-from rankbench.tracking.timings import TimedCell
-
 
 TIMES = [trials(100), pytest.param(2000, marks=pytest.mark.long)]
 """Simulated comparisons of a whole leaderboard."""
