@@ -210,29 +210,6 @@ def test_one_time_alone_is_bradley_terry_with_a_ridge() -> None:
     assert scores == pytest.approx(rankbench.get(Aggregator, "bradley-terry:ridge=0.5").from_counts(said), abs=1e-6)
 
 
-def test_the_smoothed_last_scores_are_near_those_of_the_filter() -> None:
-    """The filter takes a normal distribution for what came before: of many votes a time that is next to nothing."""
-    rng = np.random.default_rng(5)
-    times, m, votes = 6, 5, 400
-    scores = np.cumsum(rng.normal(scale=0.3, size=(times, m)), axis=0)
-    model, rows, cells, starts = DynamicBradleyTerry(drift=0.09, variance=1.0), [], [], [0]
-    state = model.start(m)
-    for t in range(times):
-        first = rng.integers(m, size=votes)
-        second = (first + rng.integers(1, m, size=votes)) % m
-        won = rng.random(votes) < 1 / (1 + np.exp(scores[t, second] - scores[t, first]))
-        winner, loser = np.where(won, first, second), np.where(won, second, first)
-        said = Comparisons(np.array([0, votes]), winner.astype(np.int32), loser.astype(np.int32), np.ones(votes))
-        model.learn(state, said, t)
-        counts = PairCounts.from_comparisons(said, m)
-        rows += zip(counts.low.tolist(), counts.high.tolist(), strict=True)
-        cells += zip(counts.forward.tolist(), counts.backward.tolist(), strict=True)
-        starts.append(len(rows))
-    sides, sums = np.array(rows, np.int32), np.array(cells)
-    whole = TimedCounts(m, np.ones(times), np.array(starts), sides[:, 0], sides[:, 1], sums[:, 0], sums[:, 1])
-    assert model.history(whole).scores[-1] == pytest.approx(model.ratings(state), abs=0.02)
-
-
 def test_what_cannot_be_held_or_does_not_walk_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = small(1)
     with pytest.raises(SpecError, match="do not walk"):

@@ -132,20 +132,6 @@ def test_without_ties_or_with_nothing_else() -> None:
     assert (ties.scores == 0).all()
 
 
-def test_bias_is_a_tenth_of_that_of_maximum_likelihood() -> None:
-    """Two items, 40 votes, p = 1/4: exact expectations, of logs in which both won."""
-    n, p = 40, 0.25
-    k = np.arange(n + 1)
-    from scipy.stats import binom
-
-    chance = binom(n, p).pmf(k)
-    firth = np.array([np.diff(firth_bradley_terry(pair(int(won), n)).scores)[0] for won in k])
-    inner = (k > 0) & (k < n)
-    plain = -np.log(k[inner] / (n - k[inner]))
-    truth = -np.log(p / (1 - p))
-    assert abs(chance @ firth - truth) < 0.1 * abs(chance[inner] @ plain / chance[inner].sum() - truth)
-
-
 def pair(won: int, n: int) -> PairCounts:
     return count_pairs([0] * won + [1] * (n - won), [1] * won + [0] * (n - won), m=2)
 

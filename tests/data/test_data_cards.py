@@ -12,11 +12,11 @@ from data_paths import needs, real
 
 from rankbench.data import fetch as module
 from rankbench.data.cards import Card, cards, cards_folder, load_card
-from rankbench.data.fetch import CardDataset, card_dataset, card_folder, fetch, locate
+from rankbench.data.fetch import card_dataset, card_folder, fetch, locate
 from rankbench.data.tables.items import load_dataset, usable
 from rankbench.errors import ChecksumError, InputError, LicenseError
-from rankbench.interfaces.dataset import Dataset, Reader
-from rankbench.plugin.manager import component_class, get
+from rankbench.interfaces.dataset import Dataset
+from rankbench.plugin.manager import get
 
 TRAIN = "1 qid:1 1:1\n0 qid:1 2:1\n"
 TEST = "0 qid:1 1:5\n2 qid:1 2:6\n"
@@ -103,18 +103,6 @@ def archived(content, address, **changes):
 
 
 class TestCards:
-    def test_all_of_ours_are_valid(self):
-        assert set(cards()) >= {"ml-100k", "mslr-web10k", "mslr-web10k-sample", "mq2008", "preflib", "yandex-clicks"}
-        for name, found in cards().items():
-            cls = component_class(Dataset, name)
-            assert issubclass(cls, CardDataset)
-            assert (cls.title, cls.licence, cls.simulated) == (found.title, found.licence, False)
-            assert cls.table == found.table
-            reader = get(Reader, found.reader)
-            if reader.name == "letor":
-                assert "1306.2597" in found.citation
-                assert reader.d == found.d
-
     def test_unknown_keys_and_wrong_values_are_located(self, tmp_path):
         text = (cards_folder() / "mq2008.toml").read_text()
         path = tmp_path / "mq2008.toml"

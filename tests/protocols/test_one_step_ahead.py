@@ -135,15 +135,6 @@ def test_means_of_stretches_are_means_of_votes_whatever_their_sizes() -> None:
     assert [len(cell.losses["log-loss", "heldout"]) for cell in found] == [4, 20, 50]
 
 
-def test_what_drifts_is_followed_by_elo_and_not_by_the_win_rate() -> None:
-    """Votes on 20 items that walk at random: the win rate, vote by vote too, is the slower one."""
-    data = Drifting(n=6000, items=20, times=2000, seed=3)
-    elo, rate = judged(prepared(data), "elo:factor=[16,32,64]", "win-rate")
-    gap = rate.losses["disagreement", "heldout"] - elo.losses["disagreement", "heldout"]
-    assert gap.mean() > 0.03
-    assert gap.mean() > 3 * gap.std() / len(gap) ** 0.5
-
-
 def test_times_that_run_backwards_lie_in_the_future_or_are_equal() -> None:
     shuffled = Drifting(order="shuffled", begin="2190-01-01")
     assert prepared(shuffled).units == prepared(Drifting(begin="2190-01-01")).units
