@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+import rankbench
 from rankbench.interfaces.dataset import Dataset
 
 
@@ -86,6 +87,15 @@ def suite(tmp_path: Path, folds: str = "") -> str:
     path = tmp_path / "own.toml"
     path.write_text(SUITE.format(folds=folds))
     return str(path)
+
+
+def rows_of(tmp_path: Path, dataset: Dataset, reps: int, *changes: tuple[str, str]) -> pl.DataFrame:
+    """Return the rows of a run of the suite with other words."""
+    text = SUITE.format(folds="")
+    for old, new in changes:
+        text = text.replace(old, new)
+    (tmp_path / "other.toml").write_text(text)
+    return rankbench.run(str(tmp_path / "other.toml"), dataset=dataset, reps=reps, out=tmp_path / "out").rows
 
 
 class Few(Log):

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from amounts import part_of
 from competing import executed
-from own_logs import SUITE, Log, suite
+from own_logs import SUITE, Log, rows_of, suite
 
 import rankbench
 from rankbench import api
@@ -21,6 +21,8 @@ from rankbench.interfaces.cell import RANKING
 from rankbench.protocols.items import Items
 from rankbench.ranking.log_dataset import log_file
 from rankbench.store.journal import Journal
+
+ELO = 'use = "elo:factor=400"'
 
 
 @pytest.fixture(scope="module")
@@ -77,20 +79,14 @@ def test_items_are_ranked_and_drawn(results: rankbench.Results) -> None:
 
 
 def test_scores_of_another_unit_do_not_change_a_contender(tmp_path: Path) -> None:
-    text = SUITE.format(folds="").replace(
-        'use = "elo:factor=400"', 'use = "bradley-terry:ridge=[0.1,1,10]", tune = true'
-    )
-    (tmp_path / "twin.toml").write_text(text)
-    rows = rankbench.run(str(tmp_path / "twin.toml"), dataset=Log(), reps=5, out=tmp_path / "out").rows
+    rows = rows_of(tmp_path, Log(), 5, (ELO, 'use = "bradley-terry:ridge=[0.1,1,10]", tune = true'))
     by_label = {c: rows.filter(experiment="methods", contender=c)["value"].to_list() for c in ("Bradley-Terry", "Elo")}
     assert by_label["Bradley-Terry"] == by_label["Elo"]
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_scores_that_hardly_differ_are_equal(tmp_path: Path) -> None:
-    text = SUITE.format(folds="").replace('use = "elo:factor=400"', 'use = "elo:factor=1e-309"')
-    (tmp_path / "near.toml").write_text(text)
-    found = rankbench.run(str(tmp_path / "near.toml"), dataset=Log(), reps=5, out=tmp_path / "out").rows
+    found = rows_of(tmp_path, Log(), 5, (ELO, 'use = "elo:factor=1e-309"'))
     rows = found.filter(experiment="methods", contender="Elo")
     assert set(rows["status"]) == {"done"}
     assert set(rows.filter(metric="disagreement")["value"]) == {0.5}
@@ -98,11 +94,8 @@ def test_scores_that_hardly_differ_are_equal(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_scores_too_far_apart_have_diverged(tmp_path: Path) -> None:
-    text = SUITE.format(folds="").replace('use = "elo:factor=400"', 'use = "elo:factor=1e308"')
-    (tmp_path / "far.toml").write_text(
-        text.replace('use = "bradley-terry" }]', 'use = "elo:factor=1e308", label = "far" }]')
-    )
-    found = rankbench.run(str(tmp_path / "far.toml"), dataset=Log(), reps=5, out=tmp_path / "out").rows
+    far = 'use = "elo:factor=1e308"'
+    found = rows_of(tmp_path, Log(), 5, (ELO, far), ('use = "bradley-terry" }]', f'{far}, label = "far" }}]'))
     for experiment, label in (("methods", "Elo"), ("items", "far")):
         rows = found.filter(experiment=experiment, contender=label)
         assert set(rows["status"]) == {"diverged"}
@@ -166,9 +159,7 @@ def test_scores_on_more_scales_than_the_votes_have_diverged(tmp_path: Path) -> N
         def scan(self) -> pl.LazyFrame:
             return pl.concat([super().scan(), super().scan().with_columns(winner=pl.lit("new"))], how="vertical")
 
-    text = SUITE.format(folds="").replace('use = "elo:factor=400"', 'use = "bradley-terry:ridge=0"')
-    (tmp_path / "plain.toml").write_text(text)
-    rows = rankbench.run(str(tmp_path / "plain.toml"), dataset=Winner(), reps=2, out=tmp_path / "out").rows
+    rows = rows_of(tmp_path, Winner(), 2, (ELO, 'use = "bradley-terry:ridge=0"'))
     plain = rows.filter(experiment="methods", contender="Elo")
     assert set(plain["status"]) == {"diverged"}
     assert all("2 scales of the training votes, of which 1 can be told" in reason for reason in plain["reason"])
@@ -215,25 +206,24 @@ def seven_items(kind: str, seed: int = 3) -> pl.DataFrame:
     return frame
 
 
-def of_items(path: Path, method: str, seed: int) -> pl.DataFrame:
-    """Return what the protocol says, in the columns of `aggregate`."""
-    prepared = Items(replicates=60).prepare(log_file(path), seed)
-    (result,) = executed(prepared, [method], RANKING, seed=seed).values()
+def as_aggregate(path: Path, method: str) -> pl.DataFrame:
+    """Return what `aggregate` says, of which the protocol must say the same."""
+    prepared = Items(replicates=60).prepare(log_file(path), 5)
+    (result,) = executed(prepared, [method], RANKING, seed=5).values()
     assert result.status == "done", result.reason
-    values = [result.losses[metric, "design"] for metric in RANKING]
-    names = ["score", "lower", "upper", "rank_low", "rank_high"]
-    return pl.DataFrame({"item": prepared.units["design"], **dict(zip(names, values, strict=True))}).sort("item")
+    expected = rankbench.aggregate(path, method, intervals="auto", replicates=60, seed=5).table.sort("item")
+    order = np.argsort(prepared.units["design"])
+    for metric, column in zip(RANKING, ("score", "lower", "upper", "rank_low", "rank_high"), strict=True):
+        found = result.losses[metric, "design"][order]
+        np.testing.assert_array_equal(found, expected[column].fill_null(np.nan).to_numpy())
+    return expected
 
 
 @pytest.mark.parametrize(("kind", "method"), part_of(itertools.product(KINDS_OF_VOTES, METHODS), 5))
 def test_the_same_numbers_as_aggregate(tmp_path: Path, kind: str, method: str) -> None:
     path = tmp_path / "log.csv"
     seven_items(kind).write_csv(path)
-    expected = rankbench.aggregate(path, method, intervals="auto", replicates=60, seed=5).table.sort("item")
-    found = of_items(path, method, 5)
-    for column in ("score", "lower", "upper", "rank_low", "rank_high"):
-        np.testing.assert_array_equal(found[column].to_numpy(), expected[column].fill_null(np.nan).to_numpy())
-    assert np.isfinite(found["lower"].to_numpy()).all()
+    assert np.isfinite(as_aggregate(path, method)["lower"].to_numpy()).all()
 
 
 @pytest.mark.parametrize("method", ["bradley-terry", "borda"])
@@ -242,10 +232,7 @@ def test_ballots_too(tmp_path: Path, method: str) -> None:
     rankings = [[[f"item {i}"] for i in np.argsort(-np.arange(5) - rng.gumbel(size=5))] for _ in range(80)]
     path = tmp_path / "ballots.parquet"
     pl.DataFrame({"query_id": ["q"] * 80, "ranking": rankings}).write_parquet(path)
-    expected = rankbench.aggregate(path, method, intervals="auto", replicates=60, seed=5).table.sort("item")
-    found = of_items(path, method, 5)
-    for column in ("score", "lower", "upper", "rank_low", "rank_high"):
-        np.testing.assert_array_equal(found[column].to_numpy(), expected[column].to_numpy())
+    as_aggregate(path, method)
 
 
 def test_what_a_log_says_decides_its_resamples_and_not_its_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from drifting_votes import Drifting, prepared
-from own_logs import SUITE, Few, Log, suite
+from own_logs import SUITE, Few, Log, rows_of, suite
 from scipy.special import expit
 
 import rankbench
@@ -150,15 +150,9 @@ class Drift(Log):
 
 def test_parameters_by_time_are_those_that_predict_what_comes_next(tmp_path: Path) -> None:
     """With items that change, K = 32 is better than K = 2 in five of five runs, and is what is chosen."""
-    path = tmp_path / "drift.toml"
-    path.write_text(
-        SUITE.format(folds="").replace(
-            'contenders = [{ use = "win-rate" }]',
-            'contenders = [{ use = "elo:factor=2" }, { use = "elo:factor=32" }, '
-            '{ label = "tuned", use = "elo:factor=[2,32]", tune = true }]',
-        )
-    )
-    rows = rankbench.run(str(path), dataset=Drift(), reps=1, out=tmp_path / "out").rows.filter(experiment="later")
+    fast_and_slow = '{ use = "elo:factor=2" }, { use = "elo:factor=32" }'
+    both = f'[{fast_and_slow}, {{ label = "tuned", use = "elo:factor=[2,32]", tune = true }}]'
+    rows = rows_of(tmp_path, Drift(), 1, ('[{ use = "win-rate" }]', both)).filter(experiment="later")
     of = {c: rows.filter(contender=c).sort("repetition")["value"].to_list() for c in rows["contender"].unique()}
     assert len(of["tuned"]) == 5
     assert all(fast < slow for fast, slow in zip(of["elo"], of["elo:factor=2"], strict=True))

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
@@ -30,6 +31,39 @@ def named(
     sides = {"winner": np.where(won, one, other), "loser": np.where(won, other, one)}
     names = {side: [f"i{item}" for item in items] for side, items in sides.items()}
     return pl.DataFrame({"query_id": query_id, **names, **columns})
+
+
+def sided_votes(
+    rng: np.random.Generator,
+    scores: NDArray[np.float64],
+    n: int,
+    *,
+    side: float | NDArray[np.float64],
+    length: float,
+    strong_left: float,
+    tastes: NDArray[np.float64] | None = None,
+) -> pl.DataFrame:
+    """Return votes with effects of the side and of a length; the stronger of two stands left with a chance.
+
+    Parameters
+    ----------
+    side : float or ndarray of shape (n,)
+        Log-odds for the left in three of four votes, the others being neutral.
+    tastes : ndarray of shape (n, m), optional
+        What a vote adds to the score of each item.
+    """
+    one, other = two_items(rng, n, len(scores))
+    strong, weak = np.minimum(one, other), np.maximum(one, other)
+    left_is_strong = rng.random(n) < strong_left
+    left, right = np.where(left_is_strong, strong, weak), np.where(left_is_strong, weak, strong)
+    neutral, lengths = rng.random(n) < 0.25, np.exp(rng.standard_normal((n, 2)))
+    margin = scores[left] - scores[right] + side * ~neutral + length * (np.log(lengths) @ [1, -1])
+    if tastes is not None:
+        margin += tastes[np.arange(n), left] - tastes[np.arange(n), right]
+    width = len(str(len(scores) - 1))
+    names = {name: [f"i{i:0{width}}" for i in items] for name, items in (("left", left), ("right", right))}
+    said = {"winner": np.where(rng.random(n) < expit(margin), "left", "right"), "neutral": neutral}
+    return pl.DataFrame({**names, **said, "length_left": lengths[:, 0], "length_right": lengths[:, 1]})
 
 
 def short_chunks(patch: pytest.MonkeyPatch, rows: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from ranked_logs import two_items
+from ranked_logs import sided_votes, two_items
 from scipy.special import expit
 
 import rankbench
@@ -24,24 +24,7 @@ SCORES = np.array([0.9, 0.3, 0.0, -0.3, -0.9])
 def planted(n: int, seed: int, *, side: float = 0.25, length: float = 0.0, strong_left: float = 0.5) -> pl.DataFrame:
     """Return votes of items i0 (the best) to i4; the stronger of two stands left with a chance of `strong_left`."""
     rng = np.random.default_rng(seed)
-    one, other = two_items(rng, n, 5)
-    strong, weak = np.minimum(one, other), np.maximum(one, other)
-    left_is_strong = rng.random(n) < strong_left
-    left, right = np.where(left_is_strong, strong, weak), np.where(left_is_strong, weak, strong)
-    neutral = rng.random(n) < 0.25
-    lengths = np.exp(rng.standard_normal((n, 2)))
-    margin = SCORES[left] - SCORES[right] + side * ~neutral + length * (np.log(lengths) @ [1, -1])
-    won = rng.random(n) < expit(margin)
-    return pl.DataFrame(
-        {
-            "left": [f"i{i}" for i in left],
-            "right": [f"i{i}" for i in right],
-            "winner": np.where(won, "left", "right"),
-            "neutral": neutral,
-            "length_left": lengths[:, 0],
-            "length_right": lengths[:, 1],
-        }
-    )
+    return sided_votes(rng, SCORES, n, side=side, length=length, strong_left=strong_left)
 
 
 def by_item(table: pl.DataFrame, name: str) -> np.ndarray:

@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
-from ranked_logs import two_items
-from scipy.special import expit
+from ranked_logs import sided_votes
 
 import rankbench
 
@@ -46,26 +45,10 @@ class Setting:
 
     def votes_of(self, rng: np.random.Generator, judge: np.ndarray, normal: np.ndarray) -> pl.DataFrame:
         """Return votes of judges whose tastes are those of a row of standard normal numbers."""
-        n = len(judge)
-        one, other = two_items(rng, n, self.m)
-        strong, weak = np.minimum(one, other), np.maximum(one, other)
-        left_is_strong = rng.random(n) < self.stronger_left
-        left, right = np.where(left_is_strong, strong, weak), np.where(left_is_strong, weak, strong)
-        neutral, lengths = rng.random(n) < 0.25, np.exp(rng.standard_normal((n, 2)))
-        of_side = SIDE * self.effect + self.taste * normal[judge, -1]
-        margin = self.scores[left] - self.scores[right] + of_side * ~neutral
-        margin += LENGTH * self.effect * (np.log(lengths) @ [1, -1])
-        margin += self.taste * (normal[judge, left] - normal[judge, right])
-        frame = pl.DataFrame(
-            {
-                "left": [f"i{i:02}" for i in left],
-                "right": [f"i{i:02}" for i in right],
-                "winner": np.where(rng.random(n) < expit(margin), "left", "right"),
-                "neutral": neutral,
-                "length_left": lengths[:, 0],
-                "length_right": lengths[:, 1],
-            }
-        )
+        side, length = SIDE * self.effect + self.taste * normal[judge, -1], LENGTH * self.effect
+        tastes = self.taste * normal[judge, :-1] if self.taste else None
+        effects = {"side": side, "length": length, "strong_left": self.stronger_left, "tastes": tastes}
+        frame = sided_votes(rng, self.scores, len(judge), **effects)
         return frame.with_columns(pl.Series("judge", [f"j{j}" for j in judge])) if self.judges else frame
 
     def truth(self) -> tuple[np.ndarray, np.ndarray]:
