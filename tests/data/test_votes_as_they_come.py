@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from votes_as_they_come import GUESSED, PROPOSED, WON, Vote, votes
 
 import rankbench
-from rankbench.data.readers.json import JsonReader
 from rankbench.errors import InputError
 from rankbench.interfaces.table import columns_text, said_columns
 from rankbench.ranking.open import open_source
@@ -197,11 +196,9 @@ def test_what_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, name: st
     assert "items must have" not in str(caught.value)
 
 
-def test_json_becomes_frames_of_few_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "votes.json", json.dumps([{"winner": "a", "loser": f"b{i % 7}"} for i in range(20_000)]))
-    frames = list(JsonReader().batches(path))
-    assert sum(frame.height for frame in frames) == 20_000
-    assert max(frame.height for frame in frames) <= 8192
+def test_lists_of_json_may_hold_names_and_ties_of_them(tmp_path: Path) -> None:
+    path = written(tmp_path / "ballots.json", json.dumps([{"ranking": ["b", ["a", "c"]]}, {"ranking": ["a", "b"]}]))
+    assert rankbench.scan(path).collect()["ranking"].to_list() == [[["b"], ["a", "c"]], [["a"], ["b"]]]
 
 
 @examples(200)

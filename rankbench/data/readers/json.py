@@ -6,8 +6,7 @@ import glob
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,7 +14,6 @@ import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import listed, short_repr
-from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readers.text_lines import chunks, head, marked, numbered_lines, whole_text
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
@@ -135,9 +133,6 @@ def finite_number(text: str) -> float:
     return number if math.isfinite(number) else no_constant(text)
 
 
-_TOGETHER = 8192
-"""Rows that become a frame together."""
-
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 _DECODER = json.JSONDecoder(parse_constant=no_constant, parse_float=finite_number, object_pairs_hook=distinct_keys)
@@ -177,21 +172,25 @@ class JsonReader(Reader):
         first = head(existing(path), 1 << 16).lstrip()
         if first[:1] != b"[" and _an_object_a_line(first):
             return NdjsonReader(columns=self.columns).scan(path)
-        text = whole_text(path)
-        kinds: dict[str, set[str]] = {}
-        for row in _rows(text, path):
-            for name, value in row.items():
-                kinds.setdefault(name, set()).add(_kind(value))
-        kept = {name: _dtype(found) for name, found in kinds.items() if "nested" not in found}
+        lines, nested = list[str](), set[str]()
+        for row in _rows(whole_text(path), path):
+            deep = {name for name, value in row.items() if _holds_object(value)}
+            nested |= deep
+            lines.append(json.dumps({name: _plain(value) for name, value in row.items() if name not in deep}))
+        raw = pl.scan_ndjson("\n".join(lines).encode(), infer_schema_length=None)
+        kept = [name for name in raw.collect_schema() if name not in nested]
         if not kept:
             raise InputError("the file has no rows with values in them", path=path)
+        return checked(raw.select(kept), path=path, columns=self.columns)
 
-        def batches() -> Iterator[pl.DataFrame]:
-            rows = _rows(text, path)
-            while together := list(islice(rows, _TOGETHER)):
-                yield _frame(together, kept)
 
-        return checked(streamed(batches, pl.Schema(kept)), path=path, columns=self.columns)
+def _holds_object(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_holds_object, value)))
+
+
+def _plain(value: object) -> object:
+    """Return a value that a column can hold: lists with lists in them, as rankings with ties, are JSON texts."""
+    return json.dumps(value) if isinstance(value, list) and any(isinstance(one, list) for one in value) else value
 
 
 def _an_object_a_line(first: bytes) -> bool:
@@ -291,48 +290,3 @@ def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:
         )
     columns = [list(value.values()) if isinstance(value, dict) else value for value in found.values()]
     yield from (dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True))
-
-
-def _kind(value: object) -> str:
-    """Return what a value is: nothing, a bool, an int, a float, a text, a list of these, or something nested."""
-    if isinstance(value, list):
-        inner = {_kind(entry) for entry in value} - {"nothing"}
-        if not inner:
-            return "empty"
-        if inner <= {"int", "float"}:
-            return "floats" if "float" in inner else "ints"
-        if inner == {"text"}:
-            return "texts"
-        return "nested" if "nested" in inner else "written"
-    if isinstance(value, dict):
-        return "nested"
-    if isinstance(value, int) and value.bit_length() > 63:
-        return "text"
-    names = {bool: "bool", int: "int", float: "float", str: "text"}
-    return names.get(type(value), "nothing")
-
-
-def _dtype(kinds: set[str]) -> pl.DataType:
-    """Return the type of a column of values of some kinds; what is mixed is text."""
-    some = kinds - {"nothing"}
-    if not some:
-        return pl.Null()
-    if some <= {"ints", "floats", "empty"}:
-        return pl.List(pl.Int64() if some <= {"ints", "empty"} else pl.Float64())
-    if some <= {"texts", "empty"}:
-        return pl.List(pl.String())
-    if some == {"bool"}:
-        return pl.Boolean()
-    if some <= {"int", "float"}:
-        return pl.Int64() if some == {"int"} else pl.Float64()
-    return pl.String()
-
-
-def _frame(rows: Sequence[Mapping[str, Any]], types: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    columns = []
-    for name, dtype in types.items():
-        values = [row.get(name) for row in rows]
-        if dtype == pl.String:
-            values = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-        columns.append(pl.Series(name, values, dtype, strict=False))
-    return pl.DataFrame(columns)
