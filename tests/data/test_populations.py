@@ -110,26 +110,6 @@ def test_preference_matrix_is_26_and_its_log_odds_average_to_27(r):
     assert log_odds.sum(axis=1) / (m - 1) == pytest.approx(limit_scores(make_queries(r)), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("queries", "n", "message"),
-    [
-        (QUERIES, -1, "0 or more"),
-        (make_queries(), 5, "no queries"),
-        (make_queries([1.0, 2.0], [3.0]), 5, r"'q1' has 1 item"),
-        (make_queries([1.0, 2.0], [3.0, float("nan")]), 5, r"item 1 of query 'q1' has label nan"),
-    ],
-)
-def test_bad_input(queries, n, message):
-    with pytest.raises(InputError, match=message):
-        draw_comparisons(queries, n, [0])
-
-
-def test_limit_scores_bad_input():
-    with pytest.raises(InputError, match="'q0' has 1 item"):
-        limit_scores(make_queries([3.0]))
-    assert limit_scores(make_queries()).shape == (0,)
-
-
 @pytest.mark.parametrize("n", [-1, 9])
 def test_prefix_out_of_range(n):
     with pytest.raises(InputError, match="of 8 comparisons"):

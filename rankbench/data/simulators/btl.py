@@ -62,25 +62,16 @@ def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Draw:
     Parameters
     ----------
     queries : Queries
-        Only sizes and labels are used.
+        One at least, each with two items or more and finite labels, as `rankbench.data.tables.items.usable` finds them;
+        only sizes and labels are used.
     n : int
         At least 0.
     entropy : sequence of int
         Non-negative integers that name the random stream.
-
-    Raises
-    ------
-    InputError
-        No query, a query with fewer than two items, a label that is not finite, n < 0.
     """
     from rankbench.data.simulators.kernels import draw_judgments
     from rankbench.kernels.random import seed_state
 
-    if n < 0:
-        raise InputError(f"cannot draw {n} comparisons; ask for 0 or more")
-    if len(queries) == 0:
-        raise InputError("cannot draw comparisons from no queries; give at least one")
-    _check(queries)
     result = Draw(len(queries), *(np.empty(n, dtype=np.int32) for _ in range(3)))
     draw_judgments(
         np.ascontiguousarray(queries.offsets, dtype=np.int64),
@@ -122,16 +113,9 @@ def limit_scores(queries: Queries) -> NDArray[np.float64]:
        [\log(1 + e^{r_i - r_j}) - \log(1 + e^{r_j - r_i})]
        = \frac{1}{m-1} \sum_{j \ne i} (r_i - r_j) = \frac{m r_i - \sum_j r_j}{m - 1}
 
-    since :math:`\log(1 + e^x) - \log(1 + e^{-x}) = x`. The scores of a query sum to zero.
-
-    Raises
-    ------
-    InputError
-        A query with fewer than two items, a label that is not finite.
+    since :math:`\log(1 + e^x) - \log(1 + e^{-x}) = x`. The scores of a query sum to zero. Queries are as
+    `draw_comparisons` takes them.
     """
-    if len(queries) == 0:
-        return np.zeros(0)
-    _check(queries)
     sizes = queries.sizes
     starts = queries.offsets[:-1]
     # Above the least label: equal labels make zeros, whatever they are.
@@ -151,23 +135,6 @@ def preference_matrix(labels: NDArray[np.float64]) -> NDArray[np.float64]:
     p: NDArray[np.float64] = expit(labels[:, None] - labels[None, :])
     np.fill_diagonal(p, 0.0)
     return p
-
-
-def _check(queries: Queries) -> None:
-    """Refuse what has no pairs to compare or no probabilities."""
-    small = np.flatnonzero(queries.sizes < 2)
-    if len(small):
-        q = int(small[0])
-        raise InputError(
-            f"query {queries.ids[q]!r} has {queries.sizes[q]} item(s), too few to compare; leave such queries out"
-        )
-    bad = np.flatnonzero(~np.isfinite(queries.labels))
-    if len(bad):
-        q = int(np.searchsorted(queries.offsets, bad[0], side="right")) - 1
-        raise InputError(
-            f"item {bad[0] - queries.offsets[q]} of query {queries.ids[q]!r} has label {queries.labels[bad[0]]}; "
-            "labels must be finite numbers"
-        )
 
 
 LawName: TypeAlias = Literal["btl", "thurstone", "heteroscedastic", "intransitive", "plackett-luce"]
