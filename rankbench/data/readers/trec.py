@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +23,6 @@ from rankbench.plugin import manager
 TREC_LOSS = "ndcg:gain=identity,cutoff=10"
 """nDCG@10 as trec_eval has it (``ndcg_cut_10``): gains are the grades themselves."""
 
-_DEPTHS = tuple(1 << power for power in range(16))
 _FEW = 10
 """The places that a suggestion counts."""
 
@@ -80,13 +80,11 @@ class TrecReader(Reader):
         loss = manager.get(Loss, self.loss)
         if loss.structure != "scores":
             raise SpecError(f"{loss.name!r} judges orders by {loss.structure}, and qrels have grades; take ndcg or err")
-        # What one document that is worth something costs behind so many that are not.
-        behind = [loss.value(np.r_[np.ones(n), 0.0], np.r_[np.zeros(n), 1.0]) for n in _DEPTHS]
-        depth = next(n for n, value in zip(_DEPTHS, behind, strict=True) if value == behind[-1])
-        if depth < _DEPTHS[-1]:
-            return loss, depth
-        if "cutoff" not in type(loss).model_fields:
+        cutoff = getattr(loss, "cutoff", None)
+        if cutoff is None:
             raise SpecError(f"{self.loss} looks at all places, and a run lists the first ones only; take ndcg or err")
+        if math.isfinite(cutoff):
+            return loss, int(cutoff)
         few = loss.model_copy(update={"cutoff": _FEW})
         raise SpecError(
             f"{self.loss} looks at all places, and a run lists the first ones only; say how many count, as {few}"
