@@ -7,7 +7,6 @@ import codecs
 import gzip
 import io
 import lzma
-import re
 import shlex
 import zipfile
 import zlib
@@ -27,10 +26,6 @@ BOM = codecs.BOM_UTF8
 
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _BLOCK = 1 << 16
-_WORD = 40
-"""Most bytes of a word that an error shows."""
-
-_BLANK = re.compile(rb"[\s,;|\"]")
 
 
 def in_utf8(file: IO[bytes], path: Path) -> IO[bytes]:
@@ -66,27 +61,10 @@ def in_utf8(file: IO[bytes], path: Path) -> IO[bytes]:
 
 
 def foreign_byte(data: bytes, at: int, path: Path) -> str:
-    """Return what is said of a byte that is not UTF-8: in which encoding it would be text, and how to convert the file.
-
-    Parameters
-    ----------
-    data : bytes
-        With the byte at `at`, and the word that it stands in.
-    at : int
-    path : path
-    """
-    begin = max((found.end() for found in _BLANK.finditer(data, max(0, at - _WORD), at)), default=max(0, at - _WORD))
-    stop = _BLANK.search(data, at, at + _WORD)
-    word = data[begin : stop.start() if stop else at + _WORD]
-    said = f"byte 0x{data[at]:02x} is not UTF-8"
-    try:
-        text = word.decode("cp1252")
-    except UnicodeDecodeError:
-        return f"{said}; convert the file to UTF-8 (from Excel: save it as CSV UTF-8)"
-    kind = "Windows-1252" if any(0x80 <= byte < 0xA0 for byte in word) else "Latin-1 or Windows-1252"
+    """Return what is said of a byte that is not UTF-8: how to convert the file."""
     return (
-        f"{said}; if the file is {kind} this is {short_repr(text)}: {_command('WINDOWS-1252', path)} converts it (from "
-        "Excel: save it as CSV UTF-8)"
+        f"byte 0x{data[at]:02x} is not UTF-8; if the file is Latin-1 or Windows-1252, {_command('WINDOWS-1252', path)} "
+        "converts it (from Excel: save it as CSV UTF-8)"
     )
 
 
