@@ -8,8 +8,6 @@ is read once, then joined, one shard after the other.
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -24,9 +22,6 @@ from rankbench.data.readers.parquet import MANIFEST, Manifest, Shard, ShardedFil
 from rankbench.data.tables.checks import table_of
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader
-
-REPLACED = ".replaced"
-"""How the name of a folder ends that is out of the way of the one that replaces it."""
 
 _SPOOL_BYTES = 96 << 20
 _ROW_GROUP_VALUES = 4 << 20
@@ -71,7 +66,7 @@ def convert(
         raise InputError(f"the number of shards must be positive, not {shards}")
     if not destination.parent.is_dir():
         raise InputError("there is no such folder to write into", path=destination.parent)
-    _tidy(destination)
+    _put_back(destination)
     _replaceable(source, destination, force)
     with ExitStack() as kept:
         with _writing(destination):
@@ -101,16 +96,19 @@ def convert(
     return manifest
 
 
-def _tidy(destination: Path) -> None:
+def _put_back(destination: Path) -> None:
     """Put back, or remove, a folder that was about to be replaced when the process that did it was killed."""
-    moved = re.compile(re.escape(f".{destination.name}.") + r"\w+" + re.escape(REPLACED), re.ASCII)
+    old = _out_of_the_way(destination)
     with _writing(destination):
-        for name in sorted(filter(moved.fullmatch, os.listdir(destination.parent))):
-            old = destination.with_name(name)
-            if destination.exists():
-                shutil.rmtree(old, ignore_errors=True)
-            else:
-                old.rename(destination)
+        if destination.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        elif old.exists():
+            old.rename(destination)
+
+
+def _out_of_the_way(destination: Path) -> Path:
+    """Return where a folder stands while another one takes its place."""
+    return destination.with_name(f".{destination.name}.replaced")
 
 
 @contextmanager
@@ -150,8 +148,7 @@ def _replaceable(source: Path, destination: Path, force: bool) -> None:
 
 def _rename(whole: Path, destination: Path) -> None:
     """Put the finished folder in place; an old one is moved out of the way first."""
-    # Not in the work folder, which is deleted whatever happens.
-    old = whole.parent.with_name(f"{whole.parent.name}{REPLACED}")
+    old = _out_of_the_way(destination)
     if destination.exists():
         destination.rename(old)
     try:

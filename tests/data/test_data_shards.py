@@ -157,7 +157,7 @@ def names(folder: Path) -> set[str]:
 def test_a_folder_that_was_moved_out_of_the_way_comes_back(tmp_path: Path, one_log: Path) -> None:
     """The process was killed between moving the old folder away and putting the new one in its place."""
     convert(one_log, tmp_path / "shards", shards=1)
-    (tmp_path / "shards").rename(tmp_path / ".shards.abcd1234.replaced")
+    (tmp_path / "shards").rename(tmp_path / ".shards.replaced")
     (tmp_path / ".shards.abcd1234").mkdir()  # the work of the process, which stays
     (tmp_path / "broken.csv").write_text("query_id,winner,loser\n")
     with pytest.raises(Exception, match="broken"):
@@ -168,11 +168,11 @@ def test_a_folder_that_was_moved_out_of_the_way_comes_back(tmp_path: Path, one_l
 
 def test_an_old_folder_that_was_replaced_already_goes(tmp_path: Path, one_log: Path) -> None:
     convert(one_log, tmp_path / "shards", shards=1)
-    (tmp_path / ".shards.abcd1234.replaced").mkdir()
-    (tmp_path / ".other.abcd1234.replaced").mkdir()
-    (tmp_path / ".shards.of.abcd1234.replaced").mkdir()
+    (tmp_path / ".shards.replaced").mkdir()
+    (tmp_path / ".other.replaced").mkdir()
+    (tmp_path / ".shards.of.replaced").mkdir()
     convert(one_log, tmp_path / "shards", shards=1, force=True)
-    assert names(tmp_path) == {"log.csv", "shards", ".other.abcd1234.replaced", ".shards.of.abcd1234.replaced"}
+    assert names(tmp_path) == {"log.csv", "shards", ".other.replaced", ".shards.of.replaced"}
 
 
 CATEGORIES = pl.DataFrame(
