@@ -293,9 +293,13 @@ class ParquetLog:
         """Number of rows of all files."""
         return sum(file.rows for file in self.files)
 
+    def raw(self) -> pl.LazyFrame:
+        """Return all files under their own columns."""
+        return pl.scan_parquet([file.path for file in self.files], glob=False)
+
     def frame(self) -> pl.LazyFrame:
         """Return the whole log; what is in its rows has not been checked, so that times may be texts."""
-        return _read_as(pl.scan_parquet([file.path for file in self.files], glob=False), self.roles)
+        return _read_as(self.raw(), self.roles)
 
     def cut(self, first: int, count: int) -> LogRows:
         """Return at most `count` rows from row `first` on."""

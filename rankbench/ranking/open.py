@@ -10,18 +10,17 @@ from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 
-from rankbench.data.readers.choose import is_pattern, partition_keys, scan_parts
+from rankbench.data.readers.choose import is_pattern, partition_keys
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import scan_address, shown_address
 from rankbench.data.tables.checks import checked, judgments_of, table_kind, table_of
-from rankbench.data.tables.column_roles import OPTIONS, guess, parse_columns, whole_ids
+from rankbench.data.tables.column_roles import OPTIONS, whole_ids
 from rankbench.data.tables.schemas import REST
-from rankbench.data.tables.sides import decided
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset, Remarks, remarks_kept
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import WEIGHTLESS, with_counts
+from rankbench.interfaces.table_check import weightless
 from rankbench.plugin import manager
 from rankbench.ranking.lists import ParquetLog, is_parquet, parquet_log
 from rankbench.ranking.log_dataset import LogAddress, LogFile, is_data_set, log_at, named
@@ -132,7 +131,7 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
             frame = chosen.scan(path)
         table = table_of(frame.collect_schema(), path)
         if table.checked_by_counting and chosen.parquet:
-            parquet = _unchecked(path, getattr(chosen, "columns", ""))
+            parquet = _unchecked(path, remarks.columns)
     return LogSource(path.name, path, table, frame, parquet, remarks)
 
 
@@ -173,46 +172,43 @@ def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
     return open_source(log, columns=columns, reader=reader).frame
 
 
-def _unchecked(path: Path, columns: str) -> ParquetLog | None:
-    """Return comparisons in Parquet without checks; None if types have to be converted."""
+def _unchecked(path: Path, roles: Mapping[str, str]) -> ParquetLog | None:
+    """Return comparisons in Parquet without checks; None if types have to be converted.
+
+    Parameters
+    ----------
+    path : Path
+    roles : mapping of str to str
+        Columns by role, as the checks have found them.
+    """
     if (path / MANIFEST).is_file():
         log = parquet_log(path)
         return None if REST in log.frame().collect_schema() else log
-    several = path.is_dir() or is_pattern(path)
-    if several and not is_parquet(path):
-        return None
-    raw = scan_parts(path) if several else pl.scan_parquet(path, glob=False)
-    types = raw.collect_schema()
-    said = parse_columns(columns) if columns else {}
-    roles = None if said.keys() & set(OPTIONS) else guess(types, said)
-    if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
-        return None
-    if whole_ids(raw, roles) is not raw:
-        return None
-    roles = with_counts(raw, roles, said)
-    if WEIGHTLESS in roles:
-        return None
-    if several and partition_keys(path) & set(roles.values()):
-        return None  # files do not have these columns
-    roles = decided(raw, roles, said)
-    if not {"side", "item", "loser"} & set(roles) or REST in roles:
+    if {*OPTIONS, REST} & roles.keys() or not {"side", "item", "loser"} & roles.keys():
         return None  # rows become others, or none
+    several = path.is_dir() or is_pattern(path)
+    if several and (not is_parquet(path) or partition_keys(path) & set(roles.values())):
+        return None  # files do not have these columns
     log = parquet_log(path, roles)
-    schema = log.frame().collect_schema()
-    texts = (pl.String, pl.Categorical, pl.Enum)
-    names = all(schema[name] in texts for name in ("winner", "loser"))
-    judge = "judge" not in schema or schema["judge"] in texts or schema["judge"].is_integer()
-    weight = "weight" not in schema or schema["weight"].is_numeric()
+    raw, schema, texts = log.raw(), log.frame().collect_schema(), (pl.String, pl.Categorical, pl.Enum)
+    judge, weight = (schema.get(name, pl.Int64()) for name in ("judge", "weight"))
+    names = all(schema[name] in texts for name in ("winner", "loser")) and (judge in texts or judge.is_integer())
+    if not names or not weight.is_numeric() or schema.get("tie", pl.Boolean()) != pl.Boolean:
+        return None
+    if whole_ids(raw, roles) is not raw or ("weight" in roles and _some(raw, weightless(roles["weight"]))):
+        return None
     # Counting does not look at the queries.
-    queries = "query" not in roles or _named(raw.select(pl.col(roles["query"])))
-    return log if names and judge and weight and queries else None
+    return None if "query" in roles and _some(raw, _nameless(roles["query"], raw.collect_schema())) else log
 
 
-def _named(column: pl.LazyFrame) -> bool:
-    """Return whether no name of a column is missing or empty."""
-    ((name, dtype),) = column.collect_schema().items()
-    missing = pl.col(name).is_null()
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
-        # Not by `replace`, for which Polars holds all of a column.
-        missing |= pl.col(name).cast(pl.String) == ""
-    return column.filter(missing).head(1).collect(engine="streaming").is_empty()
+def _nameless(column: str, schema: pl.Schema) -> pl.Expr:
+    """Return in which rows a name is missing or empty."""
+    missing = pl.col(column).is_null()
+    # Not by `replace`, for which Polars holds all of a column.
+    texts = schema[column] in (pl.String, pl.Categorical, pl.Enum)
+    return missing | (pl.col(column).cast(pl.String) == "") if texts else missing
+
+
+def _some(raw: pl.LazyFrame, fact: pl.Expr) -> bool:
+    """Return whether something is so in a row."""
+    return not raw.filter(fact).head(1).collect(engine="streaming").is_empty()
