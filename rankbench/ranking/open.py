@@ -113,7 +113,9 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
             frame = checked(held, columns=columns)
         return LogSource("log", None, table_of(frame.collect_schema(), None), frame, remarks=remarks)
     if isinstance(log, str) and columns and not reader and is_data_set(log):
-        return _dataset_as(log, columns)
+        with remarks_kept() as remarks:
+            frame = manager.get(Dataset, log).scan_as(columns)
+        return LogSource(log, None, table_of(frame.collect_schema()), frame, remarks=remarks)
     if not isinstance(log, str | os.PathLike):
         raise SpecError(f"a {type(log).__name__} is no log: give a path, a frame, a list of dicts or a dict of lists")
     found = log_at(Path(log), columns, reader) if isinstance(log, os.PathLike) else named(log, columns, reader)
@@ -133,15 +135,6 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         if table.checked_by_counting and chosen.parquet:
             parquet = _unchecked(path, remarks.columns)
     return LogSource(path.name, path, table, frame, parquet, remarks)
-
-
-def _dataset_as(log: str, columns: str) -> LogSource:
-    """Open a data set with other meanings of its columns."""
-    dataset = manager.get(Dataset, log)
-    with remarks_kept() as remarks:
-        frame = dataset.scan_as(columns)
-        table = table_of(frame.collect_schema())
-    return LogSource(log, None, table, frame, remarks=remarks)
 
 
 def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
