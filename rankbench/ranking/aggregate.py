@@ -179,7 +179,7 @@ def aggregate(
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
     if pool:
-        check_shared(by, intervals, executor)
+        check_shared(by, intervals)
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
     if control:
@@ -193,11 +193,11 @@ def aggregate(
     aggregator = named or _aggregator(method)
     _check_fit(aggregator, source)
     if address:
-        _check_cluster(aggregator, source, by)
+        _check_cluster(aggregator, source, intervals, whole=by is None and not control)
 
     controlling: ControlledAggregator | None = None
     if control:
-        controlling, intervals = checked_control(aggregator, source, intervals, by=by, address=address)
+        controlling, intervals = checked_control(aggregator, source, intervals, by=by)
     elif aggregator.config().get("control"):
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
     first_votes = FirstVotes(LOOKED_AT + 1)
@@ -297,21 +297,16 @@ def fitting_aggregators(judgments: Sequence[JudgmentKind]) -> list[str]:
     return [cls.name for cls in fits]
 
 
-def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) -> None:
-    """Refuse what cannot be counted in parts on other machines."""
-    here = "leave --executor and --address out to do it on this machine"
-    if source.table.row == "comparisons" and REST in source.frame.collect_schema():
+def _check_cluster(
+    aggregator: Aggregator, source: LogSource, intervals: Intervals | Literal["auto"] | None, *, whole: bool
+) -> None:
+    """Refuse what cannot be counted in parts on other machines; `whole`: the log has one ranking."""
+    counted = isinstance(aggregator, CountAggregator) and REST not in source.frame.collect_schema()
+    if source.parquet is None or not (counted and whole) or intervals == "judges+queries":
         raise SpecError(
-            f"a cluster counts whole votes, and {source.name} has graded ones, whose points are split; {here}"
-        )
-    if by is not None:
-        raise SpecError(f"a cluster counts the whole log, not query by query; {here}")
-    if source.table.row == "comparisons" and not isinstance(aggregator, CountAggregator):
-        raise SpecError(f"{aggregator.name!r} takes votes one by one (it has no from_counts), not in parts; {here}")
-    if source.parquet is None:
-        raise SpecError(
-            f"a cluster counts votes in Parquet with names of items and judges as text, and {source.name} is something "
-            f"else: convert it (rankbench data convert LOG FOLDER) and give the folder, or {here}"
+            "a cluster counts whole votes of a whole log, not graded ones, for a method that takes counts, without "
+            "--by, --control and --intervals judges+queries; the log is Parquet with names as text, as rankbench data "
+            "convert LOG FOLDER writes it; leave --executor and --address out to do it on this machine"
         )
 
 

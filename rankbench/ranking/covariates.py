@@ -36,14 +36,13 @@ def checked_control(
     intervals: Intervals | Literal["auto"] | None,
     *,
     by: str | None,
-    address: str,
 ) -> tuple[ControlledAggregator, Literal["sandwich"] | None]:
     """Return the aggregator and the intervals of a ranking with covariates.
 
     Raises
     ------
     SpecError
-        It cannot have them: by method, kind of log, category, cluster, or kind of intervals.
+        It cannot have them: by method, kind of log, category, or kind of intervals.
     """
     if not isinstance(aggregator, ControlledAggregator):
         raise SpecError(
@@ -51,9 +50,8 @@ def checked_control(
         )
     if source.table.row != "comparisons":
         raise SpecError(f"--control is about votes, and {source.name} holds {source.table}")
-    if by is not None or address:
-        what = "--by" if by is not None else "--executor and --address"
-        raise SpecError(f"--control goes by the whole log on this machine: leave {what} out")
+    if by is not None:
+        raise SpecError("--control goes by the whole log: leave --by out")
     if intervals not in (None, "auto", "sandwich"):
         raise SpecError(
             f"--intervals {intervals}: with --control they are by formula, and by judge where the log names judges; "

@@ -88,7 +88,7 @@ def load_log(
         The cluster cannot be used.
     """
     if intervals == "judges+queries":
-        return _crossed(source, aggregator, address), intervals
+        return _crossed(source, aggregator), intervals
     if source.table.row == "comparisons":
         if not isinstance(aggregator, CountAggregator):
             table = coded_votes(source.frame)
@@ -118,23 +118,19 @@ def load_log(
     return load_sessions(frame), intervals and "bootstrap"
 
 
-def _crossed(source: LogSource, aggregator: Aggregator, address: str) -> CrossedVotes:
+def _crossed(source: LogSource, aggregator: Aggregator) -> CrossedVotes:
     """Return votes with their judges and queries.
 
     Raises
     ------
     SpecError
-        The log holds no votes, a method cannot have such intervals, or a cluster was to count.
+        The log holds no votes, or a method cannot have such intervals.
     """
     if source.table.row != "comparisons":
         raise SpecError("there are intervals by judge and query for votes only; take bootstrap")
     if not isinstance(aggregator, CountAggregator):
         raise SpecError(
             f"{aggregator.name!r} goes by single votes: it has no intervals by judge and query; take judges"
-        )
-    if address:
-        raise SpecError(
-            "a cluster does not count by judge and query; leave --executor and --address out to do it on this machine"
         )
     return crossed_votes(source.frame)
 

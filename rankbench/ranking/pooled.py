@@ -51,22 +51,18 @@ class CategoryRankings:
     facts: dict[str, Any]
 
 
-def check_shared(by: str | None, intervals: str | None, executor: str) -> None:
+def check_shared(by: str | None, intervals: str | None) -> None:
     """Refuse options that do not go with pooled categories.
 
     Raises
     ------
     SpecError
-        There are no categories, intervals are to be made otherwise, or a cluster was to count.
+        There are no categories, or intervals are to be made otherwise.
     """
     if by is None:
         raise SpecError("--pool is of categories; say --by COLUMN with it")
     if intervals not in (None, "auto", "sandwich"):
         raise SpecError(f"--pool has intervals by formula, not by {intervals}; leave --intervals out")
-    if executor != "local":
-        raise SpecError(
-            "a cluster does not count by category; leave --executor and --address out to do it on this machine"
-        )
 
 
 def category_rankings(

@@ -212,20 +212,23 @@ def test_what_a_cluster_cannot_do_is_said_before(shards: Path, tmp_path: Path, m
         rankbench.aggregate(shards, executor="dask")
     with pytest.raises(SpecError, match="go together"):
         rankbench.aggregate(shards, address="tcp://127.0.0.1:9")
-    with pytest.raises(SpecError, match="query by query"):
-        rankbench.aggregate(shards, by="query", **nobody)
-    with pytest.raises(SpecError, match="one by one"):
-        rankbench.aggregate(shards, "elo", **nobody)
     (tmp_path / "log.csv").write_text("winner,loser\na,b\n")
-    with pytest.raises(SpecError, match="rankbench data convert"):
-        rankbench.aggregate(tmp_path / "log.csv", **nobody)
     pl.DataFrame({"winner": [1], "loser": [2]}).write_parquet(tmp_path / "numbers.parquet")
-    with pytest.raises(SpecError, match="rankbench data convert"):
-        rankbench.aggregate(tmp_path / "numbers.parquet", **nobody)
+    pl.DataFrame({"left": ["a"], "right": ["b"], "winner": ["left"]}).write_parquet(tmp_path / "sides.parquet")
     ballots = pl.DataFrame({"query_id": ["q"], "ranking": [[["a"], ["b"]]]})
     ballots.write_parquet(tmp_path / "ballots.parquet")
-    with pytest.raises(SpecError, match="counts votes"):
-        rankbench.aggregate(tmp_path / "ballots.parquet", "plackett-luce", **nobody)
+    for log, method, how in (
+        (shards, "", {"by": "query"}),
+        (shards, "", {"by": "query", "pool": True}),
+        (tmp_path / "sides.parquet", "", {"control": "side"}),
+        (shards, "", {"intervals": "judges+queries"}),
+        (shards, "elo", {}),
+        (tmp_path / "log.csv", "", {}),
+        (tmp_path / "numbers.parquet", "", {}),
+        (tmp_path / "ballots.parquet", "plackett-luce", {}),
+    ):
+        with pytest.raises(SpecError, match=r"a cluster counts whole votes.*leave --executor and --address out"):
+            rankbench.aggregate(log, method, **how, **nobody)
     monkeypatch.setattr(rankbench.core.system, "PATIENCE", 1)
     with pytest.raises(ExecutorError, match="no Dask scheduler answers"):
         rankbench.aggregate(shards, **nobody)
