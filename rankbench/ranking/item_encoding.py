@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -20,44 +20,7 @@ class OutOfRange(Exception):
     """Integers turned out not to be small: they must be coded as names. Never leaves this package."""
 
 
-class Codes(ABC):
-    """A numbering of names."""
-
-    @abstractmethod
-    def expression(self, column: str) -> pl.Expr:
-        """Return the column as `batch` takes it."""
-
-    @abstractmethod
-    def batch(self, *columns: pl.Series) -> list[NDArray[np.int32]]:
-        """Return the codes of a batch's columns without nulls, each of shape (rows,).
-
-        Codes are given in the order of first appearance, a row's columns from left to right,
-        or depend on the name alone: never on where one batch ends and the next begins.
-        """
-
-    @abstractmethod
-    def named(self, column: pl.Series) -> pl.Series:
-        """Return the names of a column of a batch."""
-
-    @abstractmethod
-    def restart(self) -> None:
-        """Forget the codes that were given: the next batch begins a part of the log that is counted by itself."""
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Number of codes given so far: all are smaller."""
-
-    @abstractmethod
-    def names(self) -> list[str]:
-        """Return the name of every code."""
-
-    def order(self, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the codes that count, in the order in which items are listed."""
-        return np.flatnonzero(seen)
-
-
-class CategoryCodes(Codes):
+class CategoryCodes:
     """Strings by a table that Polars keeps for all batches; listed in alphabetical order (by code point)."""
 
     def __init__(self) -> None:
@@ -69,11 +32,15 @@ class CategoryCodes(Codes):
         self.number, self.count = np.full(1024, -1, np.int32), 0
 
     def expression(self, column: str) -> pl.Expr:
-        """See `Codes.expression`."""
+        """Return the column as `batch` takes it."""
         return pl.col(column).cast(pl.String).cast(self.dtype).to_physical()
 
     def batch(self, *columns: pl.Series) -> list[NDArray[np.int32]]:
-        """See `Codes.batch`."""
+        """Return the codes of a batch's columns without nulls, each of shape (rows,).
+
+        Codes are given in the order of first appearance, a row's columns from left to right: never by where one batch
+        ends and the next begins.
+        """
         from rankbench.ranking.kernels.tables import renumber
 
         given = np.column_stack([column.to_numpy() for column in columns])
@@ -85,21 +52,21 @@ class CategoryCodes(Codes):
         return [np.ascontiguousarray(codes[:, c]) for c in range(len(columns))]
 
     def named(self, column: pl.Series) -> pl.Series:
-        """See `Codes.named`."""
+        """Return the names of a column of a batch."""
         return self.categories.to_series().gather(column)
 
     def restart(self) -> None:
-        """See `Codes.restart`."""
+        """Forget the codes that were given: the next batch begins a part of the log that is counted by itself."""
         self.number[:] = -1
         self.count = 0
 
     @property
     def size(self) -> int:
-        """See `Codes.size`."""
+        """Number of codes given so far: all are smaller."""
         return self.count
 
     def names(self) -> list[str]:
-        """See `Codes.names`."""
+        """Return the name of every code."""
         result = [""] * self.count
         for name, code in zip(self.categories.to_series().to_list(), self.number.tolist(), strict=False):
             if code >= 0:
@@ -107,23 +74,23 @@ class CategoryCodes(Codes):
         return result
 
     def order(self, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """See `Codes.order`."""
+        """Return the codes that count, in the order in which items are listed."""
         names = self.names()
         return np.array(sorted(np.flatnonzero(seen).tolist(), key=names.__getitem__), np.int64)
 
 
-class IntegerCodes(Codes):
-    """Small integers, which are their own codes; listed in numerical order."""
+class IntegerCodes:
+    """Small integers, which are their own codes; listed in numerical order. Methods are those of `CategoryCodes`."""
 
     def __init__(self) -> None:
         self.bound = 0
 
     def expression(self, column: str) -> pl.Expr:
-        """See `Codes.expression`."""
+        """See `CategoryCodes.expression`."""
         return pl.col(column)
 
     def batch(self, *columns: pl.Series) -> list[NDArray[np.int32]]:
-        """See `Codes.batch`.
+        """Return the codes of a batch's columns.
 
         Raises
         ------
@@ -142,21 +109,29 @@ class IntegerCodes(Codes):
         return codes.astype(np.int32, copy=False)
 
     def named(self, column: pl.Series) -> pl.Series:
-        """See `Codes.named`."""
+        """See `CategoryCodes.named`."""
         return column.cast(pl.String)
 
     def restart(self) -> None:
-        """See `Codes.restart`."""
+        """See `CategoryCodes.restart`."""
         self.bound = 0
 
     @property
     def size(self) -> int:
-        """See `Codes.size`."""
+        """See `CategoryCodes.size`."""
         return self.bound
 
     def names(self) -> list[str]:
-        """See `Codes.names`."""
+        """See `CategoryCodes.names`."""
         return [str(i) for i in range(self.bound)]
+
+    def order(self, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """See `CategoryCodes.order`."""
+        return np.flatnonzero(seen)
+
+
+Codes: TypeAlias = CategoryCodes | IntegerCodes
+"""A numbering of names."""
 
 
 def codes_for(dtypes: Sequence[pl.DataType], *, small: bool = True, column: str = "winner") -> Codes:

@@ -117,7 +117,7 @@ def test_container():
     # In the order of the candidates.
     assert log.items == ["y", "x", "d", "c", "b", "a"]
     assert log.item_offsets.tolist() == [0, 2, 6]
-    assert (log.sizes.tolist(), len(log)) == ([2, 4], 2)
+    assert (log.item_offsets.tolist(), len(log)) == ([0, 2, 6], 2)
     orders = log.orders
     assert orders.offsets.tolist() == [0, 1, 4]
     assert orders.starts.tolist() == [0, 2, 5, 6, 8]

@@ -181,7 +181,7 @@ def test_a_real_file_whose_header_is_wrong():
 def test_the_card():
     log = load_orders(get(Dataset, "preflib").scan())
     assert log.ids == ["soc/netflix", "soi/education_courses", "toc/skaters", "toi/education_qualities"]
-    assert log.sizes.tolist() == [4, 13, 30, 20]
+    assert log.item_offsets.tolist() == [0, 4, 17, 47, 67]
     assert log.orders.counts.tolist() == [24, 11, 9, 15]
 
 

@@ -316,11 +316,6 @@ class OrderLog:
     item_offsets: NDArray[np.int64]
     orders: Orders
 
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of items m_q of each query, shape (Q,)."""
-        return np.diff(self.item_offsets)
-
     def __len__(self) -> int:
         return len(self.ids)
 

@@ -225,11 +225,6 @@ class SelectionLog:
     part: NDArray[np.int32]
     rows: NDArray[np.int64]
 
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of items m_q of each query, shape (Q,)."""
-        return np.diff(self.item_offsets)
-
     def __len__(self) -> int:
         return len(self.ids)
 
