@@ -65,8 +65,6 @@ _PLACE = rf"{_NUMBER}|{{\s*{_NUMBER}(?:\s*,\s*{_NUMBER})*\s*}}"
 _BALLOT = re.compile(rf"({_NUMBER})\s*:\s*((?:{_PLACE})(?:\s*,\s*(?:{_PLACE}))*)")
 _NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
 _COUNTS = ("NUMBER ALTERNATIVES", "NUMBER VOTERS", "NUMBER UNIQUE ORDERS")
-_TYPES = ("soc", "soi", "toc", "toi")
-_BY_NUMBER = "preflib:names=false calls items by number"
 
 
 class PreflibFile:
@@ -84,6 +82,7 @@ class PreflibFile:
     def __init__(self, path: Path, names: bool, counted: bool) -> None:
         self.path, self.names, self.counted = path, names, counted
         self.header: dict[str, tuple[str, int]] = {}  # value and line
+        self.named: dict[int, str] = {}
         self.type = ""
         self.candidates: list[str] = []
         self.voters = 0
@@ -119,21 +118,12 @@ class PreflibFile:
     def _say(self, text: str, line: int) -> None:
         """Keep what a line of the header says."""
         key, colon, value = (part.strip() for part in text.partition(":"))
-        named = _NAME.fullmatch(key)
-        if not colon or not (named or key in (*_COUNTS, "DATA TYPE")):
-            return
-        if self.seen:
-            raise self._error(f"the header line {key} comes after the first ballot", line)
-        if key in _COUNTS and not re.fullmatch(_NUMBER, value):
+        if named := _NAME.fullmatch(key):
+            self.named[int(named[1])] = value
+        elif colon and key in _COUNTS and not re.fullmatch(_NUMBER, value):
             raise self._error(f"{key} must be a whole number, not {short_repr(value)}", line)
-        if key == "DATA TYPE" and value.lower() not in _TYPES:
-            raise self._error(f"DATA TYPE is {short_repr(value)}; ballots are one of {', '.join(_TYPES)}", line)
-        if named and not value and self.names:
-            raise self._error(f"alternative {int(named[1])} has no name; {_BY_NUMBER}", line)
-        key = f"ALTERNATIVE NAME {int(named[1])}" if named else key
-        if key in self.header:
-            raise self._error(f"the header line {key} is there twice", line)
-        self.header[key] = value, line
+        elif colon:
+            self.header[key] = value, line
 
     def _begin(self, line: int) -> None:
         """Check the header at the first ballot."""
@@ -144,23 +134,15 @@ class PreflibFile:
                 line,
             )
         said, place = self.header["NUMBER ALTERNATIVES"]
-        m, known = int(said), dict[str, int]()
-        if m == 0:
-            raise self._error("NUMBER ALTERNATIVES is 0", place)
-        for key, (name, at) in self.header.items():
-            if named := _NAME.fullmatch(key):
-                number = int(named[1])
-                if not 1 <= number <= m:
-                    raise self._error(f"there is a name for alternative {number}, but {m} alternatives", at)
-                if self.names and name in known:
-                    both = f"alternatives {known[name]} and {number}"
-                    raise self._error(f"{both} are both called {short_repr(name)}; {_BY_NUMBER}", at)
-                known[name] = number
-        if self.names and len(known) < m:
-            lacking = min(set(range(1, m + 1)) - set(known.values()))
-            raise self._error(f"there are {m} alternatives, but alternative {lacking} has no name; {_BY_NUMBER}", place)
-        names = {number: name for name, number in known.items()}
-        self.candidates = [names[i] if self.names else str(i) for i in range(1, m + 1)]
+        numbers = range(1, int(said) + 1)
+        self.candidates = [self.named.get(number, "") if self.names else str(number) for number in numbers]
+        different = {*self.candidates} - {""}
+        if self.names and not len(different) == len(self.named) == len(numbers):
+            raise self._error(
+                f"there are {said} alternatives, and each must have a name of its own; preflib:names=false calls items "
+                "by number",
+                place,
+            )
         ending = unpacked_name(self.path).rpartition(".")[2]
         self.type = self.header.get("DATA TYPE", (ending, 0))[0].lower()
 
