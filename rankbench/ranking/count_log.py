@@ -322,8 +322,6 @@ def count_parts_on_cluster(
 
 
 def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool, bool]) -> Counted:
-    from distributed import CancelledError, KilledWorker
-
     def join(a: Any, b: Any) -> Any:
         return client.submit(_joined, a, b, pure=False)
 
@@ -335,12 +333,6 @@ def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool, bool])
         return cast(Counted, tree.total().result())
     except RankbenchError:
         raise
-    except KilledWorker as error:
-        raise ExecutorError(
-            "every worker that counted some part of the log was lost; is there memory enough for the pairs?"
-        ) from error
-    except CancelledError as error:
-        raise ExecutorError("the Dask cluster was lost; run again") from error
     except Exception as error:
         raise ExecutorError(f"the log could not be counted on the cluster ({type(error).__name__}: {error})") from error
 

@@ -134,6 +134,19 @@ _MIRRORED = 1 << 18
 """Votes among which mirrored ones are looked for."""
 
 
+_FACTS = {
+    "rows": pl.len(),
+    "ties": pl.col("tie").sum(),
+    "judges": pl.col("judge").drop_nulls().n_unique(),
+    "lightest": pl.col("weight").min(),
+    "heaviest": pl.col("weight").max(),
+    "earliest": pl.col("time").min(),
+    "latest": pl.col("time").max(),
+    "untimed": pl.col("time").null_count(),
+}
+"""What is looked at in one pass, as far as there are the columns."""
+
+
 def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSummary:
     """Summarize a comparisons table in a few passes; see `rankbench.ranking.describe.describe`.
 
@@ -153,7 +166,8 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
     """
     votes = votes_with_points(table)
     schema = votes.collect_schema()
-    seen = votes.select(_needed_columns(schema)).collect(engine="streaming").row(0, named=True)
+    wanted = {name: fact for name, fact in _FACTS.items() if schema.keys() >= {*fact.meta.root_names()}}
+    seen = votes.select(**wanted).collect(engine="streaming").row(0, named=True)
     rows, untimed = seen["rows"], seen.get("untimed")
     if not rows:
         raise InputError("the table has no rows", path=path)
@@ -242,21 +256,3 @@ def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
         ("items called alike", marked(count_and_first(alike), alike)),
         ("odd names", marked(count_and_first(strange), strange)),
     ]
-
-
-def _needed_columns(schema: pl.Schema) -> list[pl.Expr]:
-    wanted = [pl.len().alias("rows")]
-    if "tie" in schema:
-        wanted.append(pl.col("tie").sum().alias("ties"))
-    if "judge" in schema:
-        wanted.append(pl.col("judge").drop_nulls().n_unique().alias("judges"))
-    if "weight" in schema:
-        wanted += [pl.col("weight").min().alias("lightest"), pl.col("weight").max().alias("heaviest")]
-    if "time" in schema:
-        time = pl.col("time")
-        wanted += [
-            time.min().alias("earliest"),
-            time.max().alias("latest"),
-            time.null_count().alias("untimed"),
-        ]
-    return wanted

@@ -72,17 +72,17 @@ def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top:
 def _canvas(table: pl.DataFrame, top: int | None, method: str, name: str, label: str, notes: str, words: str) -> Canvas:
     """Return the first rows of a ranking as a figure, `name` being the column of what is ranked."""
     rows = table.head(top or MOST_DRAWN)
-    dots = tuple(_dot(method, row[name], row, row.get("votes")) for row in rows.iter_rows(named=True))
+    dots = tuple(_dot(method, row[name], row) for row in rows.iter_rows(named=True))
     shown = f"first {len(dots)} of {table.height}" if len(dots) < table.height else str(len(dots))
     plot = Plot(x_label=label, dots=dots, notes=notes)
     drawing = Drawing(((plot,),), legends="none", size=_RANKING_SIZE)
     return titled_canvas(drawing, f"{one_line(method)}: {shown} {name}s\n{words}")
 
 
-def _dot(method: str, name: str, row: dict[str, Any], votes: float | None = None) -> Dot:
+def _dot(method: str, name: str, row: dict[str, Any]) -> Dot:
     lower, upper = (math.nan if row[end] is None else row[end] for end in ("lower", "upper"))
     places = place_range_text(row["rank_low"], row["rank_high"])
-    note = places if votes is None else f"{places},  {grouped_digits(round(votes))}"
+    note = f"{places},  {grouped_digits(round(row['votes']))}" if "votes" in row else places
     return Dot(method, name, row["score"], lower, upper, note)
 
 

@@ -28,6 +28,7 @@ from rankbench.interfaces.dataset import Reader, remarks_kept
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.interfaces.table import columns_text
 from rankbench.plugin import manager
+from rankbench.ranking.aggregate import fitting_aggregators
 from rankbench.ranking.log_dataset import LogAddress, LogFile, named
 from rankbench.ranking.open import Log
 from rankbench.ranking.score_sample import (
@@ -287,12 +288,8 @@ def _method(text: str) -> ScoreAggregator:
     found = manager.get(Aggregator, text)
     if isinstance(found, ScoreAggregator):
         return found
-    fitting = [
-        name
-        for name in manager.names(Aggregator.kind)
-        if issubclass(manager.component_class(Aggregator, name), ScoreAggregator)
-    ]
-    raise SpecError(f"{found.name!r} aggregates {found.judgments}, not score tables; methods: {', '.join(fitting)}")
+    fitting = ", ".join(fitting_aggregators(["measurements"]))
+    raise SpecError(f"{found.name!r} aggregates {found.judgments}, not score tables; methods: {fitting}")
 
 
 def _read(scores: Log, columns: str, reader: str, without: Sequence[str]) -> tuple[Path | None, str, TaskScores]:

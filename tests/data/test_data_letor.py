@@ -241,8 +241,8 @@ class TestGroups:
     @pytest.mark.parametrize(
         ("sizes", "file", "row", "said"),
         [
-            ("2\n2\n", "a.train", 5, "add up to 4 lines"),
-            ("2\n4\n", "a.train.group", 2, "add up to 6 lines, but a.train has 5"),
+            ("2\n2\n", "a.train.group", 2, "add up to 4 lines, but a.train has others"),
+            ("2\n4\n", "a.train.group", 2, "add up to 6 lines, but a.train has others"),
             ("2\n1\n3\n", "a.train.group", 2, "query 2 has one item"),
             *(
                 (f"2\n{bad}\n3\n", "a.train.group", 2, "is not the size of a query")

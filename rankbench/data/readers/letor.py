@@ -284,22 +284,18 @@ class _GroupedQueries:
         named = np.flatnonzero(places[:, 1] >= 0)
         if len(named):
             raise chunk.error("this line has a qid:N, unlike the first one", int(places[named[0], 1]))
-        total = int(self.stops[-1])
-        if self.rows + len(places) > total:
-            raise chunk.error(
-                f"the group sizes in {self.file.name} add up to {total} lines, but the file goes on",
-                int(places[total - self.rows, 0]),
-            )
         rows = np.arange(self.rows, self.rows + len(places))
+        self.rows += len(places)
+        if self.rows > self.stops[-1]:
+            self.end()
         query = np.searchsorted(self.stops, rows, side="right")
         starts = np.append(0, self.stops)[query]
-        self.rows += len(places)
         return pl.Series("query_id", query + 1).cast(pl.String), (rows - starts).astype(np.uint32)
 
     def end(self) -> None:
         if self.rows != self.stops[-1]:
             raise InputError(
-                f"the group sizes add up to {self.stops[-1]} lines, but {self.path.name} has {self.rows}",
+                f"the group sizes add up to {self.stops[-1]} lines, but {self.path.name} has others",
                 path=self.file,
                 row=len(self.stops),
             )

@@ -153,13 +153,12 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         raise InputError(
             f"{listed(words_said)}: the log has no winner's column, beside two items, that is read as words"
         )
-    if roles.get("mirrored", "halve") != "halve" or ("mirrored" in roles and "loser" in roles):
-        raise InputError(
-            "columns may say mirrored=halve, of a log of two items and who won: of two rows of one game, one from each "
-            "side, one is left out"
-        )
-    if roles.get("self", "drop") != "drop":
-        raise InputError("columns may say self=drop: rows that compare an item with itself are left out")
+    if (
+        roles.get("mirrored", "halve") != "halve"
+        or roles.get("self", "drop") != "drop"
+        or {"mirrored", "loser"} <= roles.keys()
+    ):
+        raise InputError("columns may say mirrored=halve, of a log of two items and who won, and self=drop")
     left_out = left_out_rows(roles)
     for named, rows in left_out.items():
         _left_out(raw, rows, named)
