@@ -32,18 +32,10 @@ def taken(tmp_path):
     site.mkdir()
 
     def take(which: str = "code", **environment: str) -> str:
-        shown = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                f"from rankbench.core import code_digest as of; print(of.__file__, of.{which}_digest())",
-            ],
-            env={**os.environ, "PYTHONPATH": f"{copy.parent}{os.pathsep}{site}", **environment},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        program = f"from rankbench.core import code_digest as of; print(of.__file__, of.{which}_digest())"
+        variables = {**os.environ, "PYTHONPATH": f"{copy.parent}{os.pathsep}{site}", **environment}
+        command = [sys.executable, "-c", program]
+        shown = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True, check=True)
         where, value = shown.stdout.split()
         assert Path(where) == copy / "core" / "code_digest.py"
         return value
@@ -74,11 +66,8 @@ def test_an_edited_or_added_helper_changes_it_and_taking_it_back_restores_it(tak
 
 def test_what_comes_after_computing_does_not_change_it(taken):
     before = taken()
-    append(taken.copy / "cli" / "info.py")
-    append(taken.copy / "reports" / "leaderboard.py")
-    append(taken.copy / "certify" / "search.py")
-    append(taken.copy / "tracking" / "history.py")
-    append(taken.copy / "store" / "store.py")
+    for file in ("cli/info", "reports/leaderboard", "certify/search", "tracking/history", "store/store"):
+        append(taken.copy / f"{file}.py")
     append(taken.copy / "suites" / "claim_kinds.py")
     (taken.copy / "cli" / "new.py").write_text("")
     assert taken() == before

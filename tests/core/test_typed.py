@@ -7,16 +7,13 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 from pydantic import Field, ValidationError
-from small_suites import suite_text
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.core.component import Typed
-from rankbench.errors import SpecError
 from rankbench.interfaces.method import Method
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
-from rankbench.suites.suite_files import read_suite
 
 
 def test_what_is_of_the_type_is_taken() -> None:
@@ -64,26 +61,3 @@ def test_unions_and_lists_take_their_own() -> None:
     made = Several(either="auto", maybe=3, many=[1, 2.5], any_of=True, words="1")
     assert (made.either, made.maybe, made.many, made.any_of, made.words) == ("auto", 3, (1.0, 2.5), True, "1")
     assert Several(maybe=None).maybe is None
-
-
-SUITE = suite_text('use = "erm"', n="[10]")
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("repetitions = true", "experiments.0.repetitions: must be a number, not true"),
-        ('repetitions = "2"', "experiments.0.repetitions: must be a number, not '2'"),
-        ("n = [true]", "experiments.0.n: must be a number, not true"),
-        ("optional = 1", "experiments.0.optional: must be true or false, not 1"),
-        ('optional = "yes"', "experiments.0.optional: must be true or false, not 'yes'"),
-    ],
-)
-def test_a_suite_takes_no_value_of_another_type(tmp_path, line: str, said: str) -> None:
-    path = tmp_path / "s.toml"
-    key = line.partition(" ")[0]
-    kept = "".join(each for each in SUITE.splitlines(keepends=True) if not each.startswith(f"{key} ="))
-    path.write_text(kept + line + "\n")
-    with pytest.raises(SpecError) as caught:
-        read_suite(path)
-    assert said in str(caught.value)

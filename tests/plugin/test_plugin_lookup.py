@@ -7,18 +7,15 @@ import sys
 import threading
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, ClassVar
 
 import pytest
 
 from rankbench.core.component import Component
-from rankbench.core.spec import Spec
 from rankbench.errors import PluginError, SpecError
-from rankbench.interfaces.method import Fitted, Method, Model
+from rankbench.interfaces.method import Model
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Loader, load
-from rankbench.plugin.manager import reference
 from rankbench.plugin.registry import KINDS, SUITE
 
 
@@ -48,23 +45,6 @@ def there(monkeypatch):
         monkeypatch.setattr(manager.importlib.metadata, "entry_points", lambda group: entries)
 
     return install
-
-
-def test_get_reads_names_specs_and_parameters(installed, entry):
-    class Scaled(Model):
-        """Scales the features."""
-
-        name: ClassVar[str] = "scaled"
-        source: ClassVar[str] = "a test"
-        by: float = 1.0
-
-        def features(self, x):
-            return self.by * x
-
-    installed(entry(brings=lambda: [Scaled]))
-    assert manager.get(Model, "scaled") == Scaled()
-    assert manager.get(Model, "scaled:by=2") == Scaled(by=2)
-    assert manager.get(Model, Spec("scaled", {"by": 3})) == Scaled(by=3)
 
 
 @pytest.mark.parametrize(
@@ -104,25 +84,6 @@ def test_an_unknown_name_points_to_broken_plugins(installed, entry, model):
     installed(entry("good", brings=lambda: [model()]), entry("bad", "shattered", load=shattered))
     with pytest.raises(SpecError, match=r"unknown model 'mine'.*broken plugins: shattered; see `rankbench plugins`"):
         manager.get(Model, "mine")
-
-
-def test_parameters_that_are_components_are_looked_up(installed, entry, model):
-    class Wrapper(Method):
-        """Wraps a model."""
-
-        name: ClassVar[str] = "wrapper"
-        source: ClassVar[str] = "a test"
-        model: Annotated[Model, reference(Model)]
-
-        def fit(self, block):
-            return Fitted(lambda queries: self.model.features(queries.x)[:, 0])
-
-    doubled = model("doubled")
-    installed(entry(brings=lambda: [doubled, Wrapper]))
-    assert manager.get(Method, "wrapper:model=doubled").model == doubled()
-    assert str(manager.get(Method, "wrapper:model=doubled")) == "wrapper:model=doubled"
-    with pytest.raises(SpecError, match=r"did you mean 'doubled'"):
-        manager.get(Method, "wrapper:model=dubled")
 
 
 def test_plugins_are_loaded_once_by_any_number_of_threads(there, entry, model):

@@ -99,19 +99,6 @@ class Unprintable(type):
         raise RuntimeError("no repr")
 
 
-def test_a_good_plugin_registers_and_is_reported(entry, model):
-    doubled = model()
-    loaded = load([entry(brings=lambda: [doubled])])
-    assert loaded.registry.component_class("model", "doubled") is doubled
-    (status,) = loaded.statuses
-    assert (status.entry_point, status.distribution, status.version) == ("fake", "thirdparty", "1.2")
-    assert status.components == ("model/doubled",)
-    assert (status.status, status.causes) == ("ok", ())
-    assert status.seconds >= 0
-    origin = loaded.registry.origin("model", "doubled")
-    assert (origin.distribution, origin.version, origin.entry_point) == ("thirdparty", "1.2", "fake")
-
-
 def test_one_hook_brings_every_kind_and_suites_and_is_called_once(entry, model, tmp_path):
     suite = tmp_path / "own.toml"
     suite.touch()

@@ -128,18 +128,6 @@ def test_suites_must_be_toml_files_with_good_names(entry, tmp_path, monkeypatch,
     assert loaded.registry.suites() == {}
 
 
-def test_two_suites_of_one_name_clash(entry, tmp_path):
-    files = [tmp_path / folder / "same.toml" for folder in "ab"]
-    for file in files:
-        file.parent.mkdir()
-        file.touch()
-    loaded = load([entry("a", "aaa", brings=lambda: files[:1]), entry("b", "bbb", brings=lambda: files[1:])])
-    assert loaded.registry.suites() == {}
-    assert "suite 'same' is contested: aaa 1.2 and bbb 1.2 both register it." in loaded.statuses[1].causes[0]
-    with pytest.raises(SpecError, match="RANKBENCH_BLOCK_PLUGINS=bbb leaves that of aaa"):
-        loaded.registry.check_contested("same")
-
-
 TEXT = suite_text('use = "erm:k=[1,10,inf],lambda=[0.1,1]"', 'use = "random-scores"', name="own", repetitions=5)
 
 

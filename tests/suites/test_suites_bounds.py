@@ -67,7 +67,8 @@ def test_two_figures_cannot_have_one_file(tmp_path: Path) -> None:
     ]
     + [('title = "Own"', f'title = "Own"\nseed = {seed}') for seed in ("-1", str(2**63), "1.0", "true")]
     + [('title = "Own"', f'title = "Own"\n{bad}') for bad in ("protocol = 3", "dataset = 0", 'nam = "x"')]
-    + [("repetitions = 1", "repetitions = 1\nlosses = []")]
+    + [("repetitions = 1", bad) for bad in ("repetitions = 1\nlosses = []", "repetitions = true", 'repetitions = "2"')]
+    + [("repetitions = 1", f"repetitions = 1\noptional = {bad}") for bad in ("1", '"yes"')]
     + [('kind = "risk"\nparameter = "k"', bad) for bad in ('kind = "risk"', 'kind = "curves"')]
     + [('kind = "risk"\nparameter = "k"', 'kind = "curves"\nmetrics = ["exact-gap-last"]')]
     + [('use = "erm"', f'use = "erm"\nn = {n}') for n in ("[]", "[100, 100]", "[100.0]")],

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.method import Block, Fitted, Method
+from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.methods.erm import ERM
 from rankbench.methods.erm.fit import fit_composed
 from rankbench.plugin.manager import get
@@ -41,3 +42,27 @@ def structures_of_subsets(
                 for s in map(list, subsets)
             ]
             yield slice(low, high), count / len(said), made
+
+
+def risk(block: Block, method: ERM, theta: NDArray[np.float64]) -> float:
+    """Return the regularized risk (19) by enumerating all k-subsets of every query's judgments."""
+    total = 0.5 * method.l2 * float(theta @ theta)
+    for rows, share, structures in structures_of_subsets(block, method.aggregator, method.k):
+        alpha = block.design.x[rows].astype(np.float64) @ theta
+        total += share * float(np.mean([value(method, alpha, structure) for structure in structures]))
+    return total
+
+
+def value(method: ERM, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
+    surrogate = method.surrogate
+    if isinstance(surrogate, ScoreSurrogate):
+        return surrogate.value_and_gradient(alpha, surrogate.target(structure))[0]
+    i, j = np.nonzero(structure)
+    factors, offsets = surrogate.edges(structure[i, j])
+    return float(factors @ surrogate.phi(alpha[i] - alpha[j] - offsets))
+
+
+def slope(block: Block, method: ERM, theta: NDArray[np.float64], step: float) -> list[float]:
+    """Return the gradient of the risk, from differences."""
+    axes = step * np.eye(len(theta))
+    return [(risk(block, method, theta + e) - risk(block, method, theta - e)) / (2 * step) for e in axes]
