@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 
 from rankbench.core.code_digest import distribution_of
 from rankbench.core.spec import Spec, Value, expand, parse
-from rankbench.core.text import Promise, checked_method
+from rankbench.core.text import Promise, returned_numbers
 from rankbench.errors import PluginError, SpecError, nearest
 
 _WORDS = {bool: "true or false", int: "a number", float: "a number", str: "a text"}
@@ -166,9 +166,6 @@ class Component(Typed):
         Set by the kind's base class: methods that compute what plain methods say, as compiled
         forms do, with these plain methods. A class that overrides a plain method must override
         an inherited form of it too, or has two formulas: see `defect`.
-    promises : mapping of str to Promise
-        Set by the kind's base class: methods that return numbers. What such a method of a
-        class that is not built in returns instead is a `PluginError`, wherever it is called.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=True, defer_build=True)
@@ -179,24 +176,6 @@ class Component(Typed):
     properties: ClassVar[frozenset[Property]] = frozenset()
     packages: ClassVar[tuple[str, ...]] = ()
     derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    promises: ClassVar[Mapping[str, Promise]] = {}
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
-        """Look at what a new class overrides: methods that return numbers."""
-        cls._keep_promises()
-
-    @classmethod
-    def _keep_promises(cls) -> None:
-        """Check what methods that are not built in return, where they return numbers.
-
-        A class may hold one of ours: a kind puts its own back where another form was of an old formula.
-        """
-        for method, promise in cls.promises.items():
-            function = vars(cls.__mro__[_declared(cls, method)[0]])[method]
-            foreign = inspect.isfunction(function) and not function.__module__.startswith("rankbench.")
-            if foreign and not hasattr(function, "keeps"):
-                setattr(cls, method, checked_method(function, promise))
 
     def model_post_init(self, context: object) -> None:
         """Reject an instance of a class with a `defect`: nobody registers the classes of a script.
@@ -283,6 +262,10 @@ class Component(Typed):
         values = [getattr(self, attribute) for attribute in self.attributes().values()]
         inner = [value.all_packages() for value in values if isinstance(value, Component)]
         return frozenset(self.packages).union(*inner)
+
+    def checked_numbers(self, method: str, returned: object, promise: Promise = "array") -> Any:
+        """Return the numbers that one of its methods returned; a `PluginError` where it returned something else."""
+        return returned_numbers(returned, f"{self.kind} {self.name!r}, {method}", promise)
 
     def __str__(self) -> str:
         return str(self.spec())

@@ -15,7 +15,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
 from typing import Any, Literal, TypeAlias
 
 from rankbench.errors import PluginError
@@ -302,18 +301,6 @@ def returned_numbers(value: object, what: str, promise: Promise = "array") -> An
     if trouble:
         raise PluginError(f"{what}: returned {trouble}")
     return found
-
-
-def checked_method(function: Callable[..., Any], promise: Promise) -> Callable[..., Any]:
-    """Return a component's method that keeps its promise, or raises `PluginError`."""
-
-    @wraps(function)
-    def keeping(self: Any, *arguments: Any, **named: Any) -> Any:
-        returned = function(self, *arguments, **named)
-        return returned_numbers(returned, f"{self.kind} {self.name!r}, {function.__name__}", promise)
-
-    keeping.__dict__["keeps"] = promise
-    return keeping
 
 
 def plain_name(name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import returned_numbers
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import (
     Aggregator,
@@ -71,7 +70,7 @@ def call_aggregator(
             found, method = aggregator.from_selections(judgments, m), "from_selections"
         case _:
             raise _mismatch(aggregator, type(judgments).__name__.lower())
-    return finite_scores(_numbers(aggregator, method, found), m)
+    return finite_scores(aggregator.checked_numbers(method, found), m)
 
 
 def structure_of(aggregator: Aggregator, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
@@ -92,7 +91,7 @@ def structure_of(aggregator: Aggregator, comparisons: Comparisons, m: int) -> ND
     tied = said.ties is not None and bool(said.ties.any())
     kernel = None if tied and _takes_ties(aggregator) else aggregator.kernel()
     if kernel is None:
-        return _numbers(aggregator, "from_comparisons", aggregator.from_comparisons(said, m))
+        return np.asarray(aggregator.checked_numbers("from_comparisons", aggregator.from_comparisons(said, m)))
     whole = said.without_ties()
     winners, losers = np.array(whole.winners, dtype=np.int32), np.array(whole.losers, dtype=np.int32)
     weights, params, work = np.array(whole.weights), np.array(kernel.params), np.zeros(kernel.work(m))
@@ -124,14 +123,14 @@ def sample_structure(
     """Return what an aggregator makes of a sample of k comparisons, each of some weight: shape (m,) or (m, m)."""
     if not isinstance(aggregator, ComparisonAggregator):
         raise _mismatch(aggregator, "comparisons")
-    return _numbers(aggregator, "aggregate", aggregator.aggregate(winners, losers, weights, m))
+    return np.asarray(aggregator.checked_numbers("aggregate", aggregator.aggregate(winners, losers, weights, m)))
 
 
 def label_structure(aggregator: Aggregator, labels: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what an aggregator that `needs_truth` makes of labels, shape (m,)."""
     if not isinstance(aggregator, LabelAggregator):
         raise _mismatch(aggregator, "labels")
-    return _numbers(aggregator, "from_labels", aggregator.from_labels(labels))
+    return np.asarray(aggregator.checked_numbers("from_labels", aggregator.from_labels(labels)))
 
 
 def scales_of(aggregator: Aggregator, counts: PairCounts) -> Scales:
@@ -145,7 +144,7 @@ def covariance_of(
     """Return the covariance of an aggregator's scores by its formula, shape (m, m); see `WithCovariance`."""
     if not isinstance(aggregator, WithCovariance):
         raise TypeError(f"aggregator {aggregator.name!r} has no formula for the covariance of its scores")
-    return _numbers(aggregator, "covariance", aggregator.covariance(counts, scores, clusters))
+    return np.asarray(aggregator.checked_numbers("covariance", aggregator.covariance(counts, scores, clusters)))
 
 
 def replicates_of(aggregator: Aggregator, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
@@ -164,7 +163,7 @@ def replicates_of(aggregator: Aggregator, scores: NDArray[np.float64], resamples
         B of them.
     """
     if isinstance(aggregator, Resampling):
-        return _numbers(aggregator, "replicates", aggregator.replicates(scores, resamples))
+        return np.asarray(aggregator.checked_numbers("replicates", aggregator.replicates(scores, resamples)))
     own = isinstance(aggregator, CountAggregator) and type(aggregator).scales is not CountAggregator.scales
     return scores_of_each(aggregator, resamples, scales_of(aggregator, resamples.counts) if own else None)
 
@@ -190,12 +189,6 @@ def scores_of_each(aggregator: Aggregator, resamples: Resamples, whole: Scales |
             row[:] = call_aggregator(aggregator, counts, m)
         except (ContenderDiverged, InputError):
             continue
-    return found
-
-
-def _numbers(aggregator: Aggregator, method: str, returned: object) -> NDArray[np.float64]:
-    """Return the numbers that a method of an aggregator returned."""
-    found: NDArray[np.float64] = returned_numbers(returned, f"aggregator {aggregator.name!r}, {method}")
     return found
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.component import JudgmentKind, Property
-from rankbench.core.text import Promise
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.dataset import Dataset
 from rankbench.kernels import Kernel
@@ -91,7 +90,6 @@ class SelectionAggregator(Aggregator):
     """
 
     derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"selection_kernel": ("estimate",)}
-    promises: ClassVar[Mapping[str, Promise]] = {"estimate": "arrays"}
     judgments: ClassVar[JudgmentKind] = "selections"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
     stops: ClassVar[bool] = False
@@ -130,7 +128,9 @@ class SelectionAggregator(Aggregator):
         """
         kernel = self.selection_kernel()
         if kernel is None:
-            return ClickModel(*self.estimate(selections, item_offsets), self.stops)
+            estimated = self.estimate(selections, item_offsets)
+            scores, examination = self.checked_numbers("estimate", estimated, "arrays")
+            return ClickModel(scores, examination, self.stops)
         n = int(item_offsets[-1])
         out = np.zeros(n + longest_list(selections))
         kernel.function(

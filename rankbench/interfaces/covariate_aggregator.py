@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.system import in_halves
-from rankbench.core.text import Promise
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales, numbered_pairs
@@ -245,8 +242,6 @@ class ControlledAggregator(CountAggregator):
     the second. With ``control=true`` an aggregator is shown `CovariateVotes` (`fit_controlled`) wherever the log has
     covariates, ``--control``; without it is one like any other, made of counts.
     """
-
-    promises: ClassVar[Mapping[str, Promise]] = {"controlled_covariance": "array"}
 
     control: bool = Field(default=False, description="Use the covariates of the log, those of --control.")
 

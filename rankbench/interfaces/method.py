@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component, Property
-from rankbench.core.text import Promise
 from rankbench.errors import SpecError
 from rankbench.interfaces.cell import Curve
 from rankbench.interfaces.queries import Comparisons, Queries
@@ -23,7 +22,6 @@ class Model(Component):
     """A feature map psi; scores are ``alpha_i = <theta, psi(x_i)>``, linear in theta."""
 
     kind: ClassVar[str] = "model"
-    promises: ClassVar[Mapping[str, Promise]] = {"features": "array"}
 
     @abstractmethod
     def features(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -286,7 +284,6 @@ class StepOptimizer(Optimizer):
     """An optimizer that sees one stochastic gradient at a time."""
 
     derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("step",)}
-    promises: ClassVar[Mapping[str, Promise]] = {"step": "array"}
 
     @abstractmethod
     def step(

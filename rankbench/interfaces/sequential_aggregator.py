@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import JudgmentKind
-from rankbench.core.text import Promise
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, finite_scores
 from rankbench.interfaces.queries import Comparisons
@@ -117,11 +116,6 @@ class SequentialAggregator(ComparisonAggregator):
         **ComparisonAggregator.derived_forms,
         "walk_kernel": ("start", "ratings", "margins", "learn"),
     }
-    promises: ClassVar[Mapping[str, Promise]] = {
-        "start": "array",
-        "ratings": "array",
-        "margins": "array",
-    }
 
     @abstractmethod
     def start(self, m: int) -> NDArray[np.float64]:
@@ -194,7 +188,6 @@ class ScoreAggregator(Aggregator):
     """
 
     judgments: ClassVar[JudgmentKind] = "measurements"
-    promises: ClassVar[Mapping[str, Promise]] = {"cells": "array", "from_scores": "array"}
     direction: ClassVar[Literal["minimize", "maximize"]] = "maximize"
     unit: ClassVar[str] = "score"
 
@@ -246,11 +239,16 @@ class ScoreAggregator(Aggregator):
         SpecError
             They have another shape.
         """
-        found = np.asarray(self.cells(values), dtype=np.float64)
+        found = np.asarray(self.checked_numbers("cells", self.cells(values)), dtype=np.float64)
         if found.shape != values.shape:
             raise SpecError(f"aggregator {self.name!r}: cells have shape {found.shape}, not {values.shape}")
         finite_scores(found.ravel(), found.size)
         return found
+
+    def checked_scores(self, values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return `from_scores`, which must be finite numbers, one a system."""
+        returned = self.checked_numbers("from_scores", self.from_scores(values, weights))
+        return finite_scores(returned, values.shape[2])
 
     def resampled_scores(
         self, values: NDArray[np.float64], of_seeds: NDArray[np.float64], of_tasks: NDArray[np.float64]
@@ -266,7 +264,7 @@ class ScoreAggregator(Aggregator):
         found = np.full((len(of_tasks), values.shape[2]), np.nan)
         for row, seeds, tasks in zip(found, of_seeds, of_tasks, strict=True):
             try:
-                row[:] = finite_scores(self.from_scores(values, np.outer(seeds, tasks)), values.shape[2])
+                row[:] = self.checked_scores(values, np.outer(seeds, tasks))
             except (ContenderDiverged, InputError):
                 continue
         return found

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component, StructureKind
-from rankbench.core.text import Promise
 from rankbench.interfaces.exact import (
     BayesRisk,
     ConvexPhi,
@@ -46,11 +45,6 @@ class ScoreSurrogate(Surrogate):
         "target_kernel": ("target",),
         "gradient_kernel": ("value_and_gradient",),
         "exact": ("target", "value_and_gradient"),
-    }
-    promises: ClassVar[Mapping[str, Promise]] = {
-        "target": "array",
-        "value_and_gradient": "number and array",
-        "hessian": "array",
     }
     structure: ClassVar[StructureKind] = "scores"
 
@@ -124,10 +118,6 @@ class PairwiseSurrogate(Surrogate):
         "edges_kernel": ("edges",),
         "exact_phi": ("phi", "dphi"),
         "exact_edge": ("edges",),
-    }
-    promises: ClassVar[Mapping[str, Promise]] = {
-        **dict.fromkeys(("phi", "dphi", "ddphi"), "array"),
-        "edges": "arrays",
     }
     structure: ClassVar[StructureKind] = "edges"
 
@@ -210,7 +200,6 @@ class Loss(Component):
 
     kind: ClassVar[str] = "loss"
     derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("value",), "ranked_kernel": ("value",)}
-    promises: ClassVar[Mapping[str, Promise]] = {"value": "number", "expected": "number"}
     structure: ClassVar[StructureKind] = "scores"
     direction: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     range: ClassVar[tuple[float, float]]

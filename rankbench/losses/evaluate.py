@@ -83,7 +83,7 @@ def evaluate(
         structures = _read_only(structures)
         for q, (start, stop) in enumerate(itertools.pairwise(offsets)):
             for c in range(len(alpha)):
-                out[c, q] = loss.value(alpha[c, start:stop], structures[start:stop])
+                out[c, q] = _value(loss, alpha[c, start:stop], structures[start:stop])
     return out
 
 
@@ -159,6 +159,10 @@ def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
     return view
 
 
+def _value(loss: Loss, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
+    return float(loss.checked_numbers("value", loss.value(alpha, structure), "number"))
+
+
 def _judge_matrix(
     loss: Loss,
     kernel: Kernel | None,
@@ -177,7 +181,7 @@ def _judge_matrix(
     if kernel is None:
         adjacency = _read_only(adjacency)
         for c in range(len(alpha)):
-            out[c] = loss.value(alpha[c, start:stop], adjacency)
+            out[c] = _value(loss, alpha[c, start:stop], adjacency)
         return
     from rankbench.losses.kernels.evaluate import matrix_pass
 

@@ -45,4 +45,4 @@ def _made_by(model: Model, queries: Queries) -> NDArray[np.float32]:
     """Return a model's features; it cannot write to those of the queries."""
     x = queries.x.view()
     x.flags.writeable = False
-    return model.features(x)
+    return np.asarray(model.checked_numbers("features", model.features(x)))

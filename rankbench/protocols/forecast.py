@@ -157,7 +157,7 @@ def _learning(aggregator: SequentialAggregator, steps: Steps) -> NDArray[np.floa
         first, second = steps.first[rows], steps.second[rows]
         # Asked once for each pair: votes of one pair and time stand in the order of their outcomes.
         begins = np.flatnonzero(np.append(True, (np.diff(first) != 0) | (np.diff(second) != 0)))
-        asked = aggregator.margins(state, first[begins], second[begins], time)
+        asked = aggregator.checked_numbers("margins", aggregator.margins(state, first[begins], second[begins], time))
         margins[rows] = np.repeat(asked, np.diff(np.append(begins, len(first))))
         aggregator.learn(state, steps.comparisons(time, time + 1), time)
     return margins

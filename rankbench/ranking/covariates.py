@@ -102,7 +102,7 @@ def rank_controlled(
     units = _units(votes, rows, clustered)
     covariance = None
     if units.count > 1 and len(votes.items) <= LARGEST:
-        covariance = aggregator.controlled_covariance(rows, fit)
+        covariance = aggregator.checked_numbers("controlled_covariance", aggregator.controlled_covariance(rows, fit))
     scales = fit.scales.scale_of.astype(np.int64)
     m = len(votes.items)
     if intervals is None:

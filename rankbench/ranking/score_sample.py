@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import first_of, listed, short_repr
 from rankbench.errors import ContenderDiverged, InputError, SpecError, closest
-from rankbench.interfaces.aggregator import finite_scores
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
@@ -308,7 +307,7 @@ def rank_systems(
     sign = 1.0 if method.direction == "maximize" else -1.0
     if not method.has_cells():
         arms = values.shape[2]
-        scores = sign * finite_scores(method.from_scores(values, np.ones(values.shape[:2])), arms)
+        scores = sign * method.checked_scores(values, np.ones(values.shape[:2]))
         drawn = sign * _resampled(values, method, replicates, seed)
         single, paired = (
             _studentized(wanted, scores, drawn, values.shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
 from typing import Any, ClassVar
@@ -20,7 +19,7 @@ from rankbench.interfaces.aggregator_calls import call_aggregator, sample_struct
 from rankbench.interfaces.method import Fitted, Model, StepOptimizer
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
-from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
+from rankbench.interfaces.surrogate import Loss, ScoreSurrogate
 from rankbench.methods.erm import ERM
 from rankbench.protocols.judging import fit
 
@@ -160,17 +159,3 @@ def test_what_numbers_are() -> None:
     assert not trouble_with((np.ones(1), np.ones(2)), "arrays")
     assert trouble_with(np.ones(2), "number and array") == "a value of type ndarray, not a tuple of two"
     assert trouble_with([[1.0], [1.0, 2.0]])
-
-
-@pytest.mark.parametrize("base", [Loss, ScoreSurrogate, PairwiseSurrogate, StepOptimizer, Model])
-def test_every_method_that_returns_numbers_promises_to(base: type[Any]) -> None:
-    """Of a method that a later version adds, too."""
-    returning = {
-        name
-        for name, function in inspect.getmembers(base, inspect.isfunction)
-        if not name.startswith("_")
-        and function.__module__.startswith("rankbench.")
-        and "self" in inspect.signature(function).parameters
-        and ("NDArray" in (said := str(inspect.signature(function).return_annotation)) or said == "float")
-    }
-    assert returning == set(base.promises)

@@ -90,7 +90,8 @@ class Target:
         if (np.abs(scores) <= floor).all() and not self.aggregator.needs_truth:
             # The sample may hold none of the query's heavy judgments.
             floor = min(floor, self.floor(float(weights.max()), labels))
-        return self.surrogate.target(np.zeros_like(scores) if (np.abs(scores) <= floor).all() else scores)
+        target = self.surrogate.target(np.zeros_like(scores) if (np.abs(scores) <= floor).all() else scores)
+        return np.asarray(self.surrogate.checked_numbers("target", target))
 
     def floor(self, heaviest: float, labels: NDArray[np.float64]) -> float:
         """Return the floor of scores, in NumPy: from the heaviest judgment, or the largest label, alone."""

@@ -122,9 +122,10 @@ class Interpreted:
         """Return the sampled surrogate and its gradient in alpha."""
         surrogate = contender.surrogate
         if isinstance(surrogate, ScoreSurrogate):
-            return surrogate.value_and_gradient(
-                alpha, targets[self.plan.row(contender.aggregator, contender.k, surrogate)]
-            )
+            target = targets[self.plan.row(contender.aggregator, contender.k, surrogate)]
+            returned = surrogate.value_and_gradient(alpha, target)
+            value, slope = surrogate.checked_numbers("value_and_gradient", returned, "number and array")
+            return value, slope
         if not isinstance(surrogate, PairwiseSurrogate):
             raise TypeError(f"surrogate {surrogate.name!r} is neither a score nor a pairwise surrogate")
         k = min(as_order(contender.k), int(self.block.comparisons.counts[q]))
@@ -132,7 +133,7 @@ class Interpreted:
         i, j = np.nonzero(adjacency)
         weights, offsets = surrogate.edges(adjacency[i, j])
         margins = alpha[i] - alpha[j] - offsets
-        slopes = weights * surrogate.dphi(margins)
+        slopes = weights * surrogate.checked_numbers("dphi", surrogate.dphi(margins))
         gradient = np.bincount(i, slopes, len(alpha)) - np.bincount(j, slopes, len(alpha))
         return float(weights @ surrogate.phi(margins)), gradient.astype(np.float64)
 
@@ -155,7 +156,8 @@ class Interpreted:
                 value, gradient = self._surrogate(contender, features @ theta[c], targets, q)
                 window[t % WINDOW, c] = value
                 if isinstance(optimizer, StepOptimizer):
-                    theta[c] = optimizer.step(theta[c], features.T @ gradient, t, penalties[c], states[c])
+                    moved = optimizer.step(theta[c], features.T @ gradient, t, penalties[c], states[c])
+                    theta[c] = optimizer.checked_numbers("step", moved)
                 if t > left_out[c]:
                     total[c] += theta[c]
             if t in marks:

@@ -240,5 +240,6 @@ def _single_values(
     aggregator: Aggregator, surrogate: ScoreSurrogate, weight: float, m: int
 ) -> tuple[float, float, float]:
     zero, one = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32)
-    target = surrogate.target(sample_structure(aggregator, zero, one, np.full(1, weight), m))
+    structure = sample_structure(aggregator, zero, one, np.full(1, weight), m)
+    target = surrogate.checked_numbers("target", surrogate.target(structure))
     return float(target[0]), float(target[1]), float(target[2]) if m > 2 else math.nan if m < 2 else 0.0
