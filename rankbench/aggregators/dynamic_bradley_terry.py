@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.elo import RatedInRuns
+from rankbench.aggregators.elo import CompiledRatings
 from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged
@@ -24,7 +24,7 @@ MEAN, SEEN, COVARIANCE = range(3)
 """Columns of the state: an item's score, whether it was judged yet, and from here on the covariance of all scores."""
 
 
-class DynamicBradleyTerry(RatedInRuns):
+class DynamicBradleyTerry(CompiledRatings):
     r"""The Bradley-Terry model with scores that take a Gaussian step from each time to the next.
 
     .. math:: s_i^{(t)} = s_i^{(t-1)} + N(0, q), \qquad s_i^{(0)} \sim N(0, v), \qquad
@@ -79,7 +79,7 @@ class DynamicBradleyTerry(RatedInRuns):
 
     def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
         """Learn the votes of a time together, by Newton's method; see `dynamic_bradley_terry_times`."""
-        self.walk(self.walk_kernel(), state, votes, together=True)
+        super().learn(state, votes, time)
         if not np.isfinite(state[:, MEAN]).all():
             raise ContenderDiverged("no mode of the posterior was found")
 

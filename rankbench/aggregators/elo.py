@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.rating_formulas import gain_by_win, run_starts
 from rankbench.core.component import Property
 from rankbench.errors import SpecError
 from rankbench.interfaces.queries import Comparisons
@@ -36,7 +34,49 @@ MOST_AT_ONCE = 700.0
 """Elo points: K times the judgments of an item at one time, at most."""
 
 
-class Elo(SequentialAggregator):
+class CompiledRatings(SequentialAggregator):
+    """A rating system for votes in time whose compiled form is its one form.
+
+    Where there are no times, each run of equal judgments is one.
+    """
+
+    @abstractmethod
+    def walk_kernel(self) -> Kernel:
+        """Return the compiled form of all times."""
+
+    def run_kernel(self) -> Kernel:
+        """Return the compiled form, as of all times, of runs."""
+        return self.walk_kernel()
+
+    def aggregate(
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
+    ) -> NDArray[np.float64]:
+        """Return the ratings after all judgments, one after the other, shape (m,)."""
+        return self.from_comparisons(Comparisons(np.array([0, len(winners)]), winners, losers, weights), m)
+
+    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
+        """Return the ratings, shape (m,); a tie is one judgment."""
+        state = self.start(m)
+        self.walk(self.run_kernel(), state, comparisons)
+        return self.ratings(state).copy()
+
+    def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
+        """Learn the votes of a time together."""
+        self.walk(self.walk_kernel(), state, votes, together=True)
+
+    def walk(self, kernel: Kernel, state: NDArray[np.float64], votes: Comparisons, *, together: bool = False) -> None:
+        """Learn votes by a compiled form: all together, or each run of equal ones by itself."""
+        from rankbench.aggregators.kernels.elo import run_starts
+
+        n, first, second = len(votes), np.array(votes.winners, np.int32), np.array(votes.losers, np.int32)
+        outcome = np.ones(n, np.int8) if votes.ties is None else 1 - votes.ties.astype(np.int8)
+        starts = np.array([0, n]) if together else run_starts(first, second, outcome)
+        work, margins = np.zeros(kernel.work(len(state))), np.zeros(n)
+        weights = np.array(votes.weights, np.float64)
+        kernel.function(first, second, outcome, weights, starts, state, kernel.params, work, margins)
+
+
+class Elo(CompiledRatings):
     r"""Elo ratings: after each judgment the winner takes points from the loser.
 
     .. math:: s_i \leftarrow s_i + \eta (S - p), \quad s_j \leftarrow s_j - \eta (S - p), \quad
@@ -50,7 +90,7 @@ class Elo(SequentialAggregator):
     A tie is one update, and says the same whichever of the two is named first. A judgment of
     weight w is w judgments: as many updates, one after the other, as w has whole ones, and one of
     step :math:`\eta (w - \lfloor w \rfloor)`. Many in a row are not made one by one but
-    counted, to 1e-11 of the scores' scale, see `rankbench.aggregators.rating_formulas`.
+    counted, to 1e-11 of the scores' scale, see `rankbench.aggregators.kernels.elo`.
 
     Each update is a step of stochastic gradient descent on the likelihood of `bradley-terry`
     with the constant step :math:`\eta`. So the structure depends on the *order* of the
@@ -79,19 +119,8 @@ class Elo(SequentialAggregator):
         default=32.0, gt=0, allow_inf_nan=False, description="K, the most Elo points that one judgment moves."
     )
 
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
-        """Return the ratings less the initial one, in units of log-odds, shape (m,)."""
-        scores = np.zeros(m)
-        for winner, loser, weight in zip(winners.tolist(), losers.tolist(), weights.tolist(), strict=True):
-            gain = gain_by_win(float(scores[winner] - scores[loser]), weight, self.factor / POINTS)
-            scores[winner] += gain
-            scores[loser] -= gain
-        return scores
-
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
-        """Return the ratings, shape (m,), by the compiled form; a tie is one update.
+        """Return the ratings, shape (m,); a tie is one update.
 
         Raises
         ------
@@ -127,15 +156,6 @@ class Elo(SequentialAggregator):
         """Return the ratings, shape (m,)."""
         return state[:, 0]
 
-    def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
-        """Add to each rating what all judgments of a time say of it, by the ratings before them."""
-        m, scores, w = len(state), state[:, 0], votes.weights
-        half = np.zeros(len(votes)) if votes.ties is None else 0.5 * votes.ties
-        surprises = w * (0.5 - half - 0.5 * np.tanh(0.5 * (scores[votes.winners] - scores[votes.losers])))
-        count = np.bincount(votes.winners, w, m) + np.bincount(votes.losers, w, m)
-        total = np.bincount(votes.winners, surprises, m) - np.bincount(votes.losers, surprises, m)
-        scores += np.minimum(self.factor, MOST_AT_ONCE / np.maximum(count, 1e-300)) / POINTS * total
-
     def walk_kernel(self) -> Kernel:
         """Return the compiled form of all times; ``params = [eta, most at once]``."""
         from rankbench.aggregators.kernels.elo import elo_times
@@ -149,56 +169,11 @@ class Elo(SequentialAggregator):
         return Kernel(elo, np.array([self.factor / POINTS]))
 
 
-class RatedInRuns(SequentialAggregator):
-    """A rating system for votes in time, which takes each run of equal judgments for a time where there are none."""
-
-    @abstractmethod
-    def walk_kernel(self) -> Kernel:
-        """Return the compiled form of all times."""
-
-    def run_kernel(self) -> Kernel:
-        """Return the compiled form, as of all times, of runs."""
-        return self.walk_kernel()
-
-    def learn_run(self, state: NDArray[np.float64], votes: Comparisons, number: int) -> None:
-        """Learn the judgments of a run together."""
-        self.learn(state, votes, number)
-
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
-        """Return the ratings after all judgments, one after the other, shape (m,)."""
-        state = self.start(m)
-        starts = run_starts(winners, losers, np.ones(len(winners), np.int8)).tolist()
-        for number, (begin, end) in enumerate(pairwise(starts)):
-            run = slice(begin, end)
-            votes = Comparisons(np.array([0, end - begin]), winners[run], losers[run], weights[run])
-            self.learn_run(state, votes, number)
-        return self.ratings(state).copy()
-
-    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
-        """Return the ratings, shape (m,), by the compiled form; a tie is one judgment."""
-        state = self.start(m)
-        self.walk(self.run_kernel(), state, comparisons)
-        return self.ratings(state).copy()
-
-    def walk(self, kernel: Kernel, state: NDArray[np.float64], votes: Comparisons, *, together: bool = False) -> None:
-        """Learn votes by a compiled form: all together, or each run of equal ones by itself."""
-        from rankbench.aggregators.kernels.elo import run_starts as compiled_starts
-
-        n, first, second = len(votes), np.array(votes.winners, np.int32), np.array(votes.losers, np.int32)
-        outcome = np.ones(n, np.int8) if votes.ties is None else 1 - votes.ties.astype(np.int8)
-        starts = np.array([0, n]) if together else compiled_starts(first, second, outcome)
-        work, margins = np.zeros(kernel.work(len(state))), np.zeros(n)
-        weights = np.array(votes.weights, np.float64)
-        kernel.function(first, second, outcome, weights, starts, state, kernel.params, work, margins)
-
-
 RATING, DEVIATION, VOLATILITY, SEEN = range(4)
 """Columns of the state; the last is the number of the period that an item was last in, -1 before all."""
 
 
-class Glicko2(RatedInRuns):
+class Glicko2(CompiledRatings):
     r"""Glicko-2: ratings that know how uncertain they are, and how much they change.
 
     Each item has a rating :math:`\mu`, a deviation :math:`\phi` and a volatility :math:`\sigma`. A rating period is a
@@ -251,10 +226,6 @@ class Glicko2(RatedInRuns):
     def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
         """Update all items that were judged in the period `time`, by the compiled form."""
         self.walk(self._period_kernel(idle=True, time=time), state, votes, together=True)
-
-    def learn_run(self, state: NDArray[np.float64], votes: Comparisons, number: int) -> None:
-        """Learn the judgments of a run together: nobody becomes less certain between two runs."""
-        self.walk(self._period_kernel(idle=False, time=number), state, votes, together=True)
 
     def run_kernel(self) -> Kernel:
         """Return the compiled form of runs, between which nobody becomes less certain."""

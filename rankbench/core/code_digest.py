@@ -34,7 +34,7 @@ AFTERWARDS = (
 POPULATIONS = ("certify/conditional_risks.py", "certify/kernels.py", "certify/populations.py")
 """Files within `AFTERWARDS` from which protocols draw votes all the same."""
 
-COMPILED_TOO = (*("aggregators/rating_formulas.py", "core/gains.py", "interfaces/exact.py", "surrogates/phi.py"),)
+COMPILED_TOO = ("core/gains.py", "interfaces/exact.py", "surrogates/phi.py")
 """Python of which functions of kernels are made, outside of them."""
 
 NUMERICS = ("llvmlite", "numba", "numpy", "polars", "scipy")

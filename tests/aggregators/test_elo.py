@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -12,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-import rankbench
 from rankbench.aggregators.elo import POINTS, Elo, Glicko2
-from rankbench.aggregators.rating_formulas import attenuation, new_volatility
+from rankbench.aggregators.kernels.elo import attenuation, new_volatility
 from rankbench.errors import SpecError
 from rankbench.interfaces.queries import Comparisons
 
@@ -198,9 +198,14 @@ def test_judgments_one_after_the_other_are_periods() -> None:
     winners = rng.integers(0, 5, 60).astype(np.int32)
     losers = ((winners + rng.integers(1, 5, 60)) % 5).astype(np.int32)
     weights = rng.integers(1, 4, 60).astype(np.float64)
-    both = Comparisons(np.array([0, 60]), winners, losers, weights)
-    point = rankbench.get(rankbench.Aggregator, "glicko-2")
-    assert point.from_comparisons(both, 5) == pytest.approx(point.aggregate(winners, losers, weights, 5), abs=1e-9)
+    point = Glicko2()
+    state = point.start(5)
+    runs = [list(rows) for _, rows in groupby(range(60), key=lambda e: (winners[e], losers[e]))]
+    for period, rows in enumerate(runs):
+        state[state[:, 3] >= 0, 3] = period - 1  # nobody is idle
+        run = Comparisons(np.array([0, len(rows)]), winners[rows], losers[rows], weights[rows])
+        point.learn(state, run, period)
+    assert point.aggregate(winners, losers, weights, 5) == pytest.approx(state[:, 0], abs=1e-9)
 
 
 def test_a_tie_between_equals_says_nothing_but_that_they_met() -> None:

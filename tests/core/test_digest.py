@@ -210,7 +210,7 @@ def test_what_is_compiled_is_compiled_again_after_edits_of_what_it_is_made_from_
     append(taken.copy / "runner" / "plan.py")
     append(taken.copy / "aggregators" / "__init__.py")
     assert taken("compiled") == before
-    append(taken.copy / "aggregators" / "rating_formulas.py")  # plain Python that a kernel compiles
+    append(taken.copy / "surrogates" / "phi.py")  # plain Python that a kernel compiles
     assert taken("compiled") != before
     before = taken("compiled")
     append(taken.copy / "kernels" / "gains.py")

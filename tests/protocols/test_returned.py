@@ -16,10 +16,9 @@ from rankbench.core.text import returned_numbers, trouble_with
 from rankbench.errors import PluginError
 from rankbench.interfaces.aggregator import ComparisonAggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, sample_structure, structure_of
-from rankbench.interfaces.method import Fitted, Model, StepOptimizer
+from rankbench.interfaces.method import Fitted, Model
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
-from rankbench.interfaces.surrogate import Loss, ScoreSurrogate
 from rankbench.methods.erm import ERM
 from rankbench.protocols.judging import fit
 

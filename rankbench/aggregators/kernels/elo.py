@@ -1,4 +1,21 @@
-"""Kernels update Elo and Glicko-2 ratings."""
+r"""Kernels update Elo and Glicko-2 ratings.
+
+A judgment of weight w is w judgments, one after the other. With a the change of the gap
+:math:`x = s_i - s_j` that a surprise of 1 makes, each win is :math:`x \leftarrow x + a / (1 + e^x)` and
+each tie :math:`x \leftarrow x - \frac a2 \tanh \frac x2`. A function F with
+:math:`F(\text{next } x) = F(x) + 1` (Abel's equation) counts the updates, so that n of them end where F is n
+larger. In powers of a, with :math:`u = 1 / (1 + e^x)` and :math:`t = \tanh \frac x2`, the equation gives order
+by order
+
+.. math:: a F_{win} &= x + e^x + \tfrac a2 \log u + a^2 (\tfrac u6 - \tfrac{u^2}8)
+       + a^3 (\tfrac{u^2}{16} - \tfrac{u^3}9 + \tfrac{5 u^4}{96}) + O(a^4 u^3), \\
+   F_{tie} &= \frac{\log t}{\log(1 - a/4)} + \frac2a \log(1 - t^2) - \frac{a t^2}{32}
+       + a^2 (\tfrac{5 t^4}{1536} - \tfrac{t^2}{128}) + O(a^3).
+
+Where an update moves the gap by at most `SLOW` what is left out is below the rounding of the scores' scale.
+
+.. [G12] M. E. Glickman. Example of the Glicko-2 system. Boston University, 2012 (revised 2022).
+"""
 
 from __future__ import annotations
 
@@ -9,17 +26,124 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.aggregators import rating_formulas
-from rankbench.kernels.declared import Flags, Index, Matrix, Rows, Vector, declared, jitable
+from rankbench.kernels.declared import Flags, Index, Matrix, Rows, Vector, declared
 from rankbench.kernels.signatures import AGGREGATE, WALK
 
 Outcomes = Annotated[NDArray[np.int8], types.int8[::1]]
 
 
-jitable(rating_formulas.after_wins)
-jitable(rating_formulas.after_ties)
-gain_by_win = declared()(rating_formulas.gain_by_win)
-gain_by_tie = declared()(rating_formulas.gain_by_tie)
+SLOW = 1 / 256
+"""Updates that move the gap by at most this are counted by F; the others are made one by one."""
+
+FEW = 256
+"""So many updates are made one by one in any case."""
+
+EVEN = 1e-18
+"""A gap that ties made this small is not made smaller one by one."""
+
+_ELO_ROUNDS = 50
+
+
+@declared()
+def after_wins(gap: float, count: float, step: float) -> float:
+    """Return by how much `count` wins of the upper one widen the gap; ``step / (1 + e^gap) <= SLOW``.
+
+    Parameters
+    ----------
+    gap : float
+        Score of the winner less that of the loser.
+    count : float
+        A whole number.
+    step : float
+        a, twice the step of the ratings.
+    """
+    odds = math.exp(-abs(gap))
+    larger, smaller = 1.0 / (1.0 + odds), odds / (1.0 + odds)
+    p, u = (larger, smaller) if gap > 0 else (smaller, larger)
+    goal = u * step * count
+    # Times u, so that nothing overflows: u d + p (e^d - 1) and what is small beside it. Start above the root.
+    wide = min(step * count, math.log1p(goal / p)) if p > 0.0 else step * count
+    for _ in range(_ELO_ROUNDS):
+        grown = p * math.expm1(wide)
+        v = u / (1.0 + grown)
+        second = (v - u) / 6.0 - (v * v - u * u) / 8.0
+        third = (v * v - u * u) / 16.0 - (v**3 - u**3) / 9.0 + 5.0 * (v**4 - u**4) / 96.0
+        small = -0.5 * math.log1p(grown) + step * second + step * step * third
+        excess = u * wide + grown + u * step * small - goal
+        slope = u + (p + grown) * (1.0 - 0.5 * u * step / (1.0 + grown))
+        change = excess / slope
+        wide -= change
+        if not abs(change) > 1e-16 * abs(wide):
+            break
+    return wide
+
+
+@declared()
+def after_ties(gap: float, count: float, step: float) -> float:
+    """Return the gap after `count` ties; ``step <= SLOW``.
+
+    Parameters
+    ----------
+    gap : float
+        Not negative: who stands first means nothing.
+    count : float
+        A whole number.
+    step : float
+        a, twice the step of the ratings.
+    """
+    if gap == 0.0:
+        return 0.0
+    # log sinh(x / 2), in which n ties are a n / 4 but for what is small.
+    level = 0.5 * gap + math.log1p(-math.exp(-gap)) - math.log(2.0) if gap > 1.0 else math.log(math.sinh(0.5 * gap))
+    rate = 1.0 / math.log1p(-0.25 * step) + 4.0 / step if step > 1e-6 else 0.5
+    t = math.tanh(0.5 * gap)
+    after = gap
+    for _ in range(_ELO_ROUNDS):
+        new = math.tanh(0.5 * after)
+        squares, fourths = new * new - t * t, new**4 - t**4
+        rest = -squares / 32.0 + step * (5.0 * fourths / 1536.0 - squares / 128.0)
+        small = rate * math.log(new / t) + step * rest if new > 0.0 else 0.0
+        found = level - 0.25 * step * (count - small)
+        before = after
+        after = 2.0 * found + 2.0 * math.log(2.0) if found > 30.0 else 2.0 * math.asinh(math.exp(found))
+        if not abs(after - before) > 1e-16 * after:
+            break
+    return after
+
+
+@declared()
+def gain_by_win(gap: float, weight: float, eta: float) -> float:
+    """Return what the winner gains, `gap` above the loser, as `Elo` says it."""
+    gained, left = 0.0, float(math.floor(weight))
+    part = weight - left
+    while left >= 1:
+        # tanh, unlike exp, overflows nowhere.
+        move = eta * (0.5 - 0.5 * math.tanh(0.5 * gap))
+        if left > FEW and not 2 * move > SLOW:
+            move = 0.5 * after_wins(gap, left, 2 * eta)
+            left = 0.0
+        gained += move
+        gap += 2 * move
+        left -= 1
+    return gained + eta * part * (0.5 - 0.5 * math.tanh(0.5 * gap))
+
+
+@declared()
+def gain_by_tie(gap: float, weight: float, eta: float) -> float:
+    """Return what the first one gains by a tie, `gap` above the second one, as `Elo` says it."""
+    gained, left = 0.0, float(math.floor(weight))
+    part = weight - left
+    while left >= 1:
+        move = -0.5 * eta * math.tanh(0.5 * gap)
+        if left > FEW and not 2 * eta > SLOW:
+            move = 0.5 * (math.copysign(after_ties(abs(gap), left, 2 * eta), gap) - gap)
+            left = 0.0
+        elif left > FEW and not EVEN <= abs(gap) < math.inf:
+            left = 0.0
+        gained += move
+        gap += 2 * move
+        left -= 1
+    return gained - 0.5 * eta * part * math.tanh(0.5 * gap)
 
 
 @declared(AGGREGATE)
@@ -57,7 +181,7 @@ def elo_times(
     work: Vector,
     margins: Vector,
 ) -> None:
-    """Predict and learn all times as `Elo.learn` does; ``params = [eta, most at once]``, work is (2 m,)."""
+    """Predict and learn all times; ``params = [eta, most at once]``, work is (2 m,)."""
     m = state.shape[0]
     for t in range(len(starts) - 1):
         for e in range(starts[t], starts[t + 1]):
@@ -78,14 +202,102 @@ def elo_times(
                     work[m + i] = 0.0
 
 
-run_starts = declared(types.int64[::1](types.int32[::1], types.int32[::1], types.int8[::1]))(rating_formulas.run_starts)
+@declared()
+def run_starts(first: Index, second: Index, outcome: Outcomes) -> Rows:
+    """Return where each run of equal judgments begins, and the number of judgments, shape (R + 1,).
+
+    Parameters
+    ----------
+    first, second : ndarray of int32, shape (n,)
+    outcome : ndarray of int8, shape (n,)
+        1 where the first won, -1 where the second did, 0 for a tie.
+    """
+    n = len(first)
+    starts = np.zeros(n + 1, np.int64)
+    count = 0
+    for e in range(n):
+        straight = e > 0 and first[e] == first[e - 1] and second[e] == second[e - 1] and outcome[e] == outcome[e - 1]
+        turned = e > 0 and first[e] == second[e - 1] and second[e] == first[e - 1] and outcome[e] == -outcome[e - 1]
+        if not (straight or turned):
+            starts[count] = e
+            count += 1
+    starts[count] = n
+    return starts[: count + 1].copy()
 
 
-jitable(rating_formulas.volatility_slope)
-attenuation = declared()(rating_formulas.attenuation)
-new_volatility = declared()(rating_formulas.new_volatility)
+MOST_VOLATILE = 10.0
+"""Volatilities stay below: an upset that was all but impossible would make one as large as it was unlikely."""
 
-LEAST_PRECISION = rating_formulas.LEAST_PRECISION
+LEAST_PRECISION = 1e-30
+"""1 / v is at least this: in floating point, what was certain says nothing at all."""
+
+_GLICKO_ROUNDS = 200
+_CLOSE = 1e-10
+
+
+@declared()
+def attenuation(variance: float) -> float:
+    r"""Return :math:`g(\phi) = 1 / \sqrt{1 + 3 \phi^2 / \pi^2}` for phi^2 (step 3)."""
+    return 1.0 / math.sqrt(1.0 + 3.0 * variance / (math.pi * math.pi))
+
+
+@declared()
+def volatility_slope(x: float, a: float, excess: float, spread: float, tau: float) -> float:
+    """Return f(x), with a = log sigma^2, excess = Delta^2 - phi^2 - v and spread = phi^2 + v."""
+    odds = math.exp(x)
+    whole = spread + odds
+    return odds * (excess - odds) / (2.0 * whole * whole) - (x - a) / (tau * tau)
+
+
+@declared()
+def new_volatility(sigma: float, delta: float, phi: float, v: float, tau: float) -> float:
+    r"""Return sigma' by the Illinois algorithm (step 5), at most `MOST_VOLATILE`.
+
+    It is the root of :math:`f(x) = \frac{e^x (\Delta^2 - \phi^2 - v - e^x)}{2 (\phi^2 + v + e^x)^2}
+    - \frac{x - \log \sigma^2}{\tau^2}`, with :math:`\sigma' = e^{x/2}`.
+
+    Parameters
+    ----------
+    sigma : float
+        Before the period.
+    delta : float
+        The estimated improvement.
+    phi : float
+        The deviation before the period.
+    v : float
+        The variance of the rating by the period's results alone.
+    tau : float
+        How much a volatility may change.
+    """
+    a = math.log(sigma * sigma)
+    excess = delta * delta - phi * phi - v
+
+    low, high = a, a
+    if excess > 0.0:
+        high = math.log(excess)
+    else:
+        high = a - tau
+        for _ in range(_GLICKO_ROUNDS):
+            if volatility_slope(high, a, excess, phi * phi + v, tau) >= 0.0:
+                break
+            high -= tau
+    f_low, f_high = (
+        volatility_slope(low, a, excess, phi * phi + v, tau),
+        volatility_slope(high, a, excess, phi * phi + v, tau),
+    )
+    for _ in range(_GLICKO_ROUNDS):
+        if abs(high - low) <= _CLOSE or f_high == f_low:
+            break
+        middle = low + (low - high) * f_low / (f_high - f_low)
+        f_middle = volatility_slope(middle, a, excess, phi * phi + v, tau)
+        if f_middle * f_high <= 0.0:
+            low, f_low = high, f_high
+        else:
+            f_low *= 0.5
+        high, f_high = middle, f_middle
+    return min(math.exp(0.5 * low), MOST_VOLATILE)
+
+
 RATING, DEVIATION, VOLATILITY, SEEN = range(4)
 
 
@@ -113,7 +325,7 @@ def glicko_2_times(
     work: Vector,
     margins: Vector,
 ) -> None:
-    """Predict and rate all periods as `Glicko2.learn` does.
+    """Predict and rate all periods.
 
     ``params = [phi and sigma of the unknown, tau, whether deviations grow in periods without judgments, the number of
     the first period]``; work is (2 m,).
