@@ -94,7 +94,7 @@ def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dic
             if fitted.model is not None:
                 linear.setdefault(fitted.model.digest(), []).append((cell, fitted))
             else:
-                scores[cell] = guarded(partial(_own_scores, fitted, queries))
+                scores[cell] = guarded(partial(own_scores, fitted, queries))
     for group in linear.values():
         model = group[0][1].model
         if model is None:
@@ -117,8 +117,18 @@ def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dic
     return scores
 
 
-def _own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
+def own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
+    """Return what a fitted method says of all items, on queries that it may do with as it likes."""
     return np.array(returned_numbers(fitted.score(disposable_queries(queries)), "scores"), dtype=np.float64)
+
+
+def usable_scores(scores: NDArray[np.float64], items: int) -> NDArray[np.float64]:
+    """Return scores that are finite, one an item; raise `ContenderFailed` or `ContenderDiverged` for others."""
+    if np.shape(scores) != (items,):
+        raise ContenderFailed(f"scores have shape {np.shape(scores)}, not ({items},)")
+    if not np.isfinite(scores).all():
+        raise ContenderDiverged("scores are not finite")
+    return np.array(scores, dtype=np.float64)
 
 
 def judge(
@@ -142,12 +152,11 @@ def judge(
     for cell, alpha in _scores(outcomes, queries).items():
         if isinstance(alpha, Exception):
             outcomes[cell] = alpha
-        elif alpha.shape != (int(queries.offsets[-1]),):
-            outcomes[cell] = ContenderFailed(f"scores have shape {alpha.shape}, not ({int(queries.offsets[-1])},)")
-        elif not np.isfinite(alpha).all():
-            outcomes[cell] = ContenderDiverged("scores are not finite")
-        else:
-            scores[cell] = alpha
+            continue
+        try:
+            scores[cell] = usable_scores(alpha, int(queries.offsets[-1]))
+        except (ContenderFailed, ContenderDiverged) as error:
+            outcomes[cell] = error
     rows: dict[str, dict[str, NDArray[np.float64]]] = {cell: {} for cell in scores}
     if not scores:
         return rows

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import draw_entropy
 from rankbench.core.text import returned_numbers
-from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, LabelAggregator
 from rankbench.interfaces.aggregator_calls import label_structure
-from rankbench.interfaces.cell import CellResult, ContenderFailed, Split
+from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.click_aggregator import ClickPopulation, SelectionAggregator
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
 from rankbench.plugin.foreign_code import disposable_judgments, own_block
-from rankbench.protocols.judging import each_cell, losses_of
+from rankbench.protocols.judging import each_cell, losses_of, usable_scores
 
 if TYPE_CHECKING:
     from rankbench.core.component import Component, StructureKind
@@ -111,8 +111,6 @@ def _judged(
 ) -> dict[str, NDArray[np.float64]]:
     """Return one contender's losses of every query, by metric."""
     alpha = _scores(aggregator, log, offsets, labels)
-    if not np.isfinite(alpha).all():
-        raise ContenderDiverged("scores are not finite")
     judged = {}
     for metric, values in losses_of(losses, alpha[None], partial(_truth, offsets, labels), offsets).items():
         if isinstance(values, Exception):
@@ -127,16 +125,9 @@ def _scores(
     """Return scores of all items: from all queries' selections where the aggregator takes them."""
     if isinstance(aggregator, SelectionAggregator):
         scores = returned_numbers(aggregator.fit(disposable_judgments(log), offsets.copy()).scores, "scores")
-        if np.shape(scores) != (int(offsets[-1]),):
-            raise ContenderFailed(f"scores have shape {np.shape(scores)}, not ({int(offsets[-1])},)")
-        return np.array(scores, np.float64)
-    parts = []
-    for q, m in enumerate(np.diff(offsets).tolist()):
-        scores = label_structure(aggregator, labels[offsets[q] : offsets[q + 1]].copy())
-        if np.shape(scores) != (m,):
-            raise ContenderFailed(f"scores of a query of {m} items have shape {np.shape(scores)}")
-        parts.append(np.array(scores, np.float64))
-    return np.concatenate(parts)
+        return usable_scores(scores, int(offsets[-1]))
+    of_queries = np.split(labels, offsets[1:-1])
+    return np.concatenate([usable_scores(label_structure(aggregator, own.copy()), len(own)) for own in of_queries])
 
 
 def _truth(offsets: NDArray[np.int64], labels: NDArray[np.float64], structure: StructureKind) -> Structures:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from pydantic import Field
 
 from rankbench.core.component import Component
 from rankbench.core.runtime import available_cores, block_entropy, draw_entropy
-from rankbench.core.text import returned_numbers
 from rankbench.data.movielens.features import (
     Centering,
     Leakage,
@@ -24,16 +24,15 @@ from rankbench.data.movielens.features import (
     raw_features,
     standardized,
 )
-from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.interfaces.cell import CellResult, ContenderFailed, Split, failed, guarded
+from rankbench.errors import SpecError
+from rankbench.interfaces.cell import CellResult, Split, failed, guarded
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Queries
 from rankbench.methods.pair_risk import PairRisk
-from rankbench.plugin.foreign_code import disposable_queries
-from rankbench.protocols.judging import answer, fit
+from rankbench.protocols.judging import answer, fit, own_scores, usable_scores
 
 FOLDS = 5
 
@@ -43,6 +42,13 @@ MOST_PAIRS = 1_000_000
 METRIC = "disagreement"
 PARTS = ("train", "validation", "test")
 TEST = 2
+
+
+class _Part(NamedTuple):
+    """Rows of one part of a rotation: a query is one user's ratings in one fold, ascending; and the user of each."""
+
+    queries: Queries
+    users: NDArray[np.int64]
 
 
 SEEN_SEED = 20130501
@@ -203,21 +209,18 @@ class Table1(Protocol):
             for stream, (part, n) in enumerate(zip(parts, (key.n, self.validation, self.test), strict=True))
         )
         entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
-        design = parts[0].queries
+        design, validating, testing = (queries for queries, _ in parts)
         block = Block(design, train.comparisons(key.n, design.offsets), key.n, key.repetition, entropy)
-        return [
-            _contender(
-                cell, found.grid(Method), block, _Trial(parts[1].queries, chosen), _Trial(parts[2].queries, judged)
-            )
-            for cell, found in task.cells.items()
-        ]
+        validation, test = partial(_loss, validating, chosen), partial(_loss, testing, judged)
+        return [_contender(cell, found.grid(Method), block, validation, test) for cell, found in task.cells.items()]
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
         """Return what training pairs take while they are sorted by user, or are fitted."""
         return task.key.n * PAIR
 
     def _pairs(self, part: _Part, n: int, entropy: tuple[int, ...]) -> RatedPairs:
-        return draw_pairs(part.queries.labels, part.queries.offsets, part.users, n, self.sampling == "user", entropy)
+        queries, users = part
+        return draw_pairs(queries.labels, queries.offsets, users, n, self.sampling == "user", entropy)
 
     def _parts(self, prepared: Prepared, seed: int, repetition: int) -> list[_Part]:
         """Return the three parts of a rotation, computing it if it was not made beforehand."""
@@ -230,73 +233,43 @@ class Table1(Protocol):
             ratings = Ratings(tuple(map(str, range(users))), *(arrays[f"ratings.{name}"] for name in names))
             run = self._run(ratings, prepared.fingerprint, seed, repetition)
         labels = arrays["ratings.ratings"][run["order"]]
-        bounds = np.searchsorted(run["part"], np.arange(len(PARTS) + 1))
-        return [
-            _Part.from_arrays(run["x"][start:stop], labels[start:stop], run["group"][start:stop])
-            for start, stop in itertools.pairwise(bounds.tolist())
-        ]
+        parts = []
+        for start, stop in itertools.pairwise(np.searchsorted(run["part"], np.arange(len(PARTS) + 1)).tolist()):
+            group, first = np.unique(run["group"][start:stop], return_index=True)
+            of_users, offsets = group // FOLDS, np.append(first, stop - start).astype(np.int64)
+            ids = [f"{user}/{fold}" for user, fold in zip(of_users.tolist(), (group % FOLDS).tolist(), strict=True)]
+            parts.append(_Part(Queries(ids, offsets, run["x"][start:stop], labels[start:stop]), of_users))
+        return parts
 
     def misfit(self, contender: Component) -> str:
         """Return why a contender cannot compete: it is no method."""
         return "" if isinstance(contender, Method) else f"{contender!s} is not a method"
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Rows of one part of a rotation: a query is one user's ratings in one fold, ascending.
+def _loss(queries: Queries, pairs: RatedPairs, fitted: Fitted) -> float:
+    """Return a method's weighted disagreement with pairs.
 
-    Attributes
-    ----------
-    queries : Queries
-    users : ndarray of int64, shape (Q,)
-        User of each query.
+    Raises
+    ------
+    ContenderDiverged
+        Scores are not finite.
+    ContenderFailed
+        There is not one for each item.
     """
-
-    queries: Queries
-    users: NDArray[np.int64]
-
-    @classmethod
-    def from_arrays(cls, x: NDArray[np.float32], labels: NDArray[np.float64], group: NDArray[np.int64]) -> _Part:
-        found, first = np.unique(group, return_index=True)
-        users = found // FOLDS
-        ids = [f"{user}/{fold}" for user, fold in zip(users.tolist(), (found % FOLDS).tolist(), strict=True)]
-        offsets = np.append(first, len(group)).astype(np.int64)
-        return cls(Queries(ids, offsets, x, labels), users.astype(np.int64))
+    return pairs.disagreement(usable_scores(own_scores(fitted, queries), len(queries.labels)))
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """Pairs that a fitted contender is judged on."""
-
-    queries: Queries
-    pairs: RatedPairs
-
-    def loss(self, fitted: Fitted) -> float:
-        """Return the weighted disagreement.
-
-        Raises
-        ------
-        ContenderDiverged
-            Scores are not finite.
-        ContenderFailed
-            There is not one for each item.
-        """
-        scores = np.asarray(
-            returned_numbers(fitted.score(disposable_queries(self.queries)), "scores"), dtype=np.float64
-        )
-        if scores.shape != self.queries.labels.shape:
-            raise ContenderFailed(f"scores have shape {scores.shape}, not {self.queries.labels.shape}")
-        if not np.isfinite(scores).all():
-            raise ContenderDiverged("scores are not finite")
-        return self.pairs.disagreement(scores)
-
-
-def _contender(cell: str, methods: list[Method], block: Block, validation: _Trial, test: _Trial) -> CellResult:
+def _contender(
+    cell: str,
+    methods: list[Method],
+    block: Block,
+    validation: Callable[[Fitted], float],
+    test: Callable[[Fitted], float],
+) -> CellResult:
     """Fit a contender's points, choose by validation loss, and judge the chosen one."""
     outcomes = _fitted(block, methods)
     losses = [
-        outcome if isinstance(outcome, Exception) else guarded(partial(validation.loss, outcome))
-        for outcome in outcomes
+        outcome if isinstance(outcome, Exception) else guarded(partial(validation, outcome)) for outcome in outcomes
     ]
     usable = {index: loss for index, loss in enumerate(losses) if isinstance(loss, float)}
     if not usable:
@@ -304,7 +277,7 @@ def _contender(cell: str, methods: list[Method], block: Block, validation: _Tria
         return failed(cell, trouble)
     best = min(usable, key=lambda index: (usable[index], index))
     chosen = outcomes[best]
-    loss = guarded(partial(test.loss, chosen)) if isinstance(chosen, Fitted) else chosen
+    loss = guarded(partial(test, chosen)) if isinstance(chosen, Fitted) else chosen
     if isinstance(loss, Exception):
         return failed(cell, loss)
     result = answer(cell, chosen, {"heldout": {METRIC: np.array([loss])}})
