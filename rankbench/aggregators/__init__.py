@@ -24,8 +24,6 @@ from rankbench.aggregators.rates import (
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.plugin.registry import hookimpl
 
-__all__ = ["rankbench_register"]
-
 
 @hookimpl
 def rankbench_register() -> list[type[Aggregator]]:

@@ -94,18 +94,22 @@ def sum_pairs(
 
 
 @declared()
+def root_of(parent: Rows, a: int) -> int:
+    """Return the root of a's set in a union-find forest, and halve the way to it."""
+    while parent[a] != a:
+        parent[a] = parent[parent[a]]
+        a = parent[a]
+    return a
+
+
+@declared()
 def join(parent: Rows, a: int, b: int) -> None:
     """Merge the sets of a and b in the union-find forest `parent`, shape (m,), ``arange(m)`` at first.
 
     The smaller index becomes the root, so that every parent comes before its children: one
     pass of ``parent[i] = parent[parent[i]]`` in order then names each item's root.
     """
-    while parent[a] != a:
-        parent[a] = parent[parent[a]]
-        a = parent[a]
-    while parent[b] != b:
-        parent[b] = parent[parent[b]]
-        b = parent[b]
+    a, b = root_of(parent, a), root_of(parent, b)
     parent[max(a, b)] = min(a, b)
 
 
@@ -295,16 +299,9 @@ def components(
         for e in range(starts[i], starts[i + 1]):
             if mutual and not (forward[e] > 0.0 and backward[e] > 0.0):
                 continue
-            a, b = i, np.int64(high[e])
-            while root[a] != a:
-                root[a] = root[root[a]]
-                a = root[a]
-            while root[b] != b:
-                root[b] = root[root[b]]
-                b = root[b]
-            if a != b:
-                join(root, int(a), int(b))
-                left -= 1
+            a, b = root_of(root, i), root_of(root, int(high[e]))
+            root[max(a, b)] = min(a, b)
+            left -= a != b
         if left == 1:
             break
     # Every root comes before its children.

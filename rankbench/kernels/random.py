@@ -191,11 +191,8 @@ def draw_cells(
                 for k in range(len(some)):
                     work[np.uint64(cells[np.uint64(some[k])])] += 1.0
         for pair in range(pairs):
-            sums[r, 0, pair], sums[r, 1, pair], sums[r, 2, pair] = (
-                work[3 * pair],
-                work[3 * pair + 1],
-                work[3 * pair + 2],
-            )
+            for outcome in range(3):
+                sums[r, outcome, pair] = work[3 * pair + outcome]
 
 
 @declared()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from rankbench.interfaces.exact import BayesRisk
 from rankbench.interfaces.surrogate import Loss
-from rankbench.losses.err import ERR, ERRFamily
-from rankbench.losses.ndcg import NDCG, NDCGFamily, Precision
+from rankbench.losses.err import ERR
+from rankbench.losses.ndcg import NDCG, Precision
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.plugin.registry import hookimpl
-
-__all__ = ["ERR", "NDCG", "BayesRisk", "ERRFamily", "NDCGFamily", "PairwiseDisagreement", "Precision"]
 
 
 @hookimpl

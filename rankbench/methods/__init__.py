@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from rankbench.interfaces.method import Method, Model
-from rankbench.methods.baselines import DisjointBatches, Feature, LogOddsRegression, Oracle, RandomScores, UStatistic
+from rankbench.methods.baselines import DisjointBatches, Feature, Oracle, RandomScores, UStatistic
 from rankbench.methods.erm import ERM
 from rankbench.methods.models import LinearModel
 from rankbench.methods.pair_risk import PairRisk
 from rankbench.plugin.registry import hookimpl
-
-__all__ = [
-    "ERM",
-    "DisjointBatches",
-    "Feature",
-    "LinearModel",
-    "LogOddsRegression",
-    "Oracle",
-    "PairRisk",
-    "RandomScores",
-    "UStatistic",
-]
 
 
 @hookimpl

@@ -8,8 +8,6 @@ from rankbench.optimizers.hinge_dual import HingeDual
 from rankbench.optimizers.newton import LBFGS, Exact, Newton
 from rankbench.plugin.registry import hookimpl
 
-__all__ = ["LBFGS", "Composite", "Exact", "HingeDual", "Newton", "Proximal"]
-
 
 @hookimpl
 def rankbench_register() -> list[type[Optimizer]]:

@@ -9,8 +9,6 @@ from rankbench.plugin.registry import hookimpl
 if TYPE_CHECKING:
     from rankbench.interfaces.protocol import Protocol
 
-__all__ = ["rankbench_register"]
-
 
 @hookimpl
 def rankbench_register() -> list[type[Protocol]]:

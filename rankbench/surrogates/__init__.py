@@ -9,37 +9,13 @@ from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservi
 from rankbench.surrogates.pairwise import (
     Linear,
     LinearPower,
-    Pairwise,
     PairwiseExponential,
-    PairwiseFormula,
     PairwiseHinge,
     PairwiseLogistic,
     PairwiseSquared,
     PairwiseSquaredHinge,
-    ValueRegularized,
 )
-from rankbench.surrogates.phi import PhiFormula
 from rankbench.surrogates.regression import Regression
-
-__all__ = [
-    "CrossEntropy",
-    "Linear",
-    "LinearPower",
-    "ListNet",
-    "OrderPreserving",
-    "OrderPreservingAsPrinted",
-    "OrderPreservingERR",
-    "Pairwise",
-    "PairwiseExponential",
-    "PairwiseFormula",
-    "PairwiseHinge",
-    "PairwiseLogistic",
-    "PairwiseSquared",
-    "PairwiseSquaredHinge",
-    "PhiFormula",
-    "Regression",
-    "ValueRegularized",
-]
 
 
 @hookimpl
