@@ -62,9 +62,9 @@ class ClickThroughRate(CompiledClicks):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.clicks import click_through_rate
+        from rankbench.aggregators.kernels.clicks import click_rate
 
-        return Kernel(click_through_rate, np.array([self.smoothing]))
+        return Kernel(click_rate, np.array([self.smoothing, 0.0]))
 
 
 class COEC(CompiledClicks):
@@ -123,9 +123,9 @@ class Cascade(CompiledClicks):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.clicks import cascade
+        from rankbench.aggregators.kernels.clicks import click_rate
 
-        return Kernel(cascade, np.array([self.smoothing]))
+        return Kernel(click_rate, np.array([self.smoothing, 1.0]))
 
 
 class PositionDebiased(CompiledClicks):

@@ -32,40 +32,23 @@ def ratios(clicks: Vector, exposure: Vector, item_offsets: Rows, smoothing: floa
 
 
 @declared(SELECT)
-def cascade(
+def click_rate(
     offsets: Rows, starts: Rows, items: Index, clicked: Flags, item_offsets: Rows, params: Vector, out: Vector
 ) -> None:
-    """Write selections over looks, section 5.2, then ones."""
+    """Write clicks over showings, then ones; `params` are smoothing, and whether a list ends with its first click."""
     out[:] = 0.0
     n = item_offsets[-1]
-    looks = np.zeros(n)
+    shown = np.zeros(n)
     for q in range(len(offsets) - 1):
         first = item_offsets[q]
         for s in range(offsets[q], offsets[q + 1]):
             for row in range(starts[s], starts[s + 1]):
-                looks[first + items[row]] += 1.0
+                shown[first + items[row]] += 1.0
                 if clicked[row]:
                     out[first + items[row]] += 1.0
-                    break
-    ratios(out[:n], looks, item_offsets, params[0])
-    out[n:] = 1.0
-
-
-@declared(SELECT)
-def click_through_rate(
-    offsets: Rows, starts: Rows, items: Index, clicked: Flags, item_offsets: Rows, params: Vector, out: Vector
-) -> None:
-    """Write clicks over lists, then ones."""
-    out[:] = 0.0
-    n = item_offsets[-1]
-    lists = np.zeros(n)
-    for q in range(len(offsets) - 1):
-        first = item_offsets[q]
-        for row in range(starts[offsets[q]], starts[offsets[q + 1]]):
-            lists[first + items[row]] += 1.0
-            if clicked[row]:
-                out[first + items[row]] += 1.0
-    ratios(out[:n], lists, item_offsets, params[0])
+                    if params[1] != 0.0:
+                        break
+    ratios(out[:n], shown, item_offsets, params[0])
     out[n:] = 1.0
 
 
