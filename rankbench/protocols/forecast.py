@@ -14,7 +14,7 @@ from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
-from rankbench.protocols.links import BINS, GAIN, LINKS, Link, PairOutcomes, fit_link, fit_tie_link, leveled
+from rankbench.protocols.links import BINS, Link, PairOutcomes, chosen_link, fit_tie_link, leveled
 from rankbench.protocols.steps import Steps
 from rankbench.protocols.trial import scores_of_counts
 
@@ -87,31 +87,17 @@ def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties
     ContenderDiverged, SpecError
         No finite margins; or more scales than the votes have, or more items than it can rank.
     """
-    if not grid:
-        raise SpecError("the grid has no point")
     of_points = [walked(point, steps, items) for point in grid]
     n, first, begin = len(steps), int(steps.starts[steps.moments[0]]), steps.tested.start
     margins, choices = np.empty(n - begin), []
     cuts = [*steps.starts[steps.choices].tolist(), n]
     for cut, end in pairwise(cuts):
         since = max(first, cut - LAST)
-        point, link, b = _chosen(of_points, steps, since, cut)
-        tie_scale, nu = fit_tie_link(outcomes(steps, of_points[point], since, cut)) if ties else (0.0, 0.0)
+        point, link, b, seen = chosen_link(outcomes(steps, of_point, since, cut) for of_point in of_points)
+        tie_scale, nu = fit_tie_link(seen) if ties else (0.0, 0.0)
         margins[cut - begin : end - begin] = of_points[point][cut:end]
         choices.append(Choice(cut - begin, end - begin, point, link, b, tie_scale, nu))
     return Foreseen(margins, choices)
-
-
-def _chosen(margins: Sequence[NDArray[np.float64]], steps: Steps, begin: int, end: int) -> tuple[int, Link, float]:
-    """Return the point, the link and its b that would have predicted these votes best."""
-    best, least = (0, LINKS[0], 0.0), math.inf
-    for number, of_point in enumerate(margins):
-        seen = outcomes(steps, of_point, begin, end)
-        for link in LINKS:
-            b, loss = fit_link(seen, link)
-            if loss < least - GAIN:
-                best, least = (number, link, b), loss
-    return best
 
 
 def outcomes(steps: Steps, margins: NDArray[np.float64], begin: int, end: int) -> PairOutcomes:

@@ -11,14 +11,14 @@ in the margin, and of a log-sum-exp of functions that are linear in (b, log nu).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import ContenderDiverged
+from rankbench.errors import ContenderDiverged, SpecError
 
 Link: TypeAlias = Literal["logistic", "probit"]
 LINKS: tuple[Link, ...] = ("logistic", "probit")
@@ -196,6 +196,30 @@ def _rising_root(
             nearer = 8 * b if high == math.inf else (math.sqrt(low) * math.sqrt(high) if low > 0 else high / 64)
         b = nearer
     raise ContenderDiverged("no link fits scores whose differences are of such different sizes")
+
+
+def chosen_link(grid: Iterable[PairOutcomes]) -> tuple[int, Link, float, PairOutcomes]:
+    """Return the point of a grid, the link and its b of least log loss, and the votes with that point's margins.
+
+    Parameters
+    ----------
+    grid : iterable of PairOutcomes
+        The same votes, with the margins of each point.
+
+    Raises
+    ------
+    SpecError
+        The grid has no point.
+    """
+    best, least = None, math.inf
+    for number, seen in enumerate(grid):
+        for link in LINKS:
+            b, loss = fit_link(seen, link)
+            if best is None or loss < least - GAIN:
+                best, least = (number, link, b, seen), loss
+    if best is None:
+        raise SpecError("the grid has no point")
+    return best
 
 
 def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:

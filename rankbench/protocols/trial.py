@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,11 +18,10 @@ from rankbench.plugin.foreign_code import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
 from rankbench.protocols.judging import processor_seconds
 from rankbench.protocols.links import (
-    GAIN,
     LINKS,
-    Link,
     PairOutcomes,
     calibration_error,
+    chosen_link,
     fit_link,
     fit_tie_link,
     leveled,
@@ -236,7 +234,7 @@ def trial_losses(
     ContenderDiverged, SpecError
         See `Trial.scores` and `rankbench.protocols.links.fit_link`.
     """
-    point, link, b, seen = _choose(grid, trial)
+    point, link, b, seen = chosen_link(trial.predicted(point) for point in grid)
     held = trial.tested(grid[point])
     info = {"point": float(point), "probit": float(link == "probit"), "scale": b}
     found = {}
@@ -251,17 +249,3 @@ def trial_losses(
             tie_b, info["nu"] = fit_tie_link(seen)
             found[loss] = tie_log_loss(held, tie_b, info["nu"])
     return found, info
-
-
-def _choose(grid: Sequence[Aggregator], trial: Trial) -> tuple[int, Link, float, PairOutcomes]:
-    """Return the point, the link, its b and the votes by which they were chosen: least log loss, out of fold."""
-    best, least = None, math.inf
-    for number, point in enumerate(grid):
-        seen = trial.predicted(point)
-        for link in LINKS:
-            b, loss = fit_link(seen, link)
-            if best is None or loss < least - GAIN:
-                best, least = (number, link, b, seen), loss
-    if best is None:
-        raise SpecError("the grid has no point")
-    return best

@@ -188,8 +188,8 @@ def _climbed(
             continue
         best = value
         item_slope = rows.graph.balanced(sums.item_slope - ridge * scores)
-        system = system or rows.system(sums, ridge)
-        step = system.step(item_slope, sums.slope - ridges * beside)
+        system = system or rows.newton_step(sums, ridge)
+        step = system(item_slope, sums.slope - ridges * beside)
         change = max(float(np.abs(one).max(initial=0.0)) for one in step)
         if not np.isfinite(change):
             raise ContenderDiverged(SEPARATED)

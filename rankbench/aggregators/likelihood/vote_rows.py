@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.core.system import in_halves
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.covariate_aggregator import CovariateVotes
+
+NewtonStep: TypeAlias = Callable[
+    [NDArray[np.float64], NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]
+]
 
 _BLOCK = 4096
 """Rows whose products are made at a time."""
@@ -220,8 +224,11 @@ class VoteRows:
         whole[m:, m:] = left
         return whole
 
-    def system(self, sums: RowSums, ridge: float) -> NewtonSystem:
-        """Return the system of Newton's steps by some information.
+    def newton_step(self, sums: RowSums, ridge: float) -> NewtonStep:
+        """Return what gives Newton's steps by some information, by the Schur complement of the items.
+
+        Of slopes by scores, which are balanced, and by what stands beside them it makes the steps of both; it raises
+        `ContenderDiverged` where the system is singular.
 
         Raises
         ------
@@ -230,40 +237,16 @@ class VoteRows:
         """
         solve = self.graph.solver(sums.edge)
         across = solve(self.graph.balanced(sums.cross.T)).T
-        return NewtonSystem(solve, sums.cross, across, self.penalized(sums, ridge) - sums.cross.T @ across)
+        left = self.penalized(sums, ridge) - sums.cross.T @ across
 
+        def step(
+            item_slope: NDArray[np.float64], slope: NDArray[np.float64]
+        ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            alone = solve(item_slope[None])[0]
+            beside = solve_positive(left, slope - sums.cross.T @ alone)
+            return alone - across @ beside, beside
 
-class NewtonSystem(NamedTuple):
-    """Linear system of all unknowns, by the Schur complement of the items.
-
-    Attributes
-    ----------
-    solve : callable
-        Of the items alone: see `Laplacian.solver`.
-    cross, across : ndarray of float64, shape (m, q)
-        Information on items and others, and what `solve` makes of it.
-    left : ndarray of float64, shape (q, q)
-        Information on the others that items leave.
-    """
-
-    solve: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    cross: NDArray[np.float64]
-    across: NDArray[np.float64]
-    left: NDArray[np.float64]
-
-    def step(
-        self, item_slope: NDArray[np.float64], slope: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the steps of the scores and of what stands beside them along slopes; those of items are balanced.
-
-        Raises
-        ------
-        ContenderDiverged
-            The system is singular.
-        """
-        alone = self.solve(item_slope[None])[0]
-        step = solve_positive(self.left, slope - self.cross.T @ alone)
-        return alone - self.across @ step, step
+        return step
 
 
 def solve_positive(matrix: NDArray[np.float64], side: NDArray[np.float64]) -> NDArray[np.float64]:
