@@ -26,7 +26,6 @@ from rankbench.core.component import Property
 from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator, LabelAggregator
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.kernels import Kernel, table_size
-from rankbench.kernels.best_order import LEVEL, TIED, centered_positions
 
 if TYPE_CHECKING:
     from rankbench.interfaces.pair_counts import PairCounts
@@ -100,9 +99,9 @@ class WinRate(CountAggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is one number an item."""
-        from rankbench.aggregators.kernels.rates import played_size, win_rate
+        from rankbench.aggregators.kernels.rates import win_rate
 
-        return Kernel(win_rate, work=played_size)
+        return Kernel(win_rate, work=lambda m: m)
 
 
 class NetWeights(CountAggregator):
@@ -234,13 +233,15 @@ class Kemeny(CountAggregator):
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the centered negative ranks, shape (m,)."""
+        from rankbench.kernels.best_order import centered_positions
+
         self.check_size(counts.m)
         said, first = counts.comparisons().without_ties(), self.ties == "first"
         return centered_positions(said.winners, said.losers, said.weights, counts.m, exact=self.exact, first=first)
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.kemeny import kemeny
+        from rankbench.kernels.best_order import LEVEL, TIED, kemeny
 
         return Kernel(kemeny, np.array([float(self.exact), float(self.ties == "first"), LEVEL, TIED]))
 

@@ -6,14 +6,22 @@ References
 ----------
 .. [HK62] M. Held and R. M. Karp. A dynamic programming approach to sequencing problems.
    Journal of the Society for Industrial and Applied Mathematics 10(1), 1962.
+
+A set S of placed items is a number whose bit i stands for item i. The tables over all sets are
+as long as 2^n, n the size of a connected component, and live as long as a call.
 """
 
 from __future__ import annotations
 
+import math
 from graphlib import TopologicalSorter
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import Index, Matrix, Rows, Vector, declared
+from rankbench.kernels.pairs import join, sum_pairs
+from rankbench.kernels.signatures import AGGREGATE
 
 LEVEL = 1e-12
 """A pair whose two weights differ by less than this share of the total weight is level."""
@@ -134,13 +142,20 @@ def centered_positions(
         n = len(items)
         within = lead[np.ix_(items, items)]
         tied = TIED * total
-        positions = _searched(within, tied) if n > exact else _programmed(within, tied, first)
+        positions = np.empty(n)
+        if n > exact:
+            # NumPy's sums decide the order of equal counts here, compiled ones in `kemeny`.
+            _search(within, np.argsort(-within.sum(axis=1), kind="stable"), tied, positions)
+        elif first:
+            _program(within, tied, True, positions)
+        else:
+            positions = _averaged(within, tied)
         scores[items] = (m + 1) * (0.5 - positions / (n + 1))
     return scores
 
 
-def _programmed(lead: NDArray[np.float64], tied: float, first: bool) -> NDArray[np.float64]:
-    """Return positions 1..n by dynamic programming, one layer of equally large sets at a time."""
+def _averaged(lead: NDArray[np.float64], tied: float) -> NDArray[np.float64]:
+    """Return the mean positions 1..n of all optimal orders, one layer of equally large sets at a time."""
     n = len(lead)
     sets = np.arange(2**n)
     size = sum((sets >> i) & 1 for i in range(n))
@@ -168,14 +183,6 @@ def _programmed(lead: NDArray[np.float64], tied: float, first: bool) -> NDArray[
         return good
 
     positions = np.zeros(n)
-    if first:
-        placed = np.zeros(1, dtype=np.int64)
-        for s in range(n):
-            rest = (i for i in range(n) if not (placed[0] >> i) & 1)
-            chosen = next(i for i in rest if optimal(i, placed, placed | (1 << i))[0])
-            positions[chosen] = s + 1
-            placed = placed | (1 << chosen)
-        return positions
     ways, share = np.zeros(2**n), np.zeros(2**n)
     ways[0] = share[-1] = 1.0
     for layer in steps:
@@ -190,21 +197,170 @@ def _programmed(lead: NDArray[np.float64], tied: float, first: bool) -> NDArray[
     return positions
 
 
-def _searched(lead: NDArray[np.float64], tied: float) -> NDArray[np.float64]:
-    """Return positions 1..n by local search from Borda's order."""
-    n = len(lead)
-    order = np.argsort(-lead.sum(axis=1), kind="stable")
+@declared()
+def _halves(lead: Matrix, first: int, last: int) -> Matrix:
+    """Return what placing each item after a set of the items first..last-1 contradicts."""
+    n = lead.shape[0]
+    table = np.zeros((n, 1 << (last - first)))
+    for i in range(n):
+        for j in range(first, last):
+            bit = 1 << (j - first)
+            behind = max(lead[i, j], 0.0)
+            for s in range(bit):
+                table[i, bit + s] = table[i, s] + behind
+    return table
+
+
+@declared()
+def _program(lead: Matrix, tied: float, one: bool, positions: Vector) -> None:
+    """Write the positions 1..n of the first optimal order, or averaged over all of them.
+
+    Parameters
+    ----------
+    lead : ndarray of float64, shape (n, n)
+        The weight that prefers i to j less the weight that prefers j to i.
+    tied : float
+        How much more than the least an order may cost.
+    one : bool
+        Whether to take the first optimal order.
+    positions : ndarray of float64, shape (n,)
+    """
+    n = lead.shape[0]
+    half = n // 2
+    low, high = _halves(lead, 0, half), _halves(lead, half, n)
+    mask, size = (1 << half) - 1, 1 << n
+    # Least costs of the judgments among the placed items, and of all others.
+    above, below = np.full(size, math.inf), np.full(size, math.inf)
+    above[0] = 0.0
+    below[size - 1] = 0.0
+    for s in range(size):
+        for i in range(n):
+            if not (s >> i) & 1:
+                after = s | (1 << i)
+                above[after] = min(above[after], above[s] + low[i, s & mask] + high[i, s >> half])
+    enough = above[size - 1] + tied
+    for s in range(size - 2, -1, -1):
+        for i in range(n):
+            if not (s >> i) & 1:
+                below[s] = min(below[s], below[s | (1 << i)] + low[i, s & mask] + high[i, s >> half])
+
+    positions[:] = 0.0
+    if one:
+        s = 0
+        for place in range(n):
+            for i in range(n):
+                if not (s >> i) & 1:
+                    cost = low[i, s & mask] + high[i, s >> half]
+                    if above[s] + cost + below[s | (1 << i)] <= enough:
+                        positions[i] = place + 1
+                        s |= 1 << i
+                        break
+        return
+
+    # The number of optimal ways to each set, then backwards the share of all optimal orders
+    # that pass through it.
+    ways, share = np.zeros(size), np.zeros(size)
+    ways[0] = 1.0
+    for s in range(size):
+        if ways[s] > 0.0 and above[s] + below[s] <= enough:
+            for i in range(n):
+                if not (s >> i) & 1:
+                    cost = low[i, s & mask] + high[i, s >> half]
+                    if above[s] + cost + below[s | (1 << i)] <= enough:
+                        ways[s | (1 << i)] += ways[s]
+    share[size - 1] = 1.0
+    for after in range(size - 1, 0, -1):
+        if share[after] > 0.0:
+            place = 0
+            for i in range(n):
+                place += (after >> i) & 1
+            for i in range(n):
+                if (after >> i) & 1:
+                    s = after ^ (1 << i)
+                    cost = low[i, s & mask] + high[i, s >> half]
+                    if above[s] + cost + below[after] <= enough:
+                        flow = share[after] * ways[s] / ways[after]
+                        share[s] += flow
+                        positions[i] += place * flow
+
+
+@declared()
+def _search(lead: Matrix, order: Rows, tied: float, positions: Vector) -> None:
+    """Write the positions 1..n that no move of a single item improves, from Borda's order, which it changes."""
+    n = lead.shape[0]
     moved = True
     while moved:
         moved = False
         for item in range(n):
-            place = int(np.flatnonzero(order == item)[0])
-            rest = np.delete(order, place)
-            costs = np.concatenate([[0.0], np.cumsum(lead[item, rest])])
-            best = int(np.argmin(costs))
-            if costs[best] < costs[place] - tied:
-                order = np.insert(rest, best, item)
+            # The cost of each place, less that of the first.
+            cost, least, here, best, place = 0.0, 0.0, 0.0, 0, 0
+            q = 0
+            for p in range(n):
+                if order[p] == item:
+                    here, place = cost, p
+                    continue
+                cost += lead[item, order[p]]
+                q += 1
+                if cost < least:
+                    least, best = cost, q
+            if least < here - tied:
                 moved = True
-    positions = np.empty(n)
-    positions[order] = np.arange(1, n + 1)
-    return positions
+                step = 1 if best > place else -1
+                for p in range(place, best, step):
+                    order[p] = order[p + step]
+                order[best] = item
+    for p in range(n):
+        positions[order[p]] = p + 1
+
+
+@declared(AGGREGATE)
+def kemeny(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
+    """Write the centered negative ranks to `out`; ``params = [exact, first, level, tied]``."""
+    k = len(winners)
+    starts = np.zeros(m + 1, dtype=np.int64)
+    high = np.empty(k, dtype=np.int32)
+    forward, backward = np.empty(k), np.empty(k)
+    sum_pairs(winners, losers, weights, starts, high, forward, backward)
+    total = 0.0
+    for t in range(k):
+        total += weights[t]
+    root = np.arange(m)
+    for i in range(m):
+        for e in range(starts[i], starts[i + 1]):
+            if abs(forward[e] - backward[e]) <= params[2] * total:
+                forward[e] = backward[e]
+            else:
+                join(root, i, high[e])
+    for i in range(m):
+        root[i] = root[root[i]]
+
+    local = np.empty(m, dtype=np.int64)
+    size = np.zeros(m, dtype=np.int64)
+    for i in range(m):
+        local[i] = size[root[i]]
+        size[root[i]] += 1
+    for r in range(m):
+        n = size[r]
+        if n == 1:
+            out[r] = 0.0
+        if n < 2:
+            continue
+        lead = np.zeros((n, n))
+        for i in range(r, m):
+            if root[i] == r:
+                for e in range(starts[i], starts[i + 1]):
+                    j = high[e]
+                    if root[j] == r:
+                        lead[local[i], local[j]] = forward[e] - backward[e]
+                        lead[local[j], local[i]] = backward[e] - forward[e]
+        positions = np.empty(n)
+        if n > params[0]:
+            borda = np.empty(n)
+            for i in range(n):
+                borda[i] = -lead[i].sum()
+            _search(lead, np.argsort(borda, kind="mergesort"), params[3] * total, positions)
+        else:
+            _program(lead, params[3] * total, params[1] != 0.0, positions)
+        for i in range(r, m):
+            if root[i] == r:
+                out[i] = (m + 1) * (0.5 - positions[local[i]] / (n + 1))
