@@ -78,9 +78,9 @@ class PageRank(CountAggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form, by power iteration."""
-        from rankbench.aggregators.kernels.pair_graphs import pagerank, parameters, work_size
+        from rankbench.aggregators.kernels.pair_graphs import pagerank, parameters
 
-        return Kernel(pagerank, parameters(self.damping), work_size)
+        return Kernel(pagerank, parameters(self.damping), lambda m: 2 * m)
 
 
 Scale = Literal["ratio", "log"]

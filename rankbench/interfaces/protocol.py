@@ -357,6 +357,12 @@ class Protocol(Component):
         return []
 
 
+def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays that `pack` put under a prefix, by their own names."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
 def pack(prefix: str, **arrays: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Return arrays under ``prefix.name``, C-contiguous and read-only: for `Prepared.arrays`."""
     packed = {}

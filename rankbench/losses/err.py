@@ -138,9 +138,9 @@ class ERR(ERRFamily):
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for a cutoff of 16 or less."""
         from rankbench.losses.kernels.evaluate import MOST
-        from rankbench.losses.kernels.rankings import err_params, ranked_err, ranked_work
+        from rankbench.losses.kernels.rankings import err_params, ranked_err
 
         if self.cutoff > MOST:
             return None
         params = err_params(self.gain, self.top, self.discount, self.cutoff)
-        return Kernel(ranked_err, params, ranked_work), int(self.cutoff)
+        return Kernel(ranked_err, params, lambda m: 2 * m + 1), int(self.cutoff)

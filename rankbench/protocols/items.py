@@ -16,7 +16,7 @@ from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import RIDGE, UNPENALIZED, Fact, Metric
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack, unpack
 from rankbench.interfaces.queries import Orders
 from rankbench.protocols.judging import each_cell, each_seconds, processor_seconds
 from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_votes, votes_of
@@ -178,7 +178,7 @@ def _pack_counts(log: CountedVotes, *, units: bool) -> dict[str, NDArray[Any]]:
 
 
 def _unpack_counts(prepared: Prepared) -> CountedVotes:
-    found: dict[str, Any] = {name.removeprefix("counts."): array for name, array in prepared.arrays.items()}
+    found: dict[str, Any] = unpack(prepared.arrays, "counts")
     judgments, weighted, judges = found["facts"].tolist()
     columns = {name: found[name] for name in _COUNTS}
     counts = PairCounts(list(prepared.units["design"]), **columns, judgments=judgments, weighted=bool(weighted))
@@ -202,11 +202,10 @@ def _pack_crossed(log: CrossedVotes) -> dict[str, NDArray[Any]]:
 
 def _unpack_crossed(prepared: Prepared) -> CrossedVotes:
     counted = _unpack_counts(prepared)
-    judge, query, cell, weight = (prepared.arrays[f"crossed.{name}"] for name in ("judge", "query", "cell", "weight"))
-    weight = weight if len(weight) else all_ones(len(judge))
-    return CrossedVotes(
-        counted.data, known_units=counted.known_units, judge=judge, query=query, cell=cell, weight=weight
-    )
+    found: dict[str, Any] = unpack(prepared.arrays, "crossed")
+    if not len(found["weight"]):
+        found["weight"] = all_ones(len(found["judge"]))
+    return CrossedVotes(counted.data, known_units=counted.known_units, **found)
 
 
 def _pack_ballots(log: Ballots) -> dict[str, NDArray[Any]]:
@@ -216,7 +215,7 @@ def _pack_ballots(log: Ballots) -> dict[str, NDArray[Any]]:
 
 
 def _unpack_ballots(prepared: Prepared) -> Ballots:
-    found: dict[str, Any] = {name.removeprefix("ballots."): array for name, array in prepared.arrays.items()}
+    found: dict[str, Any] = unpack(prepared.arrays, "ballots")
     orders = Orders(*(found[name] for name in _ORDERS))
     return Ballots(list(prepared.units["design"]), orders, found.get("judges"))
 

@@ -17,7 +17,7 @@ from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.cell import RANKING, VOTES, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import Prepared
+from rankbench.interfaces.protocol import Prepared, unpack
 from rankbench.protocols.log_votes import misfit_of
 from rankbench.protocols.periods import DatedVotes, PeriodProtocol, PeriodRows, counts_of_period, dated_votes
 from rankbench.ranking.rank import normal_deviations
@@ -72,7 +72,7 @@ class LeftAdvantage(PeriodProtocol):
 
     def series(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> dict[str, NDArray[np.float64]]:
         """Estimate the advantage of each stretch beside the contender's scores."""
-        return _advantages(self.stored(prepared), prepared.units["design"], aggregator, seed)
+        return _advantages(unpack(prepared.arrays, "dated"), prepared.units["design"], aggregator, seed)
 
 
 def _advantages(

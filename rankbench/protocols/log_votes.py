@@ -17,7 +17,7 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates
 from rankbench.interfaces.dataset import Dataset, remembered
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components, numbered_pairs
-from rankbench.interfaces.protocol import Prepared, Protocol, pack
+from rankbench.interfaces.protocol import Prepared, Protocol, pack, unpack
 from rankbench.protocols.folds import Cut, GroupSizes, HeldOut, grouping_of, sizes_of
 from rankbench.ranking.suspicions import name_notes, suspicious_votes
 from rankbench.ranking.votes import Votes, all_ones, coded_votes, load_votes, votes_of_ballots
@@ -175,7 +175,7 @@ def pack_pairs(pairs: ComparedPairs) -> dict[str, NDArray[Any]]:
 
 def unpack_grouped(arrays: Mapping[str, NDArray[Any]]) -> GroupedVotes:
     """Return what `pack_grouped` and `pack_pairs` packed."""
-    of = {name.removeprefix("groups."): array for name, array in arrays.items() if name.startswith("groups.")}
+    of = unpack(arrays, "groups")
     kind = _KINDS[int(of["kind"][0])]
     pairs = ComparedPairs(int(arrays["pairs.m"][0]), arrays["pairs.low"], arrays["pairs.high"])
     sizes = GroupSizes(kind, of["total"], of["decisive"])
@@ -318,7 +318,7 @@ def unpack_items(prepared: Prepared) -> list[str]:
 
 def unpack_votes(prepared: Prepared) -> Votes:
     """Return what `pack_votes` packed."""
-    of = {name.removeprefix("votes."): array for name, array in prepared.arrays.items() if name.startswith("votes.")}
+    of = unpack(prepared.arrays, "votes")
     n, covariates = len(of["winners"]), None
     if "covariates" in of:
         names = tuple(of["controls"].tobytes().decode().split("\n"))

@@ -19,7 +19,7 @@ from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Fact, Metric
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack, unpack
 from rankbench.plugin.manager import reference
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged
@@ -125,7 +125,7 @@ class PeriodProtocol(LogProtocol):
 
     @abstractmethod
     def rows(self, log: DatedVotes, votes: Mapping[str, NDArray[Any]]) -> PeriodRows:
-        """Return the rows of the series; `votes` are the columns of the log as `stored` returns them.
+        """Return the rows of the series; `votes` are the columns of the log as they are packed.
 
         Raises
         ------
@@ -153,10 +153,6 @@ class PeriodProtocol(LogProtocol):
         names, more, notes = self.rows(log, votes)
         arrays = pack("dated", **votes, **more)
         return Prepared(self, dataset, fingerprint, {"design": tuple(names)}, arrays, float(log.votes.count), notes)
-
-    def stored(self, prepared: Prepared) -> dict[str, NDArray[Any]]:
-        """Return winners, losers, ties, weights and period of each vote, and what the protocol keeps beside them."""
-        return {name.removeprefix("dated."): array for name, array in prepared.arrays.items()}
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Return what every contender says."""
@@ -265,7 +261,7 @@ class PeriodLeaders(PeriodProtocol):
 
     def series(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> dict[str, NDArray[np.float64]]:
         """Rank the items of each stretch, and return what the contender says of its first."""
-        stored = self.stored(prepared)
+        stored = unpack(prepared.arrays, "dated")
         lines = [
             _row(_of_periods(stored, begin, end), aggregator, str(item), seed)
             for (begin, end), item in zip(stored["kept"].tolist(), stored["first"].tolist(), strict=True)

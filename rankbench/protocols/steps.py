@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import SpecError
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, numbered_pairs
-from rankbench.interfaces.protocol import pack
+from rankbench.interfaces.protocol import pack, unpack
 from rankbench.interfaces.queries import Comparisons
 from rankbench.ranking.votes import Votes
 
@@ -142,7 +142,7 @@ class Steps:
 
 def unpack_steps(arrays: Mapping[str, NDArray[Any]]) -> Steps:
     """Return what `Steps.packed` packed."""
-    of = {name.removeprefix("steps."): array for name, array in arrays.items() if name.startswith("steps.")}
+    of = unpack(arrays, "steps")
     return Steps(int(of.pop("m")[0]), **of)
 
 

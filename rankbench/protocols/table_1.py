@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from rankbench.interfaces.cell import CellResult, Split, failed, guarded
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack, unpack
 from rankbench.interfaces.queries import Queries
 from rankbench.methods.pair_risk import PairRisk
 from rankbench.protocols.judging import answer, fit, own_scores, usable_scores
@@ -176,7 +176,7 @@ class Table1(Protocol):
             )
         return tuple(notes)
 
-    def _run(self, ratings: Ratings, fingerprint: str, seed: int, repetition: int) -> dict[str, NDArray[np.generic]]:
+    def _run(self, ratings: Ratings, fingerprint: str, seed: int, repetition: int) -> dict[str, NDArray[Any]]:
         """Compute one rotation: its rows in order, their features, where its parts begin."""
         from rankbench.data.movielens.kernels import deal_folds
         from rankbench.kernels.random import seed_state
@@ -224,15 +224,12 @@ class Table1(Protocol):
 
     def _parts(self, prepared: Prepared, seed: int, repetition: int) -> list[_Part]:
         """Return the three parts of a rotation, computing it if it was not made beforehand."""
-        arrays = prepared.arrays
-        users = prepared.arrays["ratings.offsets"].size - 1
-        if f"run-{repetition}.x" in arrays:
-            run = {name: arrays[f"run-{repetition}.{name}"] for name in ("x", "order", "group", "part")}
-        else:
-            names = ("offsets", "movies", "ratings", "years", "genres")
-            ratings = Ratings(tuple(map(str, range(users))), *(arrays[f"ratings.{name}"] for name in names))
-            run = self._run(ratings, prepared.fingerprint, seed, repetition)
-        labels = arrays["ratings.ratings"][run["order"]]
+        rated: dict[str, Any] = unpack(prepared.arrays, "ratings")
+        run: dict[str, Any] = unpack(prepared.arrays, f"run-{repetition}")
+        if not run:
+            users = tuple(map(str, range(len(rated["offsets"]) - 1)))
+            run = self._run(Ratings(users, **rated), prepared.fingerprint, seed, repetition)
+        labels = rated["ratings"][run["order"]]
         parts = []
         for start, stop in itertools.pairwise(np.searchsorted(run["part"], np.arange(len(PARTS) + 1)).tolist()):
             group, first = np.unique(run["group"][start:stop], return_index=True)

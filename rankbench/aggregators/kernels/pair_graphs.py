@@ -230,11 +230,6 @@ def rank_centrality(
 _PAGERANK_ROUNDING = 4e-16
 
 
-def work_size(m: int) -> int:
-    """Return the length of the scratch memory for m items."""
-    return 2 * m
-
-
 def parameters(damping: float) -> NDArray[np.float64]:
     """Return ``[d, steps]``: every step shrinks the error by d, so these always suffice."""
     steps = math.ceil(math.log(_PAGERANK_ROUNDING) / math.log(damping)) if damping > 0 else 1

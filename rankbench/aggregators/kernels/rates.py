@@ -70,11 +70,6 @@ def net_weights(
         out[i] /= len(winners)
 
 
-def played_size(m: int) -> int:
-    """Return the length of the scratch memory of `win_rate` for m items."""
-    return m
-
-
 @declared(AGGREGATE)
 def win_rate(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
     """Write the share of weight won less one half to `out`; 0 for items without judgments."""

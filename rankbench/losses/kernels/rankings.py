@@ -109,11 +109,6 @@ def ranked_ndcg(ranked: Vector, ends: Rows, best: Vector, zero: bool, params: Ve
     return 1.0 - gained / ideal
 
 
-def disagreement_work(m: int) -> int:
-    """Return the scratch that `disagreement` needs: the partial sums of two lots of m columns."""
-    return 2 * m
-
-
 @declared(MATRIX_LOSS)
 def disagreement(alpha: Vector, adjacency: Matrix, params: Vector, work: Vector) -> float:
     """Return the sum of the weights of misordered pairs, divided by all weights if ``params[0]``.
@@ -159,6 +154,18 @@ def err_work(m: int) -> int:
     return 4 * int(padding(m)) + 1
 
 
+@declared(inline="always")
+def fail_together(fails: Vector, most: int, still: Vector) -> None:
+    """Write the mean, over orders of some ties, of the chance that the first r = 0..`most` all fail, (most + 1,)."""
+    still[0] = 1.0
+    for r in range(1, most + 1):
+        still[r] = 0.0
+    for k in range(1, len(fails) + 1):
+        fail = fails[k - 1]
+        for r in range(min(k, most), 0, -1):
+            still[r] = ((k - r) * still[r] + r * fail * still[r - 1]) / k
+
+
 @declared(LOSS)
 def err(alpha: Vector, scores: Vector, params: Vector, work: Vector) -> float:
     """Return one minus the expected reciprocal rank; nan if alpha has one.
@@ -190,25 +197,13 @@ def err(alpha: Vector, scores: Vector, params: Vector, work: Vector) -> float:
     first = 0
     while first < end:
         count = int(filled[first])
-        # still[r]: the mean over orders that the first r of these ties all fail, r up to the cutoff.
         most = min(count, end - first)
-        still[0] = 1.0
-        for r in range(1, most + 1):
-            still[r] = 0.0
-        for k in range(1, count + 1):
-            fail = fails[first + k - 1]
-            for r in range(min(k, most), 0, -1):
-                still[r] = ((k - r) * still[r] + r * fail * still[r - 1]) / k
+        fail_together(fails[first : first + count], most, still)
         for r in range(most):
             found += seen * discount(params, first + r) * (still[r] - still[r + 1])
         seen *= still[most]
         first += count
     return 1.0 - found
-
-
-def ranked_work(m: int) -> int:
-    """Return the scratch that `ranked_err` needs for m items."""
-    return m + 1
 
 
 @declared(RANKED)
@@ -226,17 +221,13 @@ def ranked_err(ranked: Vector, ends: Rows, best: Vector, zero: bool, params: Vec
             seen *= 1.0 - chance
             first = last
             continue
-        # work[r]: the mean over orders that the first r of these ties all fail, as in `err`.
-        most = min(last, top) - first
-        work[0] = 1.0
-        for r in range(1, most + 1):
-            work[r] = 0.0
-        for k in range(1, last - first + 1):
-            fail = 1.0 - satisfied(ranked[first + k - 1], code, grade)
-            for r in range(min(k, most), 0, -1):
-                work[r] = ((k - r) * work[r] + r * fail * work[r - 1]) / k
+        count, most = last - first, min(last, top) - first
+        fails, still = work[:count], work[count:]
+        for k in range(count):
+            fails[k] = 1.0 - satisfied(ranked[first + k], code, grade)
+        fail_together(fails, most, still)
         for r in range(most):
-            found += seen * params[HEADER + first + r] * (work[r] - work[r + 1])
-        seen *= work[most]
+            found += seen * params[HEADER + first + r] * (still[r] - still[r + 1])
+        seen *= still[most]
         first = last
     return 1.0 - found

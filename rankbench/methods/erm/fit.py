@@ -148,12 +148,6 @@ class _Fits:
         """Mean targets over single judgments, for the rows of order 1, shape (P, N)."""
         return self.stream.singles()
 
-    def _exact(self, label: str, contender: Composition) -> bool:
-        """Return whether a contender's mean target is known without sampling."""
-        if contender.aggregator.needs_truth or self.singles[label] is not None or contender.k == 1:
-            return True
-        return _any_order(contender) or complete_share(self.block.comparisons, contender.k) == 1
-
     def _single(self, contender: Composition) -> MeanTarget | None:
         surrogate = contender.surrogate
         if (
@@ -168,7 +162,8 @@ class _Fits:
     def outcomes(self) -> dict[str, Outcome]:
         """Run the stream if anybody needs it, then finish every contender."""
         sampled = any(
-            not self._exact(label, c) for label, c in self.group.items() if isinstance(c.surrogate, ScoreSurrogate)
+            isinstance(c.surrogate, ScoreSurrogate) and self._known(label, c, c.surrogate) is None
+            for label, c in self.group.items()
         )
         path = None
         if self.steppers or sampled:
@@ -218,23 +213,27 @@ class _Fits:
         size = float(side @ self.gram.solve(side, l2))
         return math.sqrt(max(float(error @ self.gram.solve(error, l2)), 0.0) / size) if size > 0 else 0.0
 
-    def _target(self, label: str, contender: Composition, surrogate: ScoreSurrogate) -> MeanTarget:
-        single = self.singles[label]
+    def _known(self, label: str, contender: Composition, surrogate: ScoreSurrogate) -> MeanTarget | None:
+        """Return a contender's mean target if it is known without sampling."""
+        single, aggregator = self.singles[label], contender.aggregator
         if single is not None:
             return single
-        row = self.plan.row(contender.aggregator, contender.k, surrogate)
+        row = self.plan.row(aggregator, contender.k, surrogate)
         if _any_order(contender):
             return MeanTarget(self.complete[row], None)
-        if contender.k == 1 and not contender.aggregator.needs_truth:
+        if contender.k == 1 and not aggregator.needs_truth:
             return MeanTarget(self._enumerated[row], None)
-        k = math.inf if contender.aggregator.needs_truth else contender.k
-        return mean_target(
+        whole = aggregator.needs_truth or complete_share(self.block.comparisons, contender.k) == 1
+        return MeanTarget(self.complete[row], None) if whole else None
+
+    def _target(self, label: str, contender: Composition, surrogate: ScoreSurrogate) -> MeanTarget:
+        return self._known(label, contender, surrogate) or mean_target(
             self.block.design,
             self.block.comparisons,
-            k,
-            self.complete[row],
+            contender.k,
+            self.complete[self.plan.row(contender.aggregator, contender.k, surrogate)],
             self.stream.sums,
-            row,
+            self.plan.row(contender.aggregator, contender.k, surrogate),
             "quadratic" in surrogate.properties,
         )
 
