@@ -30,13 +30,9 @@ class Gram:
 
     @cached_property
     def _eigen(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Eigenvalues, ascending, those that rounding made negative being 0, and eigenvectors."""
         values, vectors = np.linalg.eigh(self.matrix)
         return np.maximum(values, 0.0), vectors
-
-    @property
-    def eigenvalues(self) -> NDArray[np.float64]:
-        """Eigenvalues, ascending, shape (d,); those that rounding made negative are 0."""
-        return self._eigen[0]
 
     def solve(self, b: NDArray[np.float64], l2: float) -> NDArray[np.float64]:
         """Return the solution of ``(H + l2 I) theta = b`` in O(d^2), shape (d,).

@@ -155,14 +155,14 @@ def err_work(m: int) -> int:
 
 
 @declared(inline="always")
-def fail_together(fails: Vector, most: int, still: Vector) -> None:
-    """Write the mean, over orders of some ties, of the chance that the first r = 0..`most` all fail, (most + 1,)."""
+def fail_together(fails: Vector, longest: int, still: Vector) -> None:
+    """Write the mean over orders of some ties of the chance that the first r all fail, r from 0 to `longest`."""
     still[0] = 1.0
-    for r in range(1, most + 1):
+    for r in range(1, longest + 1):
         still[r] = 0.0
     for k in range(1, len(fails) + 1):
         fail = fails[k - 1]
-        for r in range(min(k, most), 0, -1):
+        for r in range(min(k, longest), 0, -1):
             still[r] = ((k - r) * still[r] + r * fail * still[r - 1]) / k
 
 
