@@ -158,21 +158,13 @@ def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        (
-            "a.csv",
-            "left,right,left_wins,right_wins\nx,y,1,4\nx,z,-1,2\n",
-            ":3 [left_wins]: 'left_wins=-1, right_wins=2'",
-        ),
+        ("a.csv", "left,right,left_wins,right_wins\nx,y,1,4\nx,z,-1,2\n", ":3 [left_wins]: 'left_wins=-1, "),
         ("a.csv", "left,right,left_wins,right_wins\nx,y,3.5,2.5\n", "do not say how many games 'left' and 'right' won"),
         ("a.csv", "model_a,model_b,winner_model_a,winner_model_b\nx,y,1,0\nx,z,1,1\n", ":3 [winner_model_a]: "),
         ("a.csv", "home,away,home_score,away_score\nx,y,1,0\nx,z,one,0\n", ":3 [home_score]: 'one : 0' are not the"),
         ("a.csv", "left,right,label\nx,y,1\nx,z,\ny,z,0\n", ":3 [label]: "),
         ("a.csv", "left,right,winner\na,b,1\nb,c,0\na,c,2\n", "numbers from 0 to 2"),
-        (
-            "a.csv",
-            "winer,loser\na,b\n",
-            "column 'winner' is missing, which comparisons must have; did you mean 'winer'?",
-        ),
+        ("a.csv", "winer,loser\na,b\n", "column 'winner' is missing, which comparisons must have; did you mean 'wi"),
         ("a.csv", "foo,bar,baz\n1,2,3\n4,5,6\n", "these columns are of no table that is known: 'foo', 'bar', 'baz'"),
         ("a.csv", "sep=;\nwinner;loser\na;b\na;\n", ":4 [loser]: the value is missing"),
         ("a.csv", 'winner;loser\na;b\na;"b\n', ":3: a quote is opened here"),

@@ -95,122 +95,93 @@ def xlsx(sheets: dict[str, str]) -> bytes:
     return file.getvalue()
 
 
+def file(content: bytes, *said: str, name: str = "votes.csv") -> tuple[str, bytes, list[Vote]]:
+    """Return a file's name, its bytes, and the votes that are in it."""
+    return name, content, votes(*said)
+
+
 GUESSED: dict[str, tuple[str, bytes, list[Vote]]] = {
-    "pairs of preference data": ("train.csv", b"prompt,chosen,rejected\nhow?,a,b\nwhy?,b,c\n", votes("a>b", "b>c")),
-    "pairs of preference data with models": (
-        "train.jsonl",
+    "pairs of preference data": file(b"prompt,chosen,rejected\nhow?,a,b\nwhy?,b,c\n", "a>b", "b>c"),
+    "pairs of preference data with models": file(
         b'{"prompt": "how?", "chosen": [{"role": "user"}], "rejected": [], "chosen_model": "a", '
         b'"rejected_model": "b"}\n',
-        votes("a>b"),
+        "a>b",
+        name="train.jsonl",
     ),
-    "one column for each outcome": (
-        "train.csv",
+    "one column for each outcome": file(
         b"id,model_a,model_b,prompt,response_a,response_b,winner_model_a,winner_model_b,winner_tie\n"
         b'1,x,y,"[""hi""]","[""a""]","[""b""]",1,0,0\n2,x,z,p,r,s,0,1,0\n3,y,z,p,r,s,0,0,1\n',
-        votes("x>y", "z>x", "y=z"),
+        *("x>y", "z>x", "y=z"),
     ),
-    "players and points": (
-        "games.csv",
-        b"player1,player2,result\nann,bob,1\nbob,cid,0\ncid,ann,0.5\n",
-        votes("ann>bob", "cid>bob", "cid=ann"),
+    "players and points": file(
+        b"player1,player2,result\nann,bob,1\nbob,cid,0\ncid,ann,0.5\n", "ann>bob", "cid>bob", "cid=ann"
     ),
-    "players and their names": (
-        "games.csv",
-        b"player1,player2,result\nann,bob,player1\nbob,cid,player2\ncid,ann,draw\n",
-        votes("ann>bob", "cid>bob", "cid=ann"),
+    "players and their names": file(
+        b"player1,player2,result\nann,bob,player1\nbob,cid,player2\ncid,ann,draw\n", "ann>bob", "cid>bob", "cid=ann"
     ),
-    "chess": (
-        "games.csv",
-        b"White,Black,Result\nann,bob,1-0\nbob,cid,0-1\ncid,ann,1/2-1/2\n",
-        votes("ann>bob", "cid>bob", "cid=ann"),
-    ),
-    "labels": ("pairs.csv", b"left,right,label\na,b,1\nb,c,0\na,c,.5\n", votes("a>b", "c>b", "a=c")),
-    "signs": ("pairs.csv", b"left,right,preference\na,b,1\nb,c,-1\na,c,0\n", votes("a>b", "c>b", "a=c")),
-    "grades": (
-        "pairs.csv",
+    "chess": file(b"White,Black,Result\nann,bob,1-0\nbob,cid,0-1\ncid,ann,1/2-1/2\n", "ann>bob", "cid>bob", "cid=ann"),
+    "labels": file(b"left,right,label\na,b,1\nb,c,0\na,c,.5\n", "a>b", "c>b", "a=c"),
+    "signs": file(b"left,right,preference\na,b,1\nb,c,-1\na,c,0\n", "a>b", "c>b", "a=c"),
+    "grades": file(
         b"left,right,preference\na,b,0.75\nb,c,0\nc,a,0.5\nc,b,0.125\n",
-        votes("a>b*0.75", "b>a*0.25", "c>b", "c=a", "c>b*0.125", "b>c*0.875"),
+        *("a>b*0.75", "b>a*0.25", "c>b", "c=a", "c>b*0.125", "b>c*0.875"),
     ),
-    "scores": (
-        "results.csv",
+    "scores": file(
         b"date,home_team,away_team,home_score,away_score,neutral\n2020-01-01,X,Y,2,1,TRUE\n2020-01-02,Y,Z,0,0,FALSE\n"
         b"2020-01-03,Z,X,0,10,FALSE\n2030-01-01,X,Y,NA,NA,FALSE\n",
-        votes("X>Y", "Y=Z", "X>Z"),
+        *("X>Y", "Y=Z", "X>Z"),
     ),
-    "series": (
-        "series.csv",
-        b"home.team,away.team,home.wins,away.wins\nx,y,2,1\ny,z,0,1\nz,x,,\nx,z,0,0\n",
-        votes("x>y", "x>y", "y>x", "z>y"),
+    "series": file(
+        b"home.team,away.team,home.wins,away.wins\nx,y,2,1\ny,z,0,1\nz,x,,\nx,z,0,0\n", "x>y", "x>y", "y>x", "z>y"
     ),
-    "series with ties": (
-        "series.csv",
-        b"model_a,model_b,wins_a,wins_b,ties\nx,y,1,0,2\ny,z,0,2,0\n",
-        votes("x>y", "x=y", "x=y", "z>y", "z>y"),
+    "series with ties": file(
+        b"model_a,model_b,wins_a,wins_b,ties\nx,y,1,0,2\ny,z,0,2,0\n", "x>y", "x=y", "x=y", "z>y", "z>y"
     ),
-    "truth values called wins": (
-        "games.csv",
-        b"player1,player2,a_wins,b_wins\nx,y,true,false\ny,z,false,true\nx,z,false,false\n",
-        votes("x>y", "z>y", "x=z"),
+    "truth values called wins": file(
+        b"player1,player2,a_wins,b_wins\nx,y,true,false\ny,z,false,true\nx,z,false,false\n", "x>y", "z>y", "x=z"
     ),
-    "letters of football": (
-        "E0.csv",
+    "letters of football": file(
         b"Div,Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR\nE0,2020-01-02,X,Y,1,0,H\nE0,2020-01-03,Y,X,1,2,A\n"
         b"E0,2020-01-04,Y,Z,1,1,D\n",
-        votes("X>Y", "X>Y", "Y=Z"),
+        *("X>Y", "X>Y", "Y=Z"),
     ),
-    "semicolons and decimal commas": (
-        "votes.csv",
-        b"winner;loser;weight\r\na;b;1,5\r\nb;c;2\r\n",
-        votes("a>b*1.5", "b>c*2"),
-    ),
-    "Excel's CSV": (
-        "votes.csv",
+    "semicolons and decimal commas": file(b"winner;loser;weight\r\na;b;1,5\r\nb;c;2\r\n", "a>b*1.5", "b>c*2"),
+    "Excel's CSV": file(
         b'\xef\xbb\xbfsep=;\r\nwinner;loser;weight\r\n"a; the first";b;1,25\r\nb;c;2\r\n',
-        votes("a; the first>b*1.25", "b>c*2"),
+        *("a; the first>b*1.25", "b>c*2"),
     ),
-    "tabs": ("votes.txt", b"winner\tloser\na, b\tc\n", votes("a, b>c")),
-    "no header": (
-        "votes.csv",
+    "tabs": file(b"winner\tloser\na, b\tc\n", "a, b>c", name="votes.txt"),
+    "no header": file(
         b"gpt,claude,left\nclaude,llama,right\ngpt,llama,tie\nllama,gpt,left\n",
-        votes("gpt>claude", "llama>claude", "gpt=llama", "llama>gpt"),
+        *("gpt>claude", "llama>claude", "gpt=llama", "llama>gpt"),
     ),
-    "names that nobody knows": (
-        "votes.csv",
-        b"m1,m2,verdict\ngpt,claude,gpt\nclaude,llama,llama\ngpt,llama,tie\n",
-        votes("gpt>claude", "llama>claude", "gpt=llama"),
+    "names that nobody knows": file(
+        b"m1,m2,verdict\ngpt,claude,gpt\nclaude,llama,llama\ngpt,llama,tie\n", "gpt>claude", "llama>claude", "gpt=llama"
     ),
-    "words for won and lost": (
-        "games.csv",
-        b"date,team,opponent,result\n2020-01-01,x,y,W\n2020-01-02,y,z,L\n2020-01-03,z,x,Draw\n",
-        votes("x>y", "z>y", "z=x"),
+    "words for won and lost": file(
+        b"date,team,opponent,result\n2020-01-01,x,y,W\n2020-01-02,y,z,L\n2020-01-03,z,x,Draw\n", "x>y", "z>y", "z=x"
     ),
-    "a form's question": (
-        "form.csv",
-        b'Timestamp,"Which is better, A or B?",A,B\n2020-01-01,A,x,y\n2020-01-02,B,x,z\n',
-        votes("x>y", "z>x"),
+    "a form's question": file(
+        b'Timestamp,"Which is better, A or B?",A,B\n2020-01-01,A,x,y\n2020-01-02,B,x,z\n', "x>y", "z>x"
     ),
     "an arena's JSON": ("clean_battle.json", json.dumps(_ARENA).encode(), ARENA),
     "an arena's JSON, indented": ("clean_battle.json", json.dumps(_ARENA, indent=2).encode(), ARENA),
-    "JSON by column, as pandas writes it": (
-        "votes.json",
-        b'{"winner":{"0":"a","1":"b"},"loser":{"0":"b","1":"c"}}',
-        votes("a>b", "b>c"),
+    "JSON by column, as pandas writes it": file(
+        b'{"winner":{"0":"a","1":"b"},"loser":{"0":"b","1":"c"}}', "a>b", "b>c", name="votes.json"
     ),
-    "JSON split, as pandas writes it": (
-        "votes.json",
-        b'{"columns":["winner","loser"],"index":[0,1],"data":[["a","b"],["b","c"]]}',
-        votes("a>b", "b>c"),
+    "JSON split, as pandas writes it": file(
+        b'{"columns":["winner","loser"],"index":[0,1],"data":[["a","b"],["b","c"]]}', "a>b", "b>c", name="votes.json"
     ),
-    "JSON with rows inside": ("votes.json", b'{"version": 2, "votes": [{"winner": "a", "loser": "b"}]}', votes("a>b")),
-    "an object a line": (
-        "votes.json",
-        b'{"winner": "a", "loser": "b"}\n{"winner": "b", "loser": "c"}\n',
-        votes("a>b", "b>c"),
+    "JSON with rows inside": file(
+        b'{"version": 2, "votes": [{"winner": "a", "loser": "b"}]}', "a>b", name="votes.json"
     ),
-    "a workbook": (
-        "votes.xlsx",
+    "an object a line": file(
+        b'{"winner": "a", "loser": "b"}\n{"winner": "b", "loser": "c"}\n', "a>b", "b>c", name="votes.json"
+    ),
+    "a workbook": file(
         xlsx({"Votes": sheet([["Winner", "Loser", "weight"], ["a", "b", 1.5], ["b", 3, 2]])}),
-        votes("a>b*1.5", "b>3*2"),
+        *("a>b*1.5", "b>3*2"),
+        name="votes.xlsx",
     ),
 }
 """By who writes it: the file's name, its bytes, its votes."""
