@@ -212,30 +212,29 @@ def lines_of(error: InputError) -> list[str]:
 
 MATCHES = "home_team,away_team,home_score,away_score\nAnts,Bees,2,1\nCats,Dogs,1 (4),1 (2)\nDogs,Ants,0,2\n"
 CHESS = "White,Black,Result\nIvo,Jun,1-0\nJun,Kai,1/2-1/2\nKai,Ivo,0-1\nJun,Ivo,*\nKai,Jun,0-0\nIvo,Kai,+:-\n"
-PLAYED = votes("Ivo>Jun", "Jun=Kai", "Ivo>Kai")
-REFUSED: dict[str, tuple[str, list[Vote]]] = {
+PLAYED = ("Ivo>Jun", "Jun=Kai", "Ivo>Kai")
+REFUSED = {
     "an item with itself": (
         "model_a,model_b,winner\noak,elm,model_a\noak,oak,tie\nelm,oak,tie\n",
-        votes("oak>elm", "elm=oak"),
+        "oak>elm",
+        "elm=oak",
     ),
-    "a winner and loser": ("winner,loser\noak,elm\noak,oak\n", votes("oak>elm")),
+    "a winner and loser": ("winner,loser\noak,elm\noak,oak\n", "oak>elm"),
     "an item with itself and no result": (
         "model_a,model_b,winner\noak,elm,model_a\noak,oak,tie\nelm,oak,error\nelm,oak,b\n",
-        votes("oak>elm", "oak>elm"),
+        "oak>elm",
+        "oak>elm",
     ),
-    "unplayed games": (CHESS, PLAYED),
-    "penalties": (f"{MATCHES}Bees,Cats,W,L\nDogs,Bees,1,1\n", votes("Ants>Bees", "Ants>Dogs", "Dogs=Bees")),
-    "penalties in games that are never level": (
-        f"{MATCHES}Bees,Ants,0,2\n",
-        votes("Ants>Bees", "Ants>Dogs", "Ants>Bees"),
-    ),
+    "unplayed games": (CHESS, *PLAYED),
+    "penalties": (f"{MATCHES}Bees,Cats,W,L\nDogs,Bees,1,1\n", "Ants>Bees", "Ants>Dogs", "Dogs=Bees"),
+    "penalties in games that are never level": (f"{MATCHES}Bees,Ants,0,2\n", "Ants>Bees", "Ants>Dogs", "Ants>Bees"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_an_error_proposes_leads_to_an_answer(tmp_path: Path, case: str) -> None:
     """Typed as it stands, the first of several proposals, until the log is read."""
-    content, votes = REFUSED[case]
+    content, *said = REFUSED[case]
     path = written(tmp_path / "votes.csv", content)
     columns = ""
     for _ in range(3):
@@ -246,13 +245,13 @@ def test_what_an_error_proposes_leads_to_an_answer(tmp_path: Path, case: str) ->
         else:
             break
     assert columns
-    assert found == votes
+    assert found == votes(*said)
 
 
 def test_a_word_that_is_said_stands_beside_the_usual_ones(tmp_path: Path) -> None:
     path = written(tmp_path / "games.csv", CHESS)
-    assert read(path, "left_word=+:-,drop=*|0-0") == [*PLAYED, ("Ivo", "Kai", WON, 1)]
-    assert read(path, "right_word=+:-,drop=*|0-0") == [*PLAYED, ("Kai", "Ivo", WON, 1)]
+    assert read(path, "left_word=+:-,drop=*|0-0") == [*votes(*PLAYED), ("Ivo", "Kai", WON, 1)]
+    assert read(path, "right_word=+:-,drop=*|0-0") == [*votes(*PLAYED), ("Kai", "Ivo", WON, 1)]
     # A usual word that is said to mean the other side, or that is the only one left, is not the usual one.
     path.write_text("left,right,who\na,b,W\na,c,L\nb,c,W\n")
     assert [vote[:2] for vote in read(path, "winner=who,left_word=L")] == [("b", "a"), ("a", "c"), ("c", "b")]
