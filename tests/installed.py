@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
+def hook(brought: str) -> str:
+    """Return the end of a plugin's module, which registers what is brought."""
+    return f"\n@rankbench.hookimpl\ndef rankbench_register():\n    return [{brought}]\n"
+
+
 def install_plugin(
     site: Path, name: str, entry_points: str, *, version: str = "1.0", requires: Iterable[str] = (), **modules: str
 ) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from small_suites import suite_text
 
 import rankbench
 from rankbench import api
@@ -21,60 +22,29 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Queries
 from rankbench.methods.baselines import RandomScores
 
-SUITE = """
-name = "small"
-title = "A small suite"
-seed = 7
-dataset = "web10k-like:queries=44,features=12"
-protocol = "btl:design=20,heldout=20,transforms=signed-log1p+zscore-within-query"
-
-[[experiments]]
-name = "orders"
-title = "Orders"
-n = [400, 1200]
-repetitions = 3
-losses = ["ndcg", "precision:k=5", "pairwise-disagreement"]
-baseline = "logistic"
-
-[[experiments.contenders]]
-label = "k={k}"
-use = "erm:k=[1,10,inf],draws=400"
-
-[[experiments.contenders]]
-label = "logistic"
-use = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton"
-
-[[experiments.contenders]]
-label = "sgd k={k}"
-use = "erm:k=[1,10],optimizer=composite(c=0.01),draws=400,curve=9"
-
-[[experiments.contenders]]
-label = "random"
-use = "random-scores"
-
-[[experiments.figures]]
-file = "figure-a"
-kind = "risk"
-parameter = "k"
-series = ["k=*"]
-references = ["logistic"]
-
-[[experiments.claims]]
-id = "A"
-text = "Large orders are better than scores at random."
-kind = "less"
-contrasts = [{ a = "k=inf", b = "random" }]
-
-[[experiments]]
+LOSSES = 'losses = ["ndcg", "precision:k=5", "pairwise-disagreement"]\n'
+CLAIM = """baseline = "logistic"
+claims = [{ id = "A", text = "k = inf is better.", kind = "less", contrasts = [{ a = "k=inf", b = "random" }] }]
+"""
+FIGURE = 'figures = [{ file = "f", kind = "risk", parameter = "k", series = ["k=*"], references = ["logistic"] }]\n'
+AGAIN = f"""[[experiments]]
 name = "again"
 title = "The same cells shown twice"
 n = [1200]
 repetitions = 2
-losses = ["ndcg", "precision:k=5", "pairwise-disagreement"]
-contenders = [{ label = "everything", use = "erm:k=inf,draws=400" }]
-"""
+contenders = [{{ label = "everything", use = "erm:k=inf,draws=400" }}]
+{LOSSES}"""
+SUITE = "seed = 7\n" + suite_text(
+    'label = "k={k}", use = "erm:k=[1,10,inf],draws=400"',
+    'label = "logistic", use = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton"',
+    'label = "sgd k={k}", use = "erm:k=[1,10],optimizer=composite(c=0.01),draws=400,curve=9"',
+    'label = "random", use = "random-scores"',
+    name="small", dataset="web10k-like:queries=44,features=12", n="[400, 1200]", repetitions=3,
+    protocol="btl:design=20,heldout=20,transforms=signed-log1p+zscore-within-query",
+    more=LOSSES + CLAIM + FIGURE + AGAIN,
+)  # fmt: skip
 
-REPORTS = ("leaderboard.md", "leaderboard.csv", "results.parquet", "figures/figure-a.svg", "figures/figure-a.png")
+REPORTS = ("leaderboard.md", "leaderboard.csv", "results.parquet", "figures/f.svg", "figures/f.png")
 
 
 @pytest.fixture
@@ -87,9 +57,8 @@ def suite(tmp_path: Path) -> str:
 @pytest.fixture
 def plain(tmp_path: Path) -> str:
     """The suite without its figure, for tests of rows: drawing one takes longer than the run."""
-    start, end = SUITE.index("[[experiments.figures]]"), SUITE.index("[[experiments.claims]]")
     path = tmp_path / "plain.toml"
-    path.write_text(SUITE[:start] + SUITE[end:])
+    path.write_text(SUITE.replace(FIGURE, ""))
     return str(path)
 
 
@@ -116,7 +85,7 @@ def test_a_run_ends_in_leaderboard_rows_and_facts(reference: Path) -> None:
     text = (reference / "leaderboard.md").read_text()
     assert "simulated" in "".join(text.splitlines()[:4])
     board = pl.read_csv(reference / "leaderboard.csv")
-    ndcg = board.filter(experiment="orders", n=1200, metric="ndcg", split="design")
+    ndcg = board.filter(experiment="a", n=1200, metric="ndcg", split="design")
     means = dict(zip(ndcg["contender"], ndcg["mean"], strict=True))
     assert means["k=inf"] < means["random"]
 
@@ -252,7 +221,7 @@ def test_includes_come_behind_and_cannot_go_round(suite: str, tmp_path: Path) ->
     outer = tmp_path / "outer.toml"
     outer.write_text(head.replace('"small"', '"outer"') + f'include = ["{suite}"]\n')
     plan = api.planned(str(outer)).plan
-    assert [e.name for e in plan.suite.experiments] == ["orders", "again"]
+    assert [e.name for e in plan.suite.experiments] == ["a", "again"]
     Path(suite).write_text(f'include = ["{outer}"]\n' + SUITE)
     with pytest.raises(SpecError, match="include each other"):
         api.planned(str(outer))

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from sessions import Program
+from small_suites import suite_text
 
 REPORTED = ("leaderboard.md", "leaderboard.csv", "results.parquet")
 
@@ -26,31 +27,20 @@ class Theirs(rankbench.Method):
         d = block.design.x.shape[1]
         theta = block.generator(self).normal(size=d) + np.bincount(block.comparisons.winners, minlength=1)[0] / block.n
         return rankbench.Fitted(lambda queries: queries.x.astype(float) @ theta)
-
-
-@rankbench.hookimpl
-def rankbench_register():
-    return [Theirs]
 '''
 
-SUITE = """
-name = "tiny"
-title = "Tiny"
-dataset = "web10k-like:queries=24,features=8"
-protocol = "btl:design=10,heldout=10"
-[[experiments]]
-name = "a"
-title = "A"
-n = [300, {n}]
-repetitions = {repetitions}
-contenders = [
-  {{ label = "k=inf", use = "erm" }},
-  {{ label = "k=5", use = "erm:k=5,draws=400" }},
-  {{ label = "steps", use = "erm:aggregator=win-rate,optimizer=composite,draws=400" }},
-  {{ label = "pairs", use = "erm:aggregator=average-adjacency,surrogate=pairwise-logistic,optimizer=newton" }},
-  {more}
-]
-"""
+
+def tiny_suite(n: int, repetitions: int, *more: str) -> str:
+    """Return a suite with four contenders, and further ones."""
+    return suite_text(
+        'label = "k=inf", use = "erm"',
+        'label = "k=5", use = "erm:k=5,draws=400"',
+        'label = "steps", use = "erm:aggregator=win-rate,optimizer=composite,draws=400"',
+        'label = "pairs", use = "erm:aggregator=average-adjacency,surrogate=pairwise-logistic,optimizer=newton"',
+        *more,
+        n=f"[300, {n}]",
+        repetitions=repetitions,
+    )
 
 
 def killed_after(program: Program, seconds: float, sent: signal.Signals = signal.SIGKILL) -> bool:

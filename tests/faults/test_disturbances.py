@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from disturbed import SUITE, contents, killed_after, reported
+from disturbed import contents, killed_after, reported, tiny_suite
 from sessions import blocks_in, ended, left_by_kills, nothing_is_left, session_of, start, stopped, wait_until
 
 from rankbench.store.journal import FILE
@@ -87,7 +87,7 @@ def written(place: Path) -> dict[str, str]:
 
 
 def undisturbed(folder: Path, n: int, workers: int) -> Undisturbed:
-    (folder / "tiny.toml").write_text(SUITE.format(n=n, repetitions=BLOCKS // 2, more=""))
+    (folder / "tiny.toml").write_text(tiny_suite(n, BLOCKS // 2))
     rng = random.Random(1)
     rows = [[*rng.sample("abcdefgh", 2), rng.choice(["x", "y", "z"])] for _ in range(3000)]
     pl.DataFrame(rows, schema=["winner", "loser", "judge"], orient="row").write_csv(folder / "log.csv")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from disturbed import METHOD, SUITE, contents, reported
+from disturbed import METHOD, contents, reported, tiny_suite
 from forked import MAIN
-from installed import install_plugin
+from installed import hook, install_plugin
 from sessions import ended, start
 
 SHUFFLED = """
@@ -49,8 +49,8 @@ class Site:
 
     def __init__(self, folder: Path, repetitions: int, *, sizes: str = "[300, 500]") -> None:
         self.folder, self.runs = folder, 0
-        install_plugin(folder, "theirs", "theirs = theirs", theirs=METHOD)
-        suite = SUITE.format(n=500, repetitions=repetitions, more='{ use = "theirs" }')
+        install_plugin(folder, "theirs", "theirs = theirs", theirs=METHOD + hook("Theirs"))
+        suite = tiny_suite(500, repetitions, 'use = "theirs"')
         assert "n = [300, 500]" in suite
         (folder / "tiny.toml").write_text(suite.replace("[300, 500]", sizes))
         rng = random.Random(1)

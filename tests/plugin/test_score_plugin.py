@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from forked import installed
-from installed import install_plugin
+from installed import hook, install_plugin
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scores.md").read_text(encoding="utf-8")
 (METHOD,) = re.findall(r"```python\n(.*?)```", PAGE.partition("## A method of your own")[2], flags=re.DOTALL)
@@ -30,17 +30,12 @@ class MedianOfTasks(rankbench.ScoreAggregator):
     def from_scores(self, values, weights):
         cells = values.reshape(-1, values.shape[-1])
         return np.median(np.repeat(cells, weights.ravel().astype(int), axis=0), axis=0)
-
-
-@rankbench.hookimpl
-def rankbench_register():
-    return [ShareOfBest, MedianOfTasks]
 """
 
 
 def test_it_is_checked_and_competes(tmp_path: Path) -> None:
     site = tmp_path / "site"
-    install_plugin(site, "some-scores", "scores = some_scores", some_scores=MODULE)
+    install_plugin(site, "some-scores", "scores = some_scores", some_scores=MODULE + hook("ShareOfBest, MedianOfTasks"))
     table = tmp_path / "scores.csv"
     table.write_text("model,t,u,v\na,1,2,3\nb,2,4,4\n", encoding="utf-8")
     run = installed(site, tmp_path)

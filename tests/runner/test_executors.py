@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from forked import run_program
-from installed import install_plugin
+from installed import hook, install_plugin
 from small_suites import suite_text
 
 METHOD = """
@@ -54,14 +54,11 @@ def turned(a, *rest, **more):
     return real(-a if a.dtype == float else a, *rest, **more)
 """
     + "".join(METHOD.format(name, does) for name, does in DOES.items())
-    + f"""
+    + """
 endless_machine_code.name = "endless-machine-code"
 lies.__module__ = "rankbench.methods.lies"
-
-@rankbench.hookimpl
-def rankbench_register():
-    return [{", ".join(DOES)}]
 """
+    + hook(", ".join(DOES))
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from amounts import part_of
-from installed import install_plugin
+from installed import hook, install_plugin
 from sessions import Program, blocks_in, left_by_kills, nothing_is_left, session_of, start, wait_until, workers
 from small_suites import suite_text
 
@@ -36,18 +36,13 @@ class Forks(rankbench.Method):
         while self.hangs:
             time.sleep(0.01)
         return rankbench.Fitted(lambda queries: queries.x[:, 0])
-
-
-@rankbench.hookimpl
-def rankbench_register():
-    return [Forks]
 """
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
-    install_plugin(site, "forks", "forks = forks_plugin", forks_plugin=PLUGIN)
+    install_plugin(site, "forks", "forks = forks_plugin", forks_plugin=PLUGIN + hook("Forks"))
     return site
 
 

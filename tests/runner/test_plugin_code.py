@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from forked import run_program
-from installed import install_plugin
+from installed import hook, install_plugin
 from small_suites import suite_text
 
 from rankbench.store.journal import Journal
@@ -44,10 +44,6 @@ class Doubled(rankbench.Model):
 
     def features(self, x):
         return 2 * x
-
-@rankbench.hookimpl
-def rankbench_register():
-    return [Wins, Doubled]
 """
 
 VOTES = suite_text(
@@ -78,7 +74,7 @@ class World:
         """Install a plugin, another version in the place of the first."""
         for former in self.site.glob(f"{name}-*.dist-info"):
             shutil.rmtree(former)
-        source = PLUGIN.replace("{name}", name)
+        source = PLUGIN.replace("{name}", name) + hook("Wins, Doubled")
         install_plugin(self.site, name, f"{name} = {name}_plugin", version=version, **{f"{name}_plugin": source})
 
     def module(self, name: str) -> Path:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import pytest
 from forked import run_program
-from installed import install_plugin
+from installed import hook, install_plugin
 from small_suites import suite_text
 
 import rankbench
@@ -83,17 +83,14 @@ class Away(rankbench.Model):
 
     def features(self, x):
         raise NotImplementedError
-
-@rankbench.hookimpl
-def rankbench_register():
-    return [Away, Path(__file__).with_name("some-suite.toml")]
 """
+BROUGHT = 'Away, Path(__file__).with_name("some-suite.toml")'
 SUITE = suite_text('use = "random-scores"', name="some-suite")
 
 
 def test_a_distribution_of_which_no_component_is_executed_fails_and_says_why(tmp_path):
     """And its suite is checked, in a process of its own."""
-    install_plugin(tmp_path, "some-peers", "peers = some_peers", some_peers=MODULE)
+    install_plugin(tmp_path, "some-peers", "peers = some_peers", some_peers=MODULE + hook(BROUGHT))
     (tmp_path / "some-suite.toml").write_text(SUITE)
     variables = {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
     shown = run_program("check", "Some.Peers", environment=variables)
