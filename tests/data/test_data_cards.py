@@ -29,10 +29,6 @@ def sha(content):
 
 def card(**changes):
     """Return the card of a small data set whose files are TRAIN and TEST."""
-    files = [
-        {"path": "train.txt", "sha256": sha(TRAIN), "prefix": "train"},
-        {"path": "deep/test.txt", "sha256": sha(TEST), "prefix": "test"},
-    ]
     plain = {
         "name": "toy",
         "title": "Toy",
@@ -43,9 +39,15 @@ def card(**changes):
         "reader": "letor:d=2",
         "d": 2,
         "expected": {"queries": 2, "rows": 4},
-        "files": files,
+        "files": FILES,
     }
     return Card.model_validate(plain | changes)
+
+
+FILES = [
+    {"path": "train.txt", "sha256": sha(TRAIN), "prefix": "train"},
+    {"path": "deep/test.txt", "sha256": sha(TEST), "prefix": "test"},
+]
 
 
 @pytest.fixture(autouse=True)
@@ -94,10 +96,7 @@ def zipped(**members):
 
 def archived(content, address, **changes):
     """Return the toy card with its files in a zip at an address."""
-    files = [
-        {"path": "train.txt", "sha256": sha(TRAIN), "prefix": "train", "archive": "toy.zip", "member": "a/train.txt"},
-        {"path": "deep/test.txt", "sha256": sha(TEST), "prefix": "test", "archive": "toy.zip", "member": "a/test.txt"},
-    ]
+    files = [file | {"archive": "toy.zip", "member": f"a/{file['prefix']}.txt"} for file in FILES]
     archive = {"name": "toy.zip", "sha256": sha(content), "url": f"{address}/toy.zip"}
     return card(files=files, archives=[archive], **changes)
 
@@ -214,12 +213,7 @@ class TestFetch:
         folder, address = server
         (folder / "train.txt").write_text(TRAIN)
         (folder / "test.txt").write_text(TEST)
-        toy = card(
-            files=[
-                {"path": "train.txt", "sha256": sha(TRAIN), "prefix": "train", "url": f"{address}/train.txt"},
-                {"path": "deep/test.txt", "sha256": sha(TEST), "prefix": "test", "url": f"{address}/test.txt"},
-            ]
-        )
+        toy = card(files=[file | {"url": f"{address}/{file['prefix']}.txt"} for file in FILES])
         assert fetch(toy) == module.cache_folder() / "toy"
         assert load_dataset(card_dataset(toy)()).ids == ["train/1", "test/1"]
 

@@ -125,20 +125,15 @@ class SpoilingBallots(OrderAggregator):
         return scores
 
 
+OF_BALLOTS = AggregationTrial(law="plackett-luce", items=5, populations=2, length=3)
+
+
 @pytest.mark.parametrize(
     ("protocol", "spoiler", "cells"),
     [
         (AggregationTrial(items=4, populations=2, ties=0.5), Spoiling(), ["borda", "davidson"]),
-        (
-            AggregationTrial(law="plackett-luce", items=5, populations=2, length=3),
-            Spoiling(),
-            ["borda", "plackett-luce"],
-        ),
-        (
-            AggregationTrial(law="plackett-luce", items=5, populations=2, length=3),
-            SpoilingBallots(),
-            ["plackett-luce", "borda"],
-        ),
+        (OF_BALLOTS, Spoiling(), ["borda", "plackett-luce"]),
+        (OF_BALLOTS, SpoilingBallots(), ["plackett-luce", "borda"]),
     ],
 )
 def test_what_a_contender_does_to_its_judgments_is_its_own(protocol, spoiler, cells):
