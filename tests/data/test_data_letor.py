@@ -239,22 +239,19 @@ class TestGroups:
         assert frame["item"].to_list() == [0, 1, 0, 1, 2]
 
     @pytest.mark.parametrize(
-        ("sizes", "file", "row", "said"),
+        ("sizes", "said"),
         [
-            ("2\n2\n", "a.train.group", 2, "add up to 4 lines, but a.train has others"),
-            ("2\n4\n", "a.train.group", 2, "add up to 6 lines, but a.train has others"),
-            ("2\n1\n3\n", "a.train.group", 2, "query 2 has one item"),
-            *(
-                (f"2\n{bad}\n3\n", "a.train.group", 2, "is not the size of a query")
-                for bad in ("x", "-2", "0", "2.5", "²", "9" * 13, "9" * 5000)
-            ),
+            ("2\n2\n", "add up to 4 lines, but a.train has others"),
+            ("2\n4\n", "add up to 6 lines, but a.train has others"),
+            ("2\n1\n3\n", "query 2 has one item"),
+            *((f"2\n{bad}\n3\n", "is not the size") for bad in ("x", "-2", "0", "2.5", "²", "9" * 13, "9" * 5000)),
         ],
         ids=range(10),
     )
-    def test_sizes_that_do_not_fit(self, tmp_path, sizes, file, row, said):
+    def test_sizes_that_do_not_fit(self, tmp_path, sizes, said):
         with pytest.raises(InputError) as caught:
             self.read(tmp_path, sizes)
-        assert (caught.value.path, caught.value.row) == (tmp_path / file, row)
+        assert (caught.value.path, caught.value.row) == (tmp_path / "a.train.group", 2)
         assert said in caught.value.message
         assert len(caught.value.message) < 200
 

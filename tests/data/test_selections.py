@@ -30,22 +30,13 @@ def frame(**changes):
     return pl.DataFrame(GOOD | changes).lazy()
 
 
-def csv(tmp_path, text, name="log.csv"):
-    return written(tmp_path / name, text)
-
-
 def read(path):
     return choose_reader(path).scan(path).collect()
 
 
 def test_a_table_comes_out_in_the_schema():
     found = validate("selections", frame(extra=[1, 2, 3])).collect()
-    assert found.schema == {
-        "query_id": pl.String(),
-        "session_id": pl.String(),
-        "shown": pl.List(pl.String),
-        "clicked": pl.List(pl.UInt32),
-    }
+    assert found.dtypes == [pl.String(), pl.String(), pl.List(pl.String), pl.List(pl.UInt32)]
     assert found.to_dict(as_series=False) == GOOD
 
 
@@ -69,12 +60,13 @@ def test_every_format_gives_the_same_table(tmp_path, suffix):
 
 
 def test_a_csv_without_an_ending_is_recognized(tmp_path):
-    path = csv(tmp_path, "shown,query_id,session_id,clicked\na  b,q,1,2\n", name="log")
+    path = written(tmp_path / "log", "shown,query_id,session_id,clicked\na  b,q,1,2\n")
     assert read(path).row(0) == ("q", "1", ["a", "b"], [2])
 
 
 def test_a_table_without_any_click(tmp_path):
-    assert read(csv(tmp_path, "query_id,session_id,shown,clicked\nq,1,a b,\n"))["clicked"].to_list() == [[]]
+    path = written(tmp_path / "log.csv", "query_id,session_id,shown,clicked\nq,1,a b,\n")
+    assert read(path)["clicked"].to_list() == [[]]
     path = written(tmp_path / "log.ndjson", '{"query_id": "q", "session_id": "1", "shown": ["a"], "clicked": []}\n')
     assert read(path)["clicked"].to_list() == [[]]
 
@@ -94,7 +86,7 @@ def test_a_table_without_any_click(tmp_path):
     ],
 )
 def test_bad_rows_of_a_csv_are_named(tmp_path, line, row, column, words):
-    path = csv(tmp_path, f"query_id,session_id,shown,clicked\nq,1,a b,1\nq,2,b a,\n{line}\n")
+    path = written(tmp_path / "log.csv", f"query_id,session_id,shown,clicked\nq,1,a b,1\nq,2,b a,\n{line}\n")
     with pytest.raises(InputError, match=words) as caught:
         read(path)
     assert (caught.value.path, caught.value.row, caught.value.column) == (path, row, column)
@@ -174,10 +166,10 @@ def test_one_selection_a_session(several, off_list, expected):
 
 
 def test_each_click_becomes_a_selection():
-    before, after = [("none", []), ("one", [2]), ("again", [2])], [("two#1", [3]), ("two#2", [1])]
-    assert reduced("each", "drop") == [*before, *after, ("out", []), ("in-out", [2]), ("out-in", [2])]
-    outside = [("out", []), ("in-out#1", [2]), ("in-out#2", []), ("out-in#1", []), ("out-in#2", [2])]
-    assert reduced("each", "no-click") == [*before, *after, *outside]
+    inside = [("none", []), ("one", [2]), ("again", [2]), ("two#1", [3]), ("two#2", [1]), ("out", [])]
+    assert reduced("each", "drop") == [*inside, ("in-out", [2]), ("out-in", [2])]
+    outside = [("in-out#1", [2]), ("in-out#2", []), ("out-in#1", []), ("out-in#2", [2])]
+    assert reduced("each", "no-click") == [*inside, *outside]
 
 
 def test_sessions_with_several_clicks_are_dropped():
@@ -263,15 +255,7 @@ def test_taking_some_of_the_selections(table, data):
 
 
 def test_rows_say_where_selections_come_from():
-    table = pl.DataFrame(
-        {
-            "query_id": ["q", "p", "q"],
-            "session_id": ["1", "2", "3"],
-            "shown": [["a", "b"]] * 3,
-            "clicked": [[1, 2], [1], [2]],
-        }
-    )
-    table = validate("selections", table.lazy())
+    table = validate("selections", frame(query_id=["q", "p", "q"], shown=[["a", "b"]] * 3, clicked=[[1, 2], [1], [2]]))
     assert load_selections(table).rows.tolist() == [1, 0, 2]
     assert load_selections(table, several="each").rows.tolist() == [1, 0, 0, 2]
     assert load_selections(table, several="drop").rows.tolist() == [1, 2]

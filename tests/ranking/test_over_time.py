@@ -173,21 +173,20 @@ def test_times_backwards_in_the_future_and_very_many() -> None:
     assert (sizes.min(), sizes.max(), sizes.sum()) == (2000, 2000, n)
 
 
+WALK = walks(1)[1]
+
+
 @pytest.mark.parametrize(
     ("frame", "options", "words"),
     [
-        (walks(1)[1].drop("time"), {}, "the log does not say when votes were cast: there are no scores over time"),
-        (
-            walks(1)[1].with_columns(time=pl.when(pl.col("time") > 3).then("time")),
-            {},
-            "have no time: there are no scores",
-        ),
-        (walks(1)[1].with_columns(time=pl.lit(4)), {}, "all votes are of one time"),
+        (WALK.drop("time"), {}, "the log does not say when votes were cast: there are no scores over time"),
+        (WALK.with_columns(time=pl.when(pl.col("time") > 3).then("time")), {}, "have no time: there are no scores"),
+        (WALK.with_columns(time=pl.lit(4)), {}, "all votes are of one time"),
         (dated(90), {"unit": "year"}, "all votes are of one year"),
-        (walks(1)[1], {"unit": "day"}, "the log's times are numbers"),
+        (WALK, {"unit": "day"}, "the log's times are numbers"),
         (dated(90), {"since": "2021"}, "--since 2021: the log has no time from there on before its last one"),
-        (walks(1)[1], {"method": "elo"}, "'elo' has no model of scores over time"),
-        (walks(1)[1], {"method": "win-rate"}, "'win-rate' has no model of scores over time"),
+        (WALK, {"method": "elo"}, "'elo' has no model of scores over time"),
+        (WALK, {"method": "win-rate"}, "'win-rate' has no model of scores over time"),
     ],
 )
 def test_what_has_no_scores_over_time_is_refused(frame: pl.DataFrame, options: dict[str, Any], words: str) -> None:
