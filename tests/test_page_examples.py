@@ -2,6 +2,7 @@
 
 In a block of the language ``console`` a line that begins with ``$`` is a command, and the lines below it are what it
 prints; ``...`` stands for any text. ``$ cat FILE`` of a file that is not there writes it: readers see what they need.
+``pip install`` installs into a folder of the page.
 Blocks of ``python`` are executed. Each page has a folder of its own.
 """
 
@@ -24,6 +25,16 @@ PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((RO
 PROGRAMS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
+PIP = {"PIP_TARGET": "site", "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+
+
+def path_of_site() -> str:
+    """Return where Python finds what a page installed: Python reads the .pth files of its own folder alone."""
+    site = Path("site").resolve()
+    edited = [path.read_text(encoding="utf-8").strip() for path in site.glob("*.pth")]
+    return os.pathsep.join([str(site), *edited])
+
+
 def executed(example: Example) -> str | None:
     """Execute the commands of a block; return what is printed in place of what the page shows."""
     code = 0
@@ -35,7 +46,7 @@ def executed(example: Example) -> str | None:
             continue
         done = subprocess.run(
             ["bash", "-c", f"(exit {code}); {command}"],
-            env=os.environ | {"PATH": PROGRAMS, "COLUMNS": "100", "NO_COLOR": "1"},
+            env=os.environ | PIP | {"PATH": PROGRAMS, "PYTHONPATH": path_of_site(), "COLUMNS": "100", "NO_COLOR": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
