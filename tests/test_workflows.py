@@ -1,4 +1,4 @@
-"""GitHub's workflows, ours and those of docs/ci.md: their form, and our steps as scripts on a clone."""
+"""GitHub's workflows, ours and those of docs/how-to/ci.md: their form, and our steps as scripts on a clone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankbench.testing.scaffold import write_plugin
 
 FLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
-PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")
 
 needs_shell = pytest.mark.skipif(not (shutil.which("bash") and shutil.which("make")), reason="needs bash and make")
 
@@ -108,8 +108,8 @@ def test_the_steps_run_on_a_clone(path: Path, clone: Path) -> None:
         run(clone, step.script, **given)
 
 
-def block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.M | re.S)
+def block(language: str, first: str = "") -> str:
+    (found,) = re.findall(rf"^```{language}\n({first}.*?)^```$", PAGE, re.M | re.S)
     return str(found)
 
 
@@ -124,7 +124,7 @@ def test_the_gate_is_the_one_that_is_written(plugin: Path) -> None:
 
 def test_the_script_does_what_the_workflows_do(plugin: Path) -> None:
     """Each command of tests and gate, in their order; only a format and the name of the branch differ."""
-    script = block("sh")
+    script = block("sh", "set -eu")
     assert unparsed(script) == ""
     found = [words for words in commands(script) if words[0] not in (".", "set") and "=" not in words[0]]
     assert [why for words in found if (why := missing(words, plugin))] == []
