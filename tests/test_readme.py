@@ -14,7 +14,7 @@ from workflow_steps import missing_verb
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
 
 
@@ -60,7 +60,8 @@ def shown_commands() -> list[tuple[str, str]]:
     found = []
     for document in PAGES:
         text = document.read_text(encoding="utf-8")
-        fenced = "\n".join(re.findall(r"^```(?:console)?\n(.*?)^```$", text, re.M | re.S))
+        blocks_of = re.findall(r"^```(\S*)\n(.*?)^```$", text, re.M | re.S)
+        fenced = "\n".join(body for language, body in blocks_of if language in ("", "console", "sh"))
         indented = "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
         lines = re.findall(r"^(?:\$ )?(?:\S*/)?rankbench (.*?)(?: {2,}.*)?$", f"{fenced}\n{indented}", re.M)
         inline = re.findall(r"`(?:\S*/)?rankbench ([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.S))
@@ -76,13 +77,14 @@ def test_commands_and_options_exist(document: str, line: str) -> None:
 
 def test_commands_are_found_in_every_page_that_shows_some() -> None:
     pages = {document for document, _ in shown_commands()}
-    assert {"README.md", "docs/logs.md", "docs/data.md", "docs/plugins.md", "docs/suites.md"} <= pages
+    assert {"README.md", "docs/logs.md", "docs/data.md", "docs/how-to/writing-plugins.md", "docs/suites.md"} <= pages
     assert ("docs/data.md", "data convert SRC DST [--shards 16] [--reader SPEC] [--force]") in shown_commands()
 
 
 def shown_contenders() -> list[tuple[str, str]]:
+    """Return (document, spec) of every contender; those of a plugin that a page installs are executed there."""
     found = []
-    for document in PAGES:
+    for document in (page for page in PAGES if page.name != "a-first-plugin.md"):
         text = document.read_text(encoding="utf-8")
         specs = [*re.findall(r"^    (erm:\S*)", text, re.M), *re.findall(r"`(erm:[^`]*)`", text)]
         specs += re.findall(r'"(erm:[^"]*)"', text)

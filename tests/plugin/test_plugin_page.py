@@ -22,7 +22,7 @@ from rankbench.plugin.registry import KINDS, base_of, kind_of
 from rankbench.testing.check import check_component
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "writing-plugins.md").read_text(encoding="utf-8")
 RULES = PAGE.partition("## Rules")[2]
 PUBLIC = {
     *re.findall(r"`(rankbench[a-z_.]*)`", RULES.partition("Import names")[2].partition("Everything else")[0]),
@@ -58,7 +58,7 @@ def test_the_example_of_the_page_is_a_plugin_that_passes_its_checks(entry):
     module = types.ModuleType("squared_margin")
     sys.modules[module.__name__] = module
     try:
-        exec(compile(blocks("python")[0], "docs/plugins.md", "exec"), vars(module))
+        exec(compile(blocks("python")[0], "docs/how-to/writing-plugins.md", "exec"), vars(module))
         loaded = load([entry("squared-margin", load=lambda: module)], strict=True)
         cls = loaded.registry.component_class("surrogate", "squared-margin")
         surrogate = cls.from_spec(parse("squared-margin:gamma=2"))
