@@ -179,7 +179,7 @@ def _fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
 
 def json_option(command: F) -> F:
     """Give a command ``--json``, as `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON: docs/json.md.")(command)
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON: docs/reference/json.md.")(command)
 
 
 def say(text: str, *, err: bool = False) -> None:

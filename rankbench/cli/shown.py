@@ -34,7 +34,7 @@ _PICTURES: dict[str, Format] = {".png": "png", ".svg": "svg"}
 
 
 JSON_SCHEMA = 1
-"""Version of what ``--json`` prints, of each verb: docs/json.md."""
+"""Version of what ``--json`` prints, of each verb: docs/reference/json.md."""
 
 
 @dataclass(frozen=True)

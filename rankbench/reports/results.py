@@ -201,7 +201,7 @@ def _sweep(folder: Path, kept: Collection[str]) -> None:
 
 
 def run_record(found: Results) -> dict[str, Any]:
-    """Return what a run ends in as plain values for JSON; docs/json.md documents them."""
+    """Return what a run ends in as plain values for JSON; docs/reference/json.md documents them."""
     names = ("experiment", "claim", "text", "about", "verdict", "origin")
     claims = found.claims.select(names).unique(maintain_order=True).to_dicts() if found.claims.height else []
     return {

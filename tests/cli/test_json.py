@@ -1,4 +1,4 @@
-"""Every verb prints JSON with the version of its schema, and the keys that docs/json.md lists."""
+"""Every verb prints JSON with the version of its schema, and the keys that docs/reference/json.md lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rankbench.cli import MEANINGS, SHORT_HELPS, main
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
 
 VOTES = "winner,loser\n" + "a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 5
 SIDES = "left,right,winner\n" + "a,b,left\nb,a,left\nb,c,right\na,c,left\nc,a,tie\n" * 4
