@@ -47,7 +47,7 @@ test: install ## the whole test suite, on all cores, without benchmarks and long
 long: install ## the tests that take minutes
 	$(PYTEST) --benchmark-skip -m long --hypothesis-profile=full $(ARGS)
 
-faults: install ## kills, failing machines, damaged folders and files by the thousand: docs/reliability.md (hours)
+faults: install ## kills, failing machines, damaged folders and files by the thousand: docs/explanation/reliability.md (hours)
 	$(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults tests/store/test_damage.py tests/store/test_journal_cells.py tests/runner/test_left_behind.py \
 		tests/reports/test_verify.py $(ARGS)
 
