@@ -6,14 +6,13 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
 import pytest
-from forked import installed
+from forked import installed, run_program
 from installed import install_plugin
 from small_suites import suite_text
 
@@ -126,13 +125,7 @@ def test_it_becomes_shards_with_every_row_once(run, ratings: Path, tmp_path: Pat
     again = run("data", "describe", "shards", "--json")
     assert json.loads(again.stdout)["rows"] == 36
     # Without the plugin the shards are there, and nobody knows what they are.
-    alone = subprocess.run(
-        [sys.executable, "-c", "from rankbench.cli import main; main()", "data", "describe", "shards"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    alone = run_program("data", "describe", "shards", folder=tmp_path)
     assert alone.returncode == 2
     assert "is missing, which" in alone.stderr
 

@@ -236,11 +236,3 @@ def test_a_claim_does_not_hold_on_a_part_of_its_contrasts(tmp_path: Path) -> Non
     assert len(found[0].findings) == 2
     assert any("c at n = 200,000 is diverged" in note for note in found[0].notes)
     assert any("not in this run" in note for note in found[0].notes)
-
-
-def test_one_repetition_is_said(tmp_path: Path) -> None:
-    found = ask(tmp_path, two(-0.05), {"contrasts": [{"a": "a", "b": "b"}]}, repetitions=1)
-    assert verdicts(found) == ["could not tell"] * 2
-    assert found[0].findings[0].upper < 0
-    assert found[0].by_draws == "could not tell"
-    assert any("one repetition" in note for note in found[0].notes)

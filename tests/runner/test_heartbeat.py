@@ -32,13 +32,6 @@ def test_a_line_comes_again_and_again_and_then_no_more(quick) -> None:
     assert len(lines) == count
 
 
-def test_what_is_short_prints_nothing() -> None:
-    lines: list[str] = []
-    with Heartbeat(lines.append, lambda: "at it"):
-        pass
-    assert lines == []
-
-
 @pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("I/O operation on closed file")])
 def test_nobody_who_reads_is_no_reason_to_fail(quick, error: Exception) -> None:
     tried = []

@@ -91,16 +91,12 @@ def test_nothing_is_left_to_fill_in(kind, compiled, written):
             assert re.findall(r"@[A-Z]+@", path.read_text(encoding="utf-8")) == [], path
 
 
-@pytest.mark.parametrize(("kind", "compiled"), WRITTEN)
-def test_our_own_rules_find_nothing_in_it(kind, compiled, written):
-    folder = written(kind, compiled)
-    for command in (["check", "--ignore", "D,I001,RUF012,E501"], ["check", "--select", "F,E9,B,UP"]):
-        shown = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--config", str(ROOT / "pyproject.toml"), str(folder)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+def test_our_own_rules_find_nothing_in_it(tmp_path):
+    for kind, compiled in WRITTEN:
+        write_plugin(f"rankbench-made-{kind}{'-compiled' * compiled}", kind, tmp_path, compiled=compiled)
+    ruff = [sys.executable, "-m", "ruff", "check", "--config", str(ROOT / "pyproject.toml"), str(tmp_path)]
+    for rules in (["--ignore", "D,I001,RUF012,E501"], ["--select", "F,E9,B,UP"]):
+        shown = subprocess.run([*ruff, *rules], capture_output=True, text=True, check=False)
         assert shown.returncode == 0, shown.stdout
 
 
