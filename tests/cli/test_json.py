@@ -81,7 +81,8 @@ ELSEWHERE = {
 
 def documented() -> dict[str, list[str]]:
     """Return the keys of each row of the page."""
-    rows = re.findall(r"^\| `([a-z -]+)` \| (.*) \|$", PAGE, re.M)
+    section = PAGE.partition("## Keys of each command")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([a-z -]+)` \| (.*) \|$", section, re.M)
     return {name: re.findall(r"`(\w+)`", keys) for name, keys in rows}
 
 
