@@ -1,4 +1,4 @@
-"""The decision covers a whole noise class for surrogates that are linear in the graph with a piecewise linear phi.
+"""Surrogates that are linear in the graph, with a piecewise linear phi, are decided for a whole noise class.
 
 The mean graph is all that such a risk depends on, so that a class is a union of polyhedra. A
 least point can be moved to scores whose differences are ends of pieces or ties, of which there

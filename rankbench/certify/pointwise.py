@@ -1,4 +1,4 @@
-"""Minimizers of a surrogate under one law have orders, and numbers prove them."""
+"""The order of a surrogate's minimizers under one law is decided, with numbers that prove it."""
 
 from __future__ import annotations
 

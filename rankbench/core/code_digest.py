@@ -1,4 +1,4 @@
-"""Digests cover all code that can change a number, and all code that machine code is made from.
+"""Digests cover the code that can change a number, and the code that machine code depends on.
 
 The code digest addresses result cells, with the digests of the plugins that have a part in a cell. Two more key what
 numba keeps: it notices an edit of the file that a cached function stands in, but not an edit of a helper that it calls.

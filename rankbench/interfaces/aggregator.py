@@ -1,4 +1,4 @@
-"""Comparison, count, order, label aggregators; what some of them can do besides."""
+"""Base classes of aggregators of comparisons, counts, orders and labels; optional capabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pair counts sum judgments by pair and by cluster; scales tell which items are connected.
+"""Pair counts sum votes and ties by pair and by cluster; scales tell which items are connected.
 
 Ties of votes are handled here: `PairCounts.wins` makes half a win each way of them.
 

@@ -1,4 +1,4 @@
-"""A block is fitted and judged here."""
+"""Protocols fit contenders on a block and judge them here."""
 
 from __future__ import annotations
 

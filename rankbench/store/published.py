@@ -1,4 +1,4 @@
-"""Published rows stand under digests; here they and journals are opened.
+"""Rows of published folders are written under digests; published folders and journals are opened.
 
 A folder of rows holds ``rows.json`` (the version of the format, the suite's record, and the sha256 of every table),
 ``members.parquet``, ``cells.parquet``, ``losses.parquet`` and ``curves.parquet``; docs/published.md describes their

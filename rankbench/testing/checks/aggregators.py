@@ -1,4 +1,4 @@
-"""Checks relabel items, start near the solution and rank score tables."""
+"""Checks of aggregators: relabelled items, near starts, score tables."""
 
 from __future__ import annotations
 
