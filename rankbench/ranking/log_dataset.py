@@ -304,34 +304,6 @@ def _judged(found: _Dataset) -> _Dataset:
     return found
 
 
-def own_table(text: str) -> Dataset | None:
-    """Return the file, folder of files, pattern or address that a text names, whatever is in it; None: none of these.
-
-    Parameters
-    ----------
-    text : str
-        A path, or a path with its reader, ``my items.txt:reader=letor(allow-single=true)``.
-
-    Raises
-    ------
-    InputError
-        No reader knows it; or the text is a path, and there is nothing.
-    """
-    if is_address(text):
-        return LogAddress(address=text)
-    found = named_file(text)
-    if found is None:
-        if Path(text).name != text or (Path(text).suffix and ":" not in text):
-            existing(Path(text))
-        try:
-            parse(text)
-        except SpecError:
-            # No data set can be called so: a path with a colon was meant.
-            existing(Path(text), names(Dataset.kind))
-            raise
-    return found
-
-
 def read_by(dataset: Dataset) -> list[Component]:
     """Return the kind of table that a data set is, and the readers of its files: they have a part in what is read."""
     readers: list[Component] = []

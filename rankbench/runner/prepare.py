@@ -201,16 +201,14 @@ def dataset_of(text: str) -> Dataset:
     Raises
     ------
     InputError
-        There is no such file, or it is nothing that a reader knows.
-    SpecError
-        There is no such data set.
+        There is no such file or data set, or it is nothing that a reader knows.
     """
     # A data set of this name comes before a file of this name.
     if text.split(":", 1)[0] in names(Dataset.kind):
         return manager.get(Dataset, text)
-    from rankbench.ranking.log_dataset import own_table
+    from rankbench.ranking.log_dataset import named
 
-    return own_table(text) or manager.get(Dataset, text)
+    return named(text)
 
 
 _OBJECTS = ("protocol", "dataset", "arrays")

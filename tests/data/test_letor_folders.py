@@ -23,7 +23,7 @@ from rankbench.data.tables.items import apply, load_dataset, load_queries, usabl
 from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.queries import Queries
-from rankbench.ranking.log_dataset import own_table
+from rankbench.ranking.log_dataset import named
 
 
 def items(ids, labels, x=None):
@@ -149,12 +149,12 @@ def test_paths_with_spaces_colons_and_other_letters_are_files(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     fold(tmp_path / "Fold: 1 é", 1)
     for text in ("Fold: 1 é", "Fold: 1 é/t*.txt", "Fold: 1 é/train.txt:reader=letor(d=5)"):
-        log = own_table(text)
+        log = named(text)
         assert log is not None, text
         assert load_dataset(log).x.shape[1] == (5 if "d=5" in text else 3)
     # What is not there is a file that is not there, not a spec that cannot be read.
     with pytest.raises(InputError, match=r"Fold: 2: there is no such file or data set; did you mean 'Fold: 1 é'"):
-        own_table("Fold: 2")
+        named("Fold: 2")
 
 
 def test_folds_side_by_side_are_refused_with_what_to_say(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_parts_of_the_same_name_are_called_by_their_folder(tmp_path: Path) -> No
 def test_what_one_part_never_mentions_is_zero_there(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(lines(1, 3, features=2))
     (tmp_path / "b.txt").write_text(lines(2, 3, features=5))
-    log = own_table(str(tmp_path))
+    log = named(str(tmp_path))
     assert log is not None
     found = load_dataset(log)
     assert found.x.shape == (6, 5)

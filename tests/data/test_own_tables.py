@@ -138,7 +138,7 @@ def test_what_is_no_file_is_said(tmp_path: Path) -> None:
     letor_file(tmp_path / "items.txt", 12)
     with pytest.raises(InputError, match=r"there is no such file; did you mean 'items.txt'"):
         dataset_of(str(tmp_path / "item.txt"))
-    with pytest.raises(SpecError, match="did you mean 'web10k-like'"):
+    with pytest.raises(InputError, match="did you mean 'web10k-like'"):
         dataset_of("web10k-lik:queries=10")
     (tmp_path / "bad.txt").write_text("1 qid:1 1:x\n2 qid:1 1:2\n")
     with pytest.raises(InputError, match=r"bad.txt:1"):
