@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -68,12 +68,11 @@ def convert(
         raise InputError("there is no such folder to write into", path=destination.parent)
     _put_back(destination)
     _replaceable(source, destination, force)
-    with ExitStack() as kept:
+    with _writing(destination):
+        beside = TemporaryDirectory(prefix=f".{destination.name}.", dir=destination.parent, ignore_cleanup_errors=True)
+    with beside:
+        work = Path(beside.name)
         with _writing(destination):
-            beside = TemporaryDirectory(
-                prefix=f".{destination.name}.", dir=destination.parent, ignore_cleanup_errors=True
-            )
-            work = Path(kept.enter_context(beside))
             spool = _Spool(work / "spool", shards)
         for frame in reader.batches(source):
             with _writing(destination):

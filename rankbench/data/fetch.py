@@ -251,19 +251,6 @@ def _restore(name: str) -> CardDataset:
 @cache
 def card_dataset(card: Card) -> type[CardDataset]:
     """Return the data set class of a card."""
-    return type(
-        "".join(part.capitalize() for part in card.name.split("-")),
-        (CardDataset,),
-        {
-            "__doc__": card.title + ".",
-            "__module__": __name__,
-            "card": card,
-            "table": card.table,
-            "named": card.named,
-            "name": card.name,
-            "title": card.title,
-            "source": card.citation,
-            "licence": card.licence,
-            "citation": card.citation,
-        },
-    )
+    said = {name: getattr(card, name) for name in ("table", "named", "name", "title", "licence", "citation")}
+    own = {"__doc__": card.title + ".", "__module__": __name__, "card": card, "source": card.citation}
+    return type("".join(part.capitalize() for part in card.name.split("-")), (CardDataset,), said | own)

@@ -26,7 +26,7 @@ from rankbench.errors import ExecutorError, InputError, RankbenchError, nearest
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.count import NO_TIES, NO_WEIGHTS, Counter, checked_sums, pair_counts
 from rankbench.ranking.item_encoding import CategoryCodes, Codes, IntegerCodes, OutOfRange, codes_for
-from rankbench.ranking.lists import LogRows, ParquetLog, is_parquet, parquet_log
+from rankbench.ranking.lists import ROW, LogRows, ParquetLog, is_parquet, parquet_log
 from rankbench.ranking.open import Log
 from rankbench.ranking.partial_counts import (
     PART,
@@ -280,7 +280,6 @@ def count_parts_on_cluster(
     address: str,
     *,
     judge: str | None = None,
-    numbered: bool = False,
     signed: bool = True,
 ) -> LogPart:
     """Count a log part by part on a cluster, and sum the parts up there.
@@ -290,9 +289,7 @@ def count_parts_on_cluster(
     log : ParquetLog
     address : str
     judge : str, optional
-        Column by which to count apart.
-    numbered : bool
-        Whether that is the column `rankbench.ranking.lists.ROW`, to be added.
+        Column by which to count apart; `rankbench.ranking.lists.ROW` is added.
     signed : bool
         See `parts`.
 
@@ -310,9 +307,9 @@ def count_parts_on_cluster(
         raise InputError("there are no comparisons")
     client = connected_client(address)
     try:
-        found = _run(client, log, (judge, numbered, signed, True))
+        found = _run(client, log, (judge, signed, True))
         if isinstance(found, OutOfRange):
-            found = _run(client, log, (judge, numbered, signed, False))
+            found = _run(client, log, (judge, signed, False))
     finally:
         client.close()
     if isinstance(found, Exception):
@@ -321,7 +318,7 @@ def count_parts_on_cluster(
     return found
 
 
-def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool, bool]) -> Counted:
+def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool]) -> Counted:
     def join(a: Any, b: Any) -> Any:
         return client.submit(_joined, a, b, pure=False)
 
@@ -340,7 +337,7 @@ def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool, bool])
 # What follows runs on the cluster's machines.
 
 
-def _count(rows: LogRows, judge: str | None, numbered: bool, signed: bool, small: bool) -> Counted:
+def _count(rows: LogRows, judge: str | None, signed: bool, small: bool) -> Counted:
     """Count a part."""
     missing = rows.unreadable()
     if missing is not None:
@@ -350,7 +347,7 @@ def _count(rows: LogRows, judge: str | None, numbered: bool, signed: bool, small
             f"the Dask worker on {socket.gethostname()} does not see {missing}, or sees another file: the log must "
             "stand on a file system that all workers share, under the same path"
         )
-    frame = rows.numbered() if numbered else rows.frame()
+    frame = rows.numbered() if judge == ROW else rows.frame()
     try:
         schema = log_schema(frame)
         codes = codes_for([schema["winner"], schema["loser"]], small=small)

@@ -171,9 +171,7 @@ def counted_votes(
             return count_frame(rows, judge=column, signed=intervals == "judges", first_votes=first_votes, check=check)
 
         def away(log: ParquetLog) -> LogPart:
-            return count_parts_on_cluster(
-                log, address, judge=column, numbered=column == ROW, signed=intervals == "judges"
-            )
+            return count_parts_on_cluster(log, address, judge=column, signed=intervals == "judges")
 
         return source.counted(here, away if address else None)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,7 @@ _MOST_MATRICES = 200_000_000
 _LEVEL = 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class CategoryRankings:
+class CategoryRankings(NamedTuple):
     """Rankings of categories.
 
     Attributes
