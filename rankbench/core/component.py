@@ -293,11 +293,15 @@ class Component(Typed):
         try:
             return cls.model_validate(spec.params)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            reason = first["msg"].removeprefix("Value error, ")
+            where, reason = first_problem(error)
             at = f", parameter {where!r}" if where else ""
             raise SpecError(f"{cls.kind} {cls.name!r}{at}: {reason}") from error
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return the key path of what is wrong first, and what is wrong there."""
+    first = error.errors()[0]
+    return ".".join(map(str, first["loc"])), str(first["msg"]).removeprefix("Value error, ")
 
 
 @functools.cache

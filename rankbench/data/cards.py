@@ -15,7 +15,7 @@ from typing import Annotated, Self, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from rankbench.core.component import Record
+from rankbench.core.component import Record, first_problem
 from rankbench.core.text import check_keys
 from rankbench.data.tables.checks import built_in
 from rankbench.errors import InputError, nearest
@@ -221,9 +221,7 @@ def _read_toml(path: Path, model: type[_Model]) -> _Model:
     try:
         return model.model_validate(read)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        reason = first["msg"].removeprefix("Value error, ")
+        where, reason = first_problem(error)
         raise InputError(reason, path=path, column=where or None) from error
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from pydantic import BeforeValidator, ValidationError
 
 from rankbench.core.code_digest import OURSELVES
-from rankbench.core.component import Component, build
+from rankbench.core.component import Component, build, first_problem
 from rankbench.core.spec import Spec, Value, parse
 from rankbench.errors import PluginError, SpecError, nearest
 from rankbench.interfaces.claim import ClaimKind
@@ -365,9 +365,8 @@ def _made(base: Callable[..., SuiteKind], table: Claim | Figure) -> SuiteKind:
 
 def _first(error: ValidationError, *where: str) -> str:
     """Return the first of the errors, with its key path."""
-    first = error.errors()[0]
-    key = ".".join(str(part) for part in (*where, *first["loc"]))
-    return f"{key}: {str(first['msg']).removeprefix('Value error, ')}".removeprefix(": ")
+    key, reason = first_problem(error)
+    return ": ".join(filter(None, [".".join(filter(None, [*where, key])), reason]))
 
 
 def _check(base: Callable[..., ClaimKind | FigureKind], table: Claim | Figure, where: str) -> None:

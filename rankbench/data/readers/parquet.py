@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
-from rankbench.core.component import Record
+from rankbench.core.component import Record, first_problem
 from rankbench.data.readers.frame_source import frames_in_turn, readable
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
@@ -125,9 +125,8 @@ class Manifest(Record):
         try:
             manifest = cls.model_validate_json(path.read_bytes())
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise InputError(f"not a manifest of shards: {first['msg']}", path=path, column=where or None) from error
+            where, reason = first_problem(error)
+            raise InputError(f"not a manifest of shards: {reason}", path=path, column=where or None) from error
         for shard in manifest.shards:
             if not (folder / shard.file).is_file():
                 raise InputError(f"the shard {shard.file} is missing; convert the source again", path=folder)
