@@ -95,16 +95,19 @@ def _check_keys(path: Path) -> None:
                 continue  # Polars refuses it, and `_check_lines` says where
 
 
-def _refusal(error: ValueError | RecursionError, path: Path, row: int, column: int | None = None) -> InputError:
+def _refusal(error: ValueError | RecursionError, path: Path, row: int | None, column: int | None = None) -> InputError:
     """Return the error of a row that is no JSON, or no object."""
     said = "the values are nested too deeply" if isinstance(error, RecursionError) else str(error)
     said = f"not JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else said
     return InputError(said, path=path, row=row, column=column)
 
 
+_NO_OBJECT = "a row must be a JSON object, not a {}"
+
+
 def _object(row: Any) -> dict[str, Any]:
     if not isinstance(row, dict):
-        raise ValueError(f"a row must be a JSON object, not a {type(row).__name__}")
+        raise ValueError(_NO_OBJECT.format(type(row).__name__))
     return row
 
 
@@ -133,8 +136,6 @@ def finite_number(text: str) -> float:
     return number if math.isfinite(number) else no_constant(text)
 
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-
 _DECODER = json.JSONDecoder(parse_constant=no_constant, parse_float=finite_number, object_pairs_hook=distinct_keys)
 
 _LM_EVAL = (
@@ -144,10 +145,11 @@ _LM_EVAL = (
 
 
 class JsonReader(Reader):
-    """A JSON array with an object a row, or an object with a list a column; its text is held in memory.
+    """A JSON array with an object a row, or an object with a list a column; it is held in memory.
 
     What rows have in them besides single values and lists of these, as ``conv_metadata`` of LMArena's votes, is no
-    column. A file with an object on each line is read as NDJSON is. Rows in errors count the objects from 1.
+    column. A file with an object on each line is read as NDJSON is. Rows in errors count the objects from 1; of what is
+    no JSON they are lines.
     """
 
     name: ClassVar[str] = "json"
@@ -223,50 +225,25 @@ def _rows_inside(found: Mapping[str, Any]) -> list[list[Any]]:
     return [value for value in found.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
 
 
-def _rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file's text, as objects.
+def _rows(text: str, path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file's text, as objects.
 
     Raises
     ------
     InputError
-        It is no JSON, or no rows; with the row.
+        It is no JSON, with line and column; or no rows, with the row.
     """
-    at, row = _token(text, 0), 0
     try:
-        if text.startswith("{", at):
-            value, at = _DECODER.raw_decode(text, at)
-            at = _token(text, at)
-            for found in _of_columns(value, path):
-                yield _object(found)
-                row += 1
-        elif text.startswith("[", at):
-            at = _token(text, at + 1)
-            while at < len(text) and text[at] != "]":
-                at = _after(text, at, ",") if row else at
-                found, at = _DECODER.raw_decode(text, at)
-                at = _token(text, at)
-                yield _object(found)
-                row += 1
-            at = _after(text, at, "]")
-        _after(text, at, "")
+        found = _DECODER.decode(text)
+        rows = found if isinstance(found, list) else list(_of_columns(_object(found), path))
     except (ValueError, RecursionError) as error:
-        raise _refusal(error, path, row + 1) from error
-    if not row:
+        raise _refusal(error, path, getattr(error, "lineno", None), getattr(error, "colno", None)) from error
+    if not rows:
         raise InputError("the file has no rows", path=path)
-
-
-def _token(text: str, at: int) -> int:
-    """Return where the next token begins."""
-    return at + len(_SPACE.match(text, at)[0])  # type: ignore[index]
-
-
-def _after(text: str, at: int, wanted: str) -> int:
-    """Return where the token after `wanted` begins, a character that must stand here; empty: the end."""
-    found = text[at : at + 1]
-    if found != wanted:
-        place = repr(wanted) if wanted else "the end"
-        raise json.JSONDecodeError(f"{found!r} where {place} is to stand" if found else "it ends too early", "", 0)
-    return _token(text, at + 1)
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise InputError(_NO_OBJECT.format(type(row).__name__), path=path, row=number)
+    return rows
 
 
 def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:
