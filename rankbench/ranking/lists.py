@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.data.readers.choose import is_pattern, part_files
+from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.parquet import MANIFEST, Manifest
 from rankbench.data.tables.column_roles import as_comparisons
 from rankbench.data.tables.impressions import count_clicks
@@ -25,7 +26,6 @@ from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.queries import Orders, Selections, Unranked
-from rankbench.interfaces.table_check import UNREADABLE
 from rankbench.ranking.ranked_log import ItemTallies, WholeLog
 from rankbench.ranking.sampling_units import Units, units_of_lists, units_of_voters
 from rankbench.ranking.votes import NO_TIMES
@@ -353,10 +353,8 @@ def parquet_log(path: Path, roles: Mapping[str, str] | None = None) -> ParquetLo
 
 
 def _parquet_file(path: Path) -> ParquetFile:
-    try:
+    with readable(path):
         rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
-    except UNREADABLE as error:
-        raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:400]}", path=path) from error
     return ParquetFile(path, int(rows), path.stat().st_size)
 
 

@@ -10,14 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.text import short_repr
+from rankbench.data.readers.frame_source import readable
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, nearest
-from rankbench.interfaces.table_check import UNREADABLE
 from rankbench.ranking.count import NO_TIES, NO_WEIGHTS
 from rankbench.ranking.item_encoding import Codes
 from rankbench.ranking.thread_tables import ROWS, LogPiece
-
-_LONGEST = 400
 
 
 @dataclass
@@ -130,7 +128,7 @@ class LogStream:
         InputError
             With its row: something missing, or not what its column must hold; the file cannot be read.
         """
-        try:
+        with readable(None):
             chunk: list[tuple[LogPiece, NDArray[np.int32] | None]] = []
             height = 0
             for frame in self.coded.collect_batches(chunk_size=ROWS, maintain_order=True, engine="streaming"):
@@ -150,8 +148,6 @@ class LogStream:
                         chunk, height = [], 0
             if height:
                 yield chunk
-        except UNREADABLE as error:
-            raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:_LONGEST]}") from error
         if not self.rows:
             raise InputError("there are no comparisons")
 
@@ -220,10 +216,8 @@ def log_schema(frame: pl.LazyFrame) -> pl.Schema:
     InputError
         It cannot be read, or has no winners or no losers.
     """
-    try:
+    with readable(None):
         schema = frame.collect_schema()
-    except UNREADABLE as error:
-        raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:_LONGEST]}") from error
     for name in ("winner", "loser"):
         if name not in schema:
             raise InputError(f"column {name!r} is missing{nearest(name, schema)}", column=name)
