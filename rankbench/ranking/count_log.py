@@ -347,7 +347,9 @@ def _count(rows: LogRows, judge: str | None, signed: bool, small: bool) -> Count
             f"the Dask worker on {socket.gethostname()} does not see {missing}, or sees another file: the log must "
             "stand on a file system that all workers share, under the same path"
         )
-    frame = rows.numbered() if judge == ROW else rows.frame()
+    frame = rows.frame()
+    if judge == ROW:
+        frame = frame.with_row_index(ROW, offset=rows.first)
     try:
         schema = log_schema(frame)
         codes = codes_for([schema["winner"], schema["loser"]], small=small)

@@ -27,7 +27,7 @@ from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.dataset import existing
 from rankbench.interfaces.queries import Orders, Selections, Unranked
 from rankbench.ranking.ranked_log import ItemTallies, WholeLog
-from rankbench.ranking.sampling_units import Units, units_of_lists, units_of_voters
+from rankbench.ranking.sampling_units import Units, units_of_lists
 from rankbench.ranking.votes import NO_TIMES
 
 
@@ -74,7 +74,9 @@ class Ballots(WholeLog):
         if orders.unranked == "last":
             return Units.alike(len(unit) if self._voters else int(unit.max()) + 1, m)
         if self._voters:
-            return units_of_voters(orders.items, orders.starts, orders.weights, m)
+            voters = orders.weights
+            judged = np.bincount(orders.items, np.repeat(voters, np.diff(orders.starts)), m).astype(np.float64)
+            return Units(round(voters.sum()), float(voters.sum()), judged, judged, judged)
         return units_of_lists(orders.items, orders.starts, unit, orders.weights, m)
 
     def tallies(self) -> ItemTallies:
@@ -263,10 +265,6 @@ class LogRows:
         """Return the rows."""
         pieces = [pl.scan_parquet(path, glob=False).slice(begin, count) for path, _, begin, count in self.files]
         return _read_as(pl.concat(pieces), self.roles)
-
-    def numbered(self) -> pl.LazyFrame:
-        """Return the rows with their numbers in the log, from 0, as column `ROW`."""
-        return self.frame().with_row_index(ROW, offset=self.first)
 
 
 @dataclass(frozen=True)

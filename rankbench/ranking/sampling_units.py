@@ -251,12 +251,6 @@ def units_of_lists(
     return Units(len(sizes), effective(sizes), judged, _kish(items, weight, m), judged)
 
 
-def units_of_voters(items: NDArray[np.int32], starts: NDArray[np.int64], voters: NDArray[np.float64], m: int) -> Units:
-    """Return the voters behind ballots that stand for many of them each."""
-    judged = _sums(items, np.repeat(voters, np.diff(starts)), m)
-    return Units(round(voters.sum()), float(voters.sum()), judged, judged, judged)
-
-
 def _by_item(
     items: NDArray[np.int32], units: NDArray[np.integer], weights: NDArray[np.float64], m: int
 ) -> NDArray[np.float64]:

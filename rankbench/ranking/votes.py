@@ -176,7 +176,7 @@ def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
     Parameters
     ----------
     comparisons : LazyFrame
-        In the schema of `rankbench.data.tables`.
+        In the schema of `rankbench.data.tables`, or what this function returned.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     InputError
         There are no rows, or only one item; or weights are too large or different.
     """
-    frame = (comparisons if _are_coded(comparisons) else coded_votes(comparisons)).collect()
+    frame = coded_votes(comparisons).collect()
     if not frame.height:
         raise InputError("the log has no votes")
     whole = frame.filter(~pl.col(REST)) if REST in frame.columns else frame
@@ -257,13 +257,6 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         queries,
         query_names,
     )
-
-
-def _are_coded(table: pl.LazyFrame) -> bool:
-    """Return whether all texts are categories, those of winners and losers the same."""
-    schema = table.collect_schema()
-    texts = [schema[name] for name in ("query_id", "winner", "loser", "judge") if name in schema]
-    return all(isinstance(dtype, pl.Categorical) for dtype in texts) and schema["winner"] == schema["loser"]
 
 
 def _alphabetical(*columns: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
