@@ -329,6 +329,12 @@ class Protocol(Component):
             return f"protocol {self.name!r} takes {self.table}, data set {dataset!s} has {dataset.table}"
         return ""
 
+    def required(self, dataset: Dataset | None) -> Dataset:
+        """Return the data set that `prepare` cannot do without; raise `SpecError` where there is none."""
+        if dataset is None:
+            raise SpecError(f"protocol {self.name!r} needs a data set of {self.table}")
+        return dataset
+
     def misfit(self, contender: Component) -> str:
         """Return why a contender cannot compete, in words; empty if it can."""
         return ""

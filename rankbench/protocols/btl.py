@@ -16,7 +16,7 @@ from rankbench.core.runtime import block_entropy, draw_entropy
 from rankbench.data.readers.parquet import design_heldout
 from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix, prefix
 from rankbench.data.tables.items import apply, load_dataset, usable
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Method
@@ -53,8 +53,7 @@ class BTL(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load a data set, leave out what cannot be judged, split and transform it."""
-        if dataset is None:
-            raise SpecError(f"protocol {self.name!r} needs a data set of items")
+        dataset = self.required(dataset)
         queries = load_dataset(dataset)
         chosen = usable(queries)
         if len(chosen) < 2:

@@ -110,8 +110,7 @@ class ClickPrediction(Protocol):
         """Load a log, reduce it to selections and split its sessions."""
         if self.several == "all":
             raise SpecError(f"protocol {self.name!r}: a session is one selection; several must not be 'all'")
-        if dataset is None:
-            raise SpecError(f"protocol {self.name!r} needs a data set of selections")
+        dataset = self.required(dataset)
         fingerprint = dataset.fingerprint()
         table = dataset.scan().collect(engine="streaming")
         unchanged(dataset, fingerprint)

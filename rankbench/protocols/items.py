@@ -61,7 +61,7 @@ class Items(LogProtocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Count the votes, or load the ballots; n = 1 of the suite stands for all of them."""
-        dataset = self.log_of(dataset)
+        dataset = self.required(dataset)
         log = votes_of(dataset)
         source = LogSource(str(dataset), None, table_kind(dataset.table), dataset.scan()).judged()
         ranked: CountedVotes | Ballots

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.component import Component
 from rankbench.data.tables.checks import judgments_of, table_kind
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates
 from rankbench.interfaces.dataset import Dataset, remembered
@@ -353,12 +353,6 @@ class LogProtocol(Protocol):
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot rank the items of a log; empty if it can."""
         return misfit_of(contender)
-
-    def log_of(self, dataset: Dataset | None) -> Dataset:
-        """Return the data set that there must be."""
-        if dataset is None:
-            raise SpecError(f"protocol {self.name!r} needs a log")
-        return dataset
 
 
 def misfit_of(contender: Component, *, covariates: bool = False) -> str:

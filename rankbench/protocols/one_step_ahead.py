@@ -78,7 +78,7 @@ class OneStepAhead(LogProtocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load the votes and their times; n = 1 of the suite stands for all of them."""
-        dataset = self.log_of(dataset)
+        dataset = self.required(dataset)
         log = votes_of(dataset)
         votes = log.votes
         if votes.times is None:

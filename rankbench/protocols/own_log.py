@@ -102,7 +102,7 @@ class OwnLog(LogProtocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load the votes; n = 1 of the suite stands for all of them."""
-        dataset = self.log_of(dataset)
+        dataset = self.required(dataset)
         log = votes_of(dataset)
         grouping, why = chosen_grouping(log.votes, self.folds)
         if self.distinct and grouping == self.folds == "pair" and chosen_grouping(log.votes, "judge")[0] == "pair":

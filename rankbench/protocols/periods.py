@@ -139,7 +139,7 @@ class PeriodProtocol(LogProtocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load the votes with their stretches, and what is said of these."""
-        dataset = self.log_of(dataset)
+        dataset = self.required(dataset)
         fingerprint = dataset.fingerprint()
         log = self.dated(dataset)
         unchanged(dataset, fingerprint)

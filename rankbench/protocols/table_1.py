@@ -24,7 +24,6 @@ from rankbench.data.movielens.features import (
     raw_features,
     standardized,
 )
-from rankbench.errors import SpecError
 from rankbench.interfaces.cell import CellResult, Split, failed, guarded
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Fitted, Method
@@ -102,8 +101,7 @@ class Table1(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Read the ratings and compute the features of all rotations, in threads."""
-        if dataset is None:
-            raise SpecError(f"protocol {self.name!r} needs a data set of rated movies")
+        dataset = self.required(dataset)
         ratings = Ratings.from_items(dataset.scan())
         fingerprint = dataset.fingerprint()
         with ThreadPoolExecutor(available_cores()) as pool:

@@ -12,7 +12,6 @@ References
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -122,12 +121,6 @@ class PairFit:
     iterations: int = 0
 
 
-def check_ridge(ridge: float) -> None:
-    """Raise an `InputError` unless the ridge is finite and not negative."""
-    if not 0 <= ridge < math.inf:
-        raise InputError(f"the ridge must be finite and not negative, not {ridge}")
-
-
 def fit_bradley_terry(
     counts: PairCounts,
     *,
@@ -169,11 +162,10 @@ def fit_bradley_terry(
     Raises
     ------
     InputError
-        A ridge that is negative or not finite, no pairs.
+        No pairs.
     ContenderDiverged
         Rounding keeps the steps above the tolerance: scores of a scale that lie hundreds apart.
     """
-    check_ridge(ridge)
     if not len(counts):
         raise InputError("there are no comparisons to fit")
     from rankbench.aggregators.kernels.likelihood import (
@@ -244,15 +236,8 @@ def refitted(
     ndarray of float64, shape (B, m)
         Scores, which sum to zero on every scale of the fit; a row of nan where a resample has no
         maximum, because a scale falls apart in it (only without a ridge).
-
-    Raises
-    ------
-    InputError
-        The units are too many to be held.
     """
     counts = resamples.counts
-    if not len(resamples.cells):
-        raise InputError(f"too many judgments to refit by themselves ({counts.judgments:,}); resample clusters")
     # Judgments between scales are drawn too, and say nothing: they go to a place of their own.
     inside = fit.scales.scale_of[counts.low] == fit.scales.scale_of[counts.high]
     kept = counts if inside.all() else counts.select(inside)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.likelihood.bradley_terry import PairFit, check_ridge, fit_bradley_terry
+from rankbench.aggregators.likelihood.bradley_terry import PairFit, fit_bradley_terry
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected, within
@@ -58,11 +58,10 @@ def fit_davidson(
     Raises
     ------
     InputError
-        A ridge that is negative or not finite, no pairs.
+        No pairs.
     ContenderDiverged
         Rounding keeps the steps above the tolerance; without a ridge, there is no maximum.
     """
-    check_ridge(ridge)
     if not len(counts):
         raise InputError("there are no comparisons to fit")
     scales = connected_components(counts) if ridge > 0 else strongly_connected(counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +33,12 @@ def as_order(k: float) -> int:
     return INFINITE if math.isinf(k) else int(k)
 
 
-def concatenated(arrays: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Concatenate parameter arrays; return them with their bounds, shape (len + 1,)."""
-    bounds = np.cumsum([0, *(len(a) for a in arrays)], dtype=np.int64)
-    return np.concatenate([np.zeros(0), *arrays]).astype(np.float64), bounds
+def listed_kernels(signature: Any, kernels: Sequence[Kernel]) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
+    """Return functions as a typed list, their parameters one after the other, and the bounds of these, (len + 1,)."""
+    params = [kernel.params for kernel in kernels]
+    bounds = np.cumsum([0, *map(len, params)], dtype=np.int64)
+    together = np.concatenate([np.zeros(0), *params]).astype(np.float64)
+    return functions(signature, [kernel.function for kernel in kernels]), together, bounds
 
 
 def judged_arrays(queries: Queries, comparisons: Comparisons) -> Judged:
@@ -171,17 +174,11 @@ class TargetPlan:
             Kernel(idle_target) if t.aggregator.needs_truth else required_kernel(t.surrogate.target_kernel())
             for t in self.targets
         ]
-        aggregate_params, aggregate_bounds = concatenated([k.params for k in aggregates])
-        maker_params, maker_bounds = concatenated([k.params for k in makers])
         table = TargetTable(
-            functions(AGGREGATE, [k.function for k in aggregates]),
+            *listed_kernels(AGGREGATE, aggregates),
             np.array([s.order for s in structures], dtype=np.int64),
-            aggregate_params,
-            aggregate_bounds,
-            functions(TARGET, [k.function for k in makers]),
+            *listed_kernels(TARGET, makers),
             np.array([keys.index((t.aggregator.digest(), t.order)) for t in self.targets], dtype=np.int64),
-            maker_params,
-            maker_bounds,
             np.zeros((len(structures), len(queries))),
             np.zeros((len(self), int(queries.offsets[-1]))),
         )

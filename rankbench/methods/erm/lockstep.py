@@ -12,7 +12,7 @@ from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.kernels.declared import functions
 from rankbench.kernels.signatures import EDGES, GRADIENT, PHI, STEP, WEIGH, Kernel
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, concatenated, required_kernel
+from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, listed_kernels, required_kernel
 from rankbench.methods.erm.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
 from rankbench.methods.erm.kernels.sampling import TILE, WINDOW, ContenderColumns, ContenderPath, Judged
 from rankbench.methods.erm.kernels.targets import Scratch, TargetTable, accumulate, single_targets, top_up
@@ -105,21 +105,9 @@ class Lockstep:
         """
         path = self._path(np.zeros(0, dtype=np.int64), True)
         path.theta[self.rows] = theta
-        means = np.zeros(len(self.columns.active))
-        fresh = max(1, min(FRESH, steps // 2))
-        evaluate_fresh(
-            self.x,
-            self.judged,
-            self.table,
-            self.columns,
-            path,
-            self.seed,
-            steps + 1,
-            steps + fresh,
-            self.longest,
-            self.scratch,
-            means,
-        )
+        means, last = np.zeros(len(self.columns.active)), steps + max(1, min(FRESH, steps // 2))
+        judged, table, seed, scratch = self.judged, self.table, self.seed, self.scratch
+        evaluate_fresh(self.x, judged, table, self.columns, path, seed, steps + 1, last, self.longest, scratch, means)
         return means[self.rows]
 
     def _path(self, record: NDArray[np.int64], watched: bool) -> ContenderPath:
@@ -192,33 +180,21 @@ def _columns(plan: TargetPlan, contenders: list[Composition]) -> tuple[Contender
             continue
         kernels = surrogate.phi_kernels()
         edges.append(required_kernel(leader.aggregator.kernel()))
-        weighs.append(None if surrogate.linear else required_kernel(surrogate.edges_kernel()))
+        weighs.append(Kernel(idle_weigh) if surrogate.linear else required_kernel(surrogate.edges_kernel()))
         phis.append(required_kernel(kernels[0] if kernels else None))
         dphis.append(required_kernel(kernels[1] if kernels else None))
     steps, runs, params = _steps(rows)
-    gradient_params, gradient_bounds = concatenated([k.params for k in gradients])
-    edge_params, edge_bounds = concatenated([k.params for k in edges])
-    weigh_params, weigh_bounds = concatenated([np.zeros(0) if k is None else k.params for k in weighs])
-    phi_params, phi_bounds = concatenated([k.params for k in phis])
     columns = ContenderColumns(
         tiled,
         np.array([c is not None for c in rows], dtype=np.bool_),
         targets,
-        functions(GRADIENT, [k.function for k in gradients]),
-        gradient_params,
-        gradient_bounds,
-        functions(EDGES, [k.function for k in edges]),
+        *listed_kernels(GRADIENT, gradients),
+        *listed_kernels(EDGES, edges),
         np.array([as_order(leader.k) for leader in leaders], dtype=np.int64),
-        edge_params,
-        edge_bounds,
-        np.array([k is not None for k in weighs], dtype=np.bool_),
-        functions(WEIGH, [idle_weigh if k is None else k.function for k in weighs]),
-        weigh_params,
-        weigh_bounds,
-        functions(PHI, [k.function for k in phis]),
+        np.array([k.function is not idle_weigh for k in weighs], dtype=np.bool_),
+        *listed_kernels(WEIGH, weighs),
+        *listed_kernels(PHI, phis),
         functions(PHI, [k.function for k in dphis]),
-        phi_params,
-        phi_bounds,
         np.cumsum([tiled, *(len(group) for group in groups)], dtype=np.int64),
         functions(STEP, [k.function for k in steps]),
         runs,

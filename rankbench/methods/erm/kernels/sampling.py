@@ -173,17 +173,17 @@ class ContenderColumns(NamedTuple):
     gradient_params: Any
     gradient_bounds: Any
     edges: Any
-    orders: Any
     edge_params: Any
     edge_bounds: Any
+    orders: Any
     weighed: Any
     weighs: Any
     weigh_params: Any
     weigh_bounds: Any
     phis: Any
-    dphis: Any
     phi_params: Any
     phi_bounds: Any
+    dphis: Any
     groups: Any
     steps: Any
     runs: Any

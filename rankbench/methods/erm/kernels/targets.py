@@ -92,13 +92,13 @@ class TargetTable(NamedTuple):
     """
 
     aggregates: Any
-    orders: Any
     aggregate_params: Any
     aggregate_bounds: Any
+    orders: Any
     makers: Any
-    structures: Any
     maker_params: Any
     maker_bounds: Any
+    structures: Any
     floors: Any
     complete: Any
 
