@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
 from rankbench.aggregators.clicks import COEC, Cascade, ClickThroughRate, PositionDebiased
-from rankbench.aggregators.dynamic_bradley_terry import DynamicBradleyTerry
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
-from rankbench.aggregators.elo import Elo, Glicko2
 from rankbench.aggregators.rates import (
     Borda,
     BordaCount,
@@ -21,6 +19,7 @@ from rankbench.aggregators.rates import (
     ThurstoneMosteller,
     WinRate,
 )
+from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.plugin.registry import hookimpl
 

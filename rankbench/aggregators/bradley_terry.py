@@ -38,8 +38,12 @@ from rankbench.aggregators.likelihood.covariate_fit import (
     fit_controlled,
     refuse_unidentified,
 )
-from rankbench.aggregators.likelihood.davidson import fit_davidson
-from rankbench.aggregators.likelihood.firth import firth_bradley_terry, firth_davidson, pseudo_votes
+from rankbench.aggregators.likelihood.davidson_firth import (
+    firth_bradley_terry,
+    firth_davidson,
+    fit_davidson,
+    pseudo_votes,
+)
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE, OrderAggregator
@@ -223,7 +227,7 @@ class Davidson(PenalizedAggregator):
        P(i \sim j) = \frac{\nu e^{(s_i + s_j)/2}}{e^{s_i} + e^{s_j} + \nu e^{(s_i + s_j)/2}}
 
     The scores and :math:`\nu \ge 0` maximize the log-likelihood less
-    :math:`\frac{\rho}{2} |s|^2`; `rankbench.aggregators.likelihood.davidson.fit_davidson` has :math:`\nu`. The
+    :math:`\frac{\rho}{2} |s|^2`; `rankbench.aggregators.likelihood.davidson_firth.fit_davidson` has :math:`\nu`. The
     problem is convex in :math:`(s, \log \nu)`.
 
     Without ties :math:`\nu = 0`, and the scores are those of `bradley-terry` with the same ridge

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from rankbench.certify.answer import answer_question
 from rankbench.certify.certificate import Certificate, source_hash
 from rankbench.certify.check import check_file, described, printable
 from rankbench.certify.checking.numbers import Rejected, Uncheckable
 from rankbench.certify.laws import NoiseClass
-from rankbench.certify.question import Question, read_law, seconds_of
+from rankbench.certify.question import Question, answer_question, read_law, seconds_of
 from rankbench.certify.true_risk import Aggregated, true_loss
 from rankbench.errors import InputError, RankbenchError, SpecError
 from rankbench.interfaces.aggregator import Aggregator

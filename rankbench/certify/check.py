@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rankbench.certify.checking.bounds import UNPROVED, Question, check_bounds, check_form, check_point
+from rankbench.certify.checking.bounds import UNPROVED, PointClaim, check_bounds, check_form, check_point
 from rankbench.certify.checking.cells import check_cells
 from rankbench.certify.checking.cuts import check_cuts, formula
 from rankbench.certify.checking.law import (
@@ -183,8 +183,8 @@ def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:
     inexact = bool(risk.entropy) or any(phi.text for phi in phis)
     intervals = cert["arithmetic"] == "interval" and cert["verdict"] != "VIOLATION_BOUNDARY"
     require(intervals or not inexact, "it is not exact: expressions and entropies are evaluated in intervals")
-    question = Question(m, phis, risk, right, wrong)
-    check_bounds(question, cert, check_point(question, cert, rationals(cert["alpha"], m)))
+    claim = PointClaim(m, phis, risk, right, wrong)
+    check_bounds(claim, cert, check_point(claim, cert, rationals(cert["alpha"], m)))
     return tuple(trusted)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rankbench.interfaces.method import Method, Model
-from rankbench.methods.baselines import DisjointBatches, Feature, Oracle, RandomScores, UStatistic
+from rankbench.methods.baselines import DisjointBatches, Feature, LinearModel, Oracle, RandomScores, UStatistic
 from rankbench.methods.erm import ERM
-from rankbench.methods.models import LinearModel
 from rankbench.methods.pair_risk import PairRisk
 from rankbench.plugin.registry import hookimpl
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from rankbench.interfaces.method import Block, Fit, Fitted, Method
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.table_check import check_weights
-from rankbench.methods.models import LinearModel
+from rankbench.methods.baselines import LinearModel
 from rankbench.optimizers.hinge_dual import HingeRisk
 from rankbench.optimizers.newton import Newton, finite
 from rankbench.optimizers.problems import Gram, PairwiseProblem

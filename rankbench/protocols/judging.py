@@ -21,8 +21,8 @@ from rankbench.interfaces.protocol import BlockTask, Contender, sees_truth
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
+from rankbench.methods.baselines import feature_matrix
 from rankbench.methods.erm import ERM
-from rankbench.methods.models import feature_matrix
 from rankbench.plugin.foreign_code import disposable_block, disposable_queries, fitted_problem, is_ours, own_cells
 
 C = TypeVar("C", bound=Component)

@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 
 from rankbench.aggregators import rankbench_register
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
-from rankbench.aggregators.dynamic_bradley_terry import DynamicBradleyTerry
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
-from rankbench.aggregators.elo import Elo, Glicko2
 from rankbench.aggregators.rates import (
     Borda,
     Budgeted,
@@ -29,6 +27,7 @@ from rankbench.aggregators.rates import (
     ThurstoneMosteller,
     WinRate,
 )
+from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator_calls import structure_of
 from rankbench.interfaces.queries import Comparisons, implied_comparisons

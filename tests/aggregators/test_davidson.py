@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from minima import step_to_minimum
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
-from rankbench.aggregators.likelihood.davidson import fit_davidson
+from rankbench.aggregators.likelihood.davidson_firth import fit_davidson
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.queries import Comparisons
 from rankbench.ranking.count import count_pairs

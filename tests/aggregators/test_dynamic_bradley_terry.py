@@ -13,9 +13,9 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 import rankbench
-from rankbench.aggregators.dynamic_bradley_terry import DynamicBradleyTerry
 from rankbench.aggregators.likelihood import random_walk_smoother as module
 from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
+from rankbench.aggregators.sequential import DynamicBradleyTerry
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import PairCounts

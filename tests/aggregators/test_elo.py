@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from rankbench.aggregators.elo import POINTS, Elo, Glicko2
 from rankbench.aggregators.kernels.elo import attenuation, new_volatility
+from rankbench.aggregators.sequential import POINTS, Elo, Glicko2
 from rankbench.errors import SpecError
 from rankbench.interfaces.queries import Comparisons
 

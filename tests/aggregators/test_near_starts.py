@@ -69,7 +69,7 @@ def test_the_start_means_nothing_to_the_scores(text: str, seed: int, ties: bool,
 
 def test_newton_takes_fewer_steps_from_a_near_start() -> None:
     from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-    from rankbench.aggregators.likelihood.davidson import fit_davidson
+    from rankbench.aggregators.likelihood.davidson_firth import fit_davidson
 
     whole, more = (counts(1, ties=True, m=30, n=3030, first=first) for first in (3000, 3030))
     for fit in (fit_bradley_terry, fit_davidson):

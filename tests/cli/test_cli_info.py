@@ -14,7 +14,7 @@ from rankbench.cli.check import KINDS as OFFERED
 from rankbench.core import code_digest as digest
 from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.surrogate import Loss
-from rankbench.methods.models import LinearModel
+from rankbench.methods.baselines import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Plugins, PluginStatus
 from rankbench.plugin.registry import KINDS, SUITE, Origin, Registry

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
-from rankbench.aggregators.elo import Elo
+from rankbench.aggregators.sequential import Elo
 from rankbench.core.component import Component, build
 from rankbench.core.spec import parse
 from rankbench.errors import SpecError

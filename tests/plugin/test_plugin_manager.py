@@ -12,7 +12,7 @@ from rankbench.core.component import Component
 from rankbench.errors import PluginError
 from rankbench.interfaces.method import Model
 from rankbench.interfaces.surrogate import Loss
-from rankbench.methods.models import LinearModel
+from rankbench.methods.baselines import LinearModel
 from rankbench.plugin.loading import load
 from rankbench.plugin.registry import KINDS, base_of
 

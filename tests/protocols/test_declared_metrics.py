@@ -16,8 +16,8 @@ from drifting_votes import Drifting
 from own_logs import Log
 
 import rankbench
-from rankbench.aggregators.elo import Elo
 from rankbench.aggregators.rates import WinRate
+from rankbench.aggregators.sequential import Elo
 from rankbench.core.code_digest import version
 from rankbench.core.component import Component
 from rankbench.errors import ContenderDiverged, SpecError

@@ -17,8 +17,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.aggregators.elo import Elo
 from rankbench.aggregators.rates import WinRate
+from rankbench.aggregators.sequential import Elo
 from rankbench.cli import main
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator

@@ -13,7 +13,7 @@ from scipy import stats
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-from rankbench.aggregators.likelihood.davidson import fit_davidson
+from rankbench.aggregators.likelihood.davidson_firth import fit_davidson
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.ranking.count import count_pairs

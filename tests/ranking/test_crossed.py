@@ -19,7 +19,7 @@ from scipy.special import expit
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
 from rankbench.aggregators.likelihood.bradley_terry import PairFit
-from rankbench.aggregators.likelihood.firth import pseudo_votes
+from rankbench.aggregators.likelihood.davidson_firth import pseudo_votes
 from rankbench.aggregators.rates import WinRate
 from rankbench.core import system as resources
 from rankbench.errors import SpecError

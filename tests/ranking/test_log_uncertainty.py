@@ -12,9 +12,9 @@ from scipy.special import expit
 
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson
-from rankbench.aggregators.elo import Elo
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry, refitted
 from rankbench.aggregators.likelihood.covariance import sandwich
+from rankbench.aggregators.sequential import Elo
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.resamples import resamples_of
 from rankbench.kernels.random import below

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.bradley_terry import PairFit
-from rankbench.aggregators.likelihood.davidson import tie_chances
+from rankbench.aggregators.likelihood.davidson_firth import tie_chances
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE

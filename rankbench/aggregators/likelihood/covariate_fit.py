@@ -7,9 +7,10 @@ The penalties stand beside the *sum* over votes: a ridge of 1 weighs as much as 
 however long the log is. Beside the mean over votes (as arena-rank has it) it would weigh as much as 4n.
 
 With Firth's penalty half the log determinant of the information of all unknowns is added, as in
-`rankbench.aggregators.likelihood.firth`: a first pass over the votes makes the inverse information, and a second one
-the pseudo-votes and a step with them. Otherwise a step is one pass. Items are sparse: the Laplacian of pairs is
-factorized, and effects are solved for in its Schur complement. Near the maximum both are kept, and slopes alone summed.
+`rankbench.aggregators.likelihood.davidson_firth`: a first pass over the votes makes the inverse information, and a
+second one the pseudo-votes and a step with them. Otherwise a step is one pass. Items are sparse: the Laplacian of pairs
+is factorized, and effects are solved for in its Schur complement. Near the maximum both are kept, and slopes alone
+summed.
 
 As in `rankbench.aggregators.likelihood.covariance`: clustered, corrected for the pull of votes (of clusters) on the
 fit, and with Firth's pseudo-votes among the votes.

@@ -29,7 +29,7 @@ MOST_WORK = 120_000
 """Operations on intervals, of all slopes together: some seconds."""
 
 
-class Question(NamedTuple):
+class PointClaim(NamedTuple):
     """The surrogate's risk, and the weak orders that are right and wrong."""
 
     m: int
@@ -56,12 +56,12 @@ def maximal(cells: list[Levels]) -> list[Levels]:
     return [cell for cell in cells if not any(other != cell and covers(other, cell) for other in cells)]
 
 
-def check_point(question: Question, cert: Any, alpha: list[Fraction]) -> Any:
+def check_point(claim: PointClaim, cert: Any, alpha: list[Fraction]) -> Any:
     """Return the risk at alpha, which must be where the verdict says: in the closure of wrong orders, or right."""
-    side = question.right if cert["verdict"] == "CONSISTENT_AT_MU" else question.wrong
+    side = claim.right if cert["verdict"] == "CONSISTENT_AT_MU" else claim.wrong
     require(any(inside(alpha, levels) for levels in side), f"alpha is not where {cert['verdict']} needs it")
     require(all(abs(a) <= 1000 for a in alpha), "a score of alpha is beyond 1000")
-    total = risk_at(question.phis, question.risk, alpha)
+    total = risk_at(claim.phis, claim.risk, alpha)
     require(high(total) <= rational(cert["alpha_value"]), "the risk at alpha is larger than it says")
     return total
 
@@ -86,24 +86,24 @@ def _plus(total: Any, factor: Fraction, value: Any) -> Any:
     return total + interval(factor) * value
 
 
-def check_bounds(question: Question, cert: Any, value: Any) -> None:
+def check_bounds(claim: PointClaim, cert: Any, value: Any) -> None:
     """Prove the lower bounds, and from them the gap."""
     verdict, gap, bounds = cert["verdict"], rational(cert["gap"]), cert["bounds"]
-    steps = sum(2 * question.phis[term.phi].size + 4 for term in question.risk.terms)
+    steps = sum(2 * claim.phis[term.phi].size + 4 for term in claim.risk.terms)
     require((len(bounds) + 1) * steps <= MOST_WORK, "there are too many slopes to check")
     if verdict == "VIOLATION_BOUNDARY":
         alone = len(bounds) == 1 and bounds[0]["order"] == "all" and gap == 0
         require(alone, "an equality has one bound, of all scores, and gap 0")
-        least = _bound(question, bounds[0], None)
+        least = _bound(claim, bounds[0], None)
         exact = isinstance(value, Fraction) and isinstance(least, Fraction)
         require(exact and least == value, "the least risk is not exactly that at alpha")
         said = value == rational(cert["alpha_value"]) == rational(bounds[0]["value"])
         require(said, "an equality says the least risk itself, at alpha and as its bound")
         return
     require(gap > 0, "a strict inequality has a gap above 0")
-    for cell, bound in by_cone(bounds, maximal(question.right if verdict == "VIOLATION" else question.wrong)):
+    for cell, bound in by_cone(bounds, maximal(claim.right if verdict == "VIOLATION" else claim.wrong)):
         stated = rational(bound["value"])
-        require(low(_bound(question, bound, cell)) >= stated, f"the bound of {named(cell)} is less than it says")
+        require(low(_bound(claim, bound, cell)) >= stated, f"the bound of {named(cell)} is less than it says")
         above = stated - rational(cert["alpha_value"])
         require(above >= gap, f"the gap to {named(cell)} is less than it says")
 
@@ -116,13 +116,13 @@ def by_cone(bounds: list[Any], cells: list[Levels]) -> list[tuple[Levels, Any]]:
     return [(cell, by_name[named(cell)]) for cell in cells]
 
 
-def _bound(question: Question, bound: Any, cell: Levels | None) -> Any:
+def _bound(claim: PointClaim, bound: Any, cell: Levels | None) -> Any:
     """Return a number that the risk never goes below on a closed cone, or anywhere (None).
 
     Each term is at least a line of the given slope. If the slopes add up to a vector that has no
     negative product with any score of the cone, the constants of the lines add up to a bound.
     """
-    risk = question.risk
+    risk = claim.risk
     check_keys(bound, ["order", "slopes", "value", *(["shares"] if risk.entropy else [])], "a bound")
     slopes = bound["slopes"]
     require(len(slopes) == len(risk.terms), "a bound has one slope for each term of the risk")
@@ -130,11 +130,11 @@ def _bound(question: Question, bound: Any, cell: Levels | None) -> Any:
     vector = list(risk.linear)
     for (phi, form, offset, factor), written in zip(risk.terms, slopes, strict=True):
         slope, *between = rationals(written)
-        total = _plus(total, factor, question.phis[phi].least(slope, between))
+        total = _plus(total, factor, claim.phis[phi].least(slope, between))
         total = _plus(total, -factor * offset, slope)
         vector = [sized(v + factor * slope * c) for v, c in zip(vector, form, strict=True)]
     if risk.entropy:
-        shares = rationals(bound["shares"], question.m)
+        shares = rationals(bound["shares"], claim.m)
         total = _plus(total, risk.entropy, entropy(shares))
         vector = [v + risk.entropy * p for v, p in zip(vector, shares, strict=True)]
     if cell is None:

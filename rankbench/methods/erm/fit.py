@@ -22,6 +22,7 @@ from rankbench.interfaces.method import Block, Fit, Fitted, Problem, Solver, Ste
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.interfaces.table_check import check_weights
 from rankbench.kernels.random import seed_state
+from rankbench.methods.baselines import feature_matrix
 from rankbench.methods.erm.composition import Composition
 from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
 from rankbench.methods.erm.interpreted import Interpreted, is_compiled
@@ -37,7 +38,6 @@ from rankbench.methods.erm.risk import (
     single_target,
     tiled_product,
 )
-from rankbench.methods.models import feature_matrix
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.optimizers.score_problem import PenalizedProblem, ScoreProblem
 

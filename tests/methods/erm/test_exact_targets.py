@@ -11,7 +11,7 @@ from enumeration import contender, fitted, structures_of_subsets
 from numpy.typing import NDArray
 from small_blocks import make_block, reweighted
 
-from rankbench.aggregators.elo import Elo
+from rankbench.aggregators.sequential import Elo
 from rankbench.core.component import Property
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator
