@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,24 +24,6 @@ from rankbench.ranking.suspicions import name_notes, suspicious_votes
 from rankbench.ranking.votes import Votes, all_ones, coded_votes, load_votes, votes_of_ballots
 
 _KINDS: tuple[HeldOut, ...] = get_args(HeldOut)
-
-
-@dataclass(frozen=True, eq=False)
-class PartSums:
-    """Sums by pair of some groups; arrays of shape (R,) and (R, 3): low won, high won, tie.
-
-    Attributes
-    ----------
-    rows : ndarray of int64
-        Pairs that have votes, rising.
-    weights : ndarray of float64
-    numbers : ndarray of float64
-        Of votes; the very same array where all weights are 1.
-    """
-
-    rows: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    numbers: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,36 +51,30 @@ class GroupedVotes:
     count: NDArray[np.integer]
     weight: NDArray[np.float64]
 
-    def parts(self, cut: Cut) -> list[PartSums]:
-        """Return the sums of every part of a cut, the one that is tested on last."""
-        shape = (cut.tested + 1, 3 * len(self.pairs))
+    def parts(self, cut: Cut) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sums of weights, and the numbers, of the votes of every part of a cut, the tested one last.
+
+        Both are of shape (parts, P, 3): low won, high won, tie; they are one array where all weights are 1.
+        """
+        shape = (cut.tested + 1, len(self.pairs), 3)
         part = np.repeat(cut.part, np.diff(self.starts))
         rows = np.flatnonzero(part >= 0)
-        cells = part[rows].astype(np.int64) * shape[1] + self.slot[rows]
+        cells = part[rows].astype(np.int64) * 3 * len(self.pairs) + self.slot[rows]
 
         def summed(column: NDArray[Any]) -> NDArray[np.float64]:
-            return np.bincount(cells, column[rows], shape[0] * shape[1]).astype(np.float64, copy=False).reshape(shape)
+            sums = np.bincount(cells, column[rows], math.prod(shape))
+            return sums.astype(np.float64, copy=False).reshape(shape)
 
         numbers = summed(self.count)
-        weights = summed(self.weight) if len(self.weight) else numbers
-        return [_part(*sums) for sums in zip(weights, numbers, strict=True)]
+        return summed(self.weight) if len(self.weight) else numbers, numbers
 
-    def counts(self, parts: list[PartSums], items: list[str]) -> PairCounts:
+    def counts(self, weights: NDArray[np.float64], numbers: NDArray[np.float64], items: list[str]) -> PairCounts:
         """Return the sums of some parts, added in their order."""
-        cells, numbers = np.zeros((len(self.pairs), 3)), 0.0
-        for part in parts:
-            # Pairs of a part are different from one another.
-            cells[part.rows] += part.weights
-            numbers += float(part.numbers.sum())
-        counts = PairCounts.from_cells(items, self.pairs, cells, round(numbers), bool(len(self.weight)))
-        return counts.observed()
-
-
-def _part(weights: NDArray[np.float64], numbers: NDArray[np.float64]) -> PartSums:
-    table = numbers.reshape(-1, 3)
-    rows = np.flatnonzero(table.any(axis=1))
-    chosen = table[rows]
-    return PartSums(rows, chosen if weights is numbers else weights.reshape(-1, 3)[rows], chosen)
+        cells = np.zeros((len(self.pairs), 3))
+        for part in weights:
+            cells += part
+        weighted = bool(len(self.weight))
+        return PairCounts.from_cells(items, self.pairs, cells, round(float(numbers.sum())), weighted).observed()
 
 
 def compared_pairs(votes: Votes) -> tuple[ComparedPairs, NDArray[np.int32]]:

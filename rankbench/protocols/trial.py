@@ -29,7 +29,7 @@ from rankbench.protocols.links import (
     tie_log_loss,
     win_log_loss,
 )
-from rankbench.protocols.log_votes import GroupedVotes, PartSums
+from rankbench.protocols.log_votes import GroupedVotes
 from rankbench.ranking.votes import Votes, covariate_votes
 
 
@@ -72,14 +72,14 @@ class Trial:
         self.kind, self.cut = grouped.sizes.kind, cut
         self._votes = votes
         self._everything = tuple(range(cut.tested))
-        parts = grouped.parts(cut)
+        weights, numbers = grouped.parts(cut)
         self._counts = {
-            chosen: grouped.counts([parts[part] for part in chosen], items)
+            chosen: grouped.counts(weights[list(chosen)], numbers[list(chosen)], items)
             for chosen in {self._everything, *(learned for learned, _ in cut.inner)}
         }
         # Of what is predicted within the training part, whoever predicts it.
-        self._inner = _Sides([parts[part] for _, part in cut.inner], grouped.pairs)
-        self._test = _Sides([parts[cut.tested]], grouped.pairs)
+        self._inner = _Sides(weights, numbers, [part for _, part in cut.inner], grouped.pairs)
+        self._test = _Sides(weights, numbers, [cut.tested], grouped.pairs)
 
     @cached_property
     def _part_of_vote(self) -> tuple[Votes, NDArray[np.int8]]:
@@ -195,14 +195,20 @@ def _blind_margins(fit: ControlledFit, votes: CovariateVotes) -> NDArray[np.floa
 class _Sides:
     """Sums of some parts, one behind the other, by column: what margins are put beside."""
 
-    def __init__(self, parts: Sequence[PartSums], pairs: ComparedPairs) -> None:
-        def column(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-            return np.concatenate(arrays) if arrays else np.zeros(0)
+    def __init__(
+        self, weights: NDArray[np.float64], numbers: NDArray[np.float64], parts: Sequence[int], pairs: ComparedPairs
+    ) -> None:
+        rows = [np.flatnonzero(numbers[part].any(axis=1)) for part in parts]
 
-        self.items = [(pairs.low[part.rows], pairs.high[part.rows]) for part in parts]
-        self.won, self.lost, self.tied = (column([part.weights[:, outcome] for part in parts]) for outcome in range(3))
-        self.decided = column([part.numbers[:, 0] + part.numbers[:, 1] for part in parts])
-        self.votes = self.decided + column([part.numbers[:, 2] for part in parts])
+        def beside(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+            of_parts = [sums[part, own] for part, own in zip(parts, rows, strict=True)]
+            return np.concatenate([np.zeros((0, 3)), *of_parts])
+
+        self.items = [(pairs.low[own], pairs.high[own]) for own in rows]
+        self.won, self.lost, self.tied = np.ascontiguousarray(beside(weights).T)
+        won, lost, tied = beside(numbers).T
+        self.decided = won + lost
+        self.votes = self.decided + tied
 
     def outcomes(self, scores: Sequence[NDArray[np.float64]]) -> PairOutcomes:
         """Return the sums with the margins of each part by its own scores."""

@@ -61,16 +61,18 @@ class Interpreted:
         self.floors = np.zeros((len(plan), len(block.design)))
         floor = lru_cache(maxsize=None)(lambda target, heaviest, m: target.floor(heaviest, np.zeros(m)))
         for q in np.flatnonzero(counts > 0):
-            first, last = block.comparisons.offsets[q : q + 2]
             low, high = block.design.offsets[q : q + 2]
-            said = block.comparisons
-            whole = (said.winners[first:last].copy(), said.losers[first:last].copy(), said.weights[first:last].copy())
+            whole = self._judgments(*block.comparisons.offsets[q : q + 2])
             for row, target in enumerate(plan.targets):
                 labels = block.design.labels[low:high].copy()
                 heaviest = float(whole[2].max())
                 truth = target.aggregator.needs_truth
                 self.floors[row, q] = target.floor(0.0, labels) if truth else floor(target, heaviest, len(labels))
                 self.complete[row, low:high] = target.make(*whole, labels, self.floors[row, q])
+
+    def _judgments(self, first: int, last: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        said = self.block.comparisons
+        return said.winners[first:last].copy(), said.losers[first:last].copy(), said.weights[first:last].copy()
 
     def _draw(self, t: int, query: int = -1) -> tuple[int, NDArray[np.float64]]:
         """Draw step t: return its query and the targets of all rows, shape (P, m)."""
@@ -97,12 +99,8 @@ class Interpreted:
                 low, high = self.block.design.offsets[q : q + 2]
                 labels = self.block.design.labels[low:high].copy()
                 for t in range(said.offsets[q], said.offsets[q + 1]):
-                    one = (
-                        said.winners[t : t + 1].copy(),
-                        said.losers[t : t + 1].copy(),
-                        said.weights[t : t + 1].copy(),
-                    )
-                    means[row, low:high] += target.make(*one, labels, self.floors[row, q]) / n_q
+                    single = self._judgments(t, t + 1)
+                    means[row, low:high] += target.make(*single, labels, self.floors[row, q]) / n_q
         return means
 
     def _add(self, q: int, targets: NDArray[np.float64]) -> None:
