@@ -118,21 +118,11 @@ class NDCG(NDCGFamily):
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.kernels.gains import gain_params
-        from rankbench.losses.kernels.rankings import ndcg
-        from rankbench.losses.kernels.rankings import ndcg_work as work
-
-        return Kernel(ndcg, gain_params(self.gain, self.discount, self.cutoff), work)
+        return _compiled(self.gain, self.discount, self.cutoff)
 
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for a cutoff of 16 or less."""
-        from rankbench.kernels.gains import gain_params
-        from rankbench.losses.kernels.evaluate import MOST
-        from rankbench.losses.kernels.rankings import ranked_ndcg
-
-        if self.cutoff > MOST:
-            return None
-        return Kernel(ranked_ndcg, gain_params(self.gain, self.discount, self.cutoff)), int(self.cutoff)
+        return _compiled_of_top(self.gain, self.discount, self.cutoff)
 
 
 class Precision(NDCGFamily):
@@ -159,16 +149,24 @@ class Precision(NDCGFamily):
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.kernels.gains import gain_params
-        from rankbench.losses.kernels.rankings import ndcg
-        from rankbench.losses.kernels.rankings import ndcg_work as work
-
-        return Kernel(ndcg, gain_params("identity", None, self.k), work)
+        return _compiled("identity", None, self.k)
 
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for k of 16 or less."""
-        from rankbench.kernels.gains import gain_params
-        from rankbench.losses.kernels.evaluate import MOST
-        from rankbench.losses.kernels.rankings import ranked_ndcg
+        return _compiled_of_top("identity", None, self.k)
 
-        return (Kernel(ranked_ndcg, gain_params("identity", None, self.k)), self.k) if self.k <= MOST else None
+
+def _compiled(gain: GainName, discount: DiscountName | None, cutoff: float) -> Kernel:
+    from rankbench.kernels.gains import gain_params
+    from rankbench.losses.kernels.rankings import ndcg, ndcg_work
+
+    return Kernel(ndcg, gain_params(gain, discount, cutoff), ndcg_work)
+
+
+def _compiled_of_top(gain: GainName, discount: DiscountName | None, cutoff: float) -> tuple[Kernel, int] | None:
+    """Return the compiled form for a cutoff of 16 or less."""
+    from rankbench.kernels.gains import gain_params
+    from rankbench.losses.kernels.evaluate import MOST
+    from rankbench.losses.kernels.rankings import ranked_ndcg
+
+    return None if cutoff > MOST else (Kernel(ranked_ndcg, gain_params(gain, discount, cutoff)), int(cutoff))
