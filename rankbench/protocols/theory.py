@@ -6,7 +6,6 @@ from functools import partial
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from rankbench.certify.conditional_risks import AggregationName, Consistency, consistency_in
@@ -187,7 +186,8 @@ class Repair(Protocol):
         loss = PairwiseDisagreement()
         judged = judge(outcomes, queries, [loss], lambda _: lambda q: populations[q].votes)
         bayes = prepared.arrays["populations.bayes"]
-        rows = {cell: {"excess": _above(found[str(loss)], bayes)} for cell, found in judged.items() if found}
+        above = {cell: found[str(loss)] - bayes for cell, found in judged.items() if found}
+        rows = {cell: {"excess": np.where(excess <= ROUNDING, 0.0, excess)} for cell, excess in above.items()}
         return [answer(cell, outcomes[cell], {"design": rows.get(cell, {})}) for cell in task.cells]
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
@@ -221,13 +221,6 @@ class Repair(Protocol):
             "is wrong: on about a third of low-noise populations of four items, and on half of those of five",
             "votes are independent and weigh the same; a population has one free score an item",
         ]
-
-
-def _above(risks: NDArray[np.float64], bayes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what risks are above the Bayes risk; rounding errors of sums that are equal are 0."""
-    excess = risks - bayes
-    excess[excess <= ROUNDING] = 0.0
-    return excess
 
 
 def _populations(prepared: Prepared) -> list[Population]:

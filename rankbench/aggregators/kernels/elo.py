@@ -146,18 +146,6 @@ def gain_by_tie(gap: float, weight: float, eta: float) -> float:
     return gained - 0.5 * eta * part * math.tanh(0.5 * gap)
 
 
-@declared(AGGREGATE)
-def elo(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
-    """Write the ratings in units of log-odds to `out`; ``params = [eta]``."""
-    for i in range(m):
-        out[i] = 0.0
-    for t in range(len(winners)):
-        i, j = winners[t], losers[t]
-        move = gain_by_win(out[i] - out[j], weights[t], params[0])
-        out[i] += move
-        out[j] -= move
-
-
 @declared()
 def elo_with_ties(winners: Index, losers: Index, weights: Vector, ties: Flags, eta: float, out: Vector) -> None:
     """Add the ratings in units of log-odds to `out`, where all are 0."""
@@ -167,6 +155,13 @@ def elo_with_ties(winners: Index, losers: Index, weights: Vector, ties: Flags, e
         move = gain_by_tie(gap, weights[t], eta) if ties[t] else gain_by_win(gap, weights[t], eta)
         out[i] += move
         out[j] -= move
+
+
+@declared(AGGREGATE)
+def elo(winners: Index, losers: Index, weights: Vector, m: int, params: Vector, work: Vector, out: Vector) -> None:
+    """Write the ratings in units of log-odds to `out`; ``params = [eta]``."""
+    out[:] = 0.0
+    elo_with_ties(winners, losers, weights, np.zeros(len(winners), np.bool_), params[0], out)
 
 
 @declared(WALK)
