@@ -131,7 +131,6 @@ def give_back() -> None:
     if sys.platform != "linux":
         return
     import ctypes
-    import gc
 
     gc.collect()
     # Another C library than GNU's has no such function.
