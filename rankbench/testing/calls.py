@@ -97,12 +97,12 @@ def calls(subject: Subject) -> list[Call]:
     CheckSkipped
         There is nothing that can be called without data of its own.
     """
-    return _some(subject, list(_ordinary(subject.it)))
+    return _some(subject, list(_calls(subject.it, edges=False)))
 
 
 def edge_calls(subject: Subject) -> list[Call]:
     """Return calls on arguments at the edges of the contract."""
-    return _some(subject, list(_edges(subject.it)))
+    return _some(subject, list(_calls(subject.it, edges=True)))
 
 
 def _some(subject: Subject, found: list[Call]) -> list[Call]:
@@ -115,79 +115,65 @@ def _call(label: str, run: Callable[..., Outputs], shapes: tuple[tuple[int, ...]
     return Call(label, lambda: deepcopy(arguments), run, shapes)
 
 
-def _ordinary(it: object) -> Iterator[Call]:
+def _calls(it: object, *, edges: bool) -> Iterator[Call]:
+    """Yield calls on ordinary arguments, or on those at the edges of the contract."""
     if isinstance(it, Aggregator):
-        yield from _aggregator_calls(it, edges=False)
+        yield from _aggregator_calls(it, edges=edges)
     elif isinstance(it, ScoreSurrogate):
         rng = np.random.default_rng(5)
-        for m in (2, 7):
-            yield from _score_surrogate(it, f"{m} items", rng.normal(size=m), rng.normal(size=m))
+        drawn = {f"{m} items": (rng.normal(size=m), rng.normal(size=m)) for m in (2, 7)}
+        extreme = {label: (np.zeros(len(scores)), scores) for label, scores in samples.edge_scores().items()}
+        for label, (alpha, scores) in (extreme if edges else drawn).items():
+            yield from _score_surrogate(it, label, alpha, scores)
+    elif isinstance(it, PairwiseSurrogate) and edges:
+        yield from _pairwise_surrogate(it, "no edge", np.zeros(0), np.zeros(0))
+        margins = np.array([-100.0, -1.0, 0.0, 1.0, 100.0])
+        yield from _pairwise_surrogate(it, "large margins", margins, np.array([1e-9, 1e-3, 1.0, 1e3, 1e9]))
     elif isinstance(it, PairwiseSurrogate):
         yield from _pairwise_surrogate(it, "21 margins", np.linspace(-3.1, 3.2, 21), np.linspace(0.1, 2.5, 21))
     elif isinstance(it, Loss):
-        rng = np.random.default_rng(6)
-        for m in (2, 9):
-            yield _loss(it, f"{m} items", rng.normal(size=m), samples.random_structure(it.structure, m, rng))
+        yield from _losses(it, edges=edges)
     elif isinstance(it, StepOptimizer):
         rng = np.random.default_rng(7)
-        for t in (1, 9):
-            state = np.zeros(it.state_size(5))
-            yield _call(
-                f"step {t}",
-                lambda *a: (it.step(*a),),
-                ((5,),),
-                rng.normal(size=5),
-                rng.normal(size=5),
-                t,
-                Penalty(0.1),
-                state,
-            )
-    elif isinstance(it, Solver):
+        steps = [(f"step {t}", rng.normal(size=5), rng.normal(size=5), t, Penalty(0.1)) for t in (1, 9)]
+        if edges:
+            sizes = (0.0, 1e-12, 1e12)
+            steps = [(f"a gradient of {size:g}", np.ones(3), np.full(3, size), 1, Penalty()) for size in sizes]
+        for label, theta, *arguments in steps:
+            state = np.zeros(it.state_size(len(theta)))
+            yield _call(label, lambda *a: (it.step(*a),), (theta.shape,), theta, *arguments, state)
+    elif isinstance(it, Solver) and not edges:
         for label, problem in problems(it).items():
             yield _call(f"solve {label}", lambda p: (it.solve(p).theta,), ((problem.dimension,),), problem)
     elif isinstance(it, Model):
-        x = np.random.default_rng(8).normal(size=(12, 4)).astype(np.float32)
-        yield _call("12 items", lambda x: (it.features(x),), ((12, -1),), x)
+        tables = {"12 items": np.random.default_rng(8).normal(size=(12, 4))}
+        if edges:
+            tables = {"0 items": np.ones((0, 4)), "1 items": np.ones((1, 4)), "items all alike": np.zeros((5, 4))}
+        for label, x in tables.items():
+            yield _call(label, lambda x: (it.features(x),), ((len(x), -1),), x.astype(np.float32))
     elif isinstance(it, Method):
-        design = samples.queries(9)
-        yield _method(it, "240 judgments", design, samples.random_comparisons(design, 40, 9))
-
-
-def _edges(it: object) -> Iterator[Call]:
-    if isinstance(it, Aggregator):
-        yield from _aggregator_calls(it, edges=True)
-    elif isinstance(it, ScoreSurrogate):
-        for label, scores in samples.edge_scores().items():
-            yield from _score_surrogate(it, label, np.zeros(len(scores)), scores)
-    elif isinstance(it, PairwiseSurrogate):
-        yield from _pairwise_surrogate(it, "no edge", np.zeros(0), np.zeros(0))
-        extreme = np.array([-100.0, -1.0, 0.0, 1.0, 100.0])
-        yield from _pairwise_surrogate(it, "large margins", extreme, np.array([1e-9, 1e-3, 1.0, 1e3, 1e9]))
-    elif isinstance(it, Loss):
-        for label, scores in samples.edge_scores().items():
-            m = len(scores)
-            structure = scores if it.structure == "scores" else samples.random_graph(m, m)
-            yield _loss(it, f"{label}, scores tied", np.zeros(m), structure)
-            yield _loss(it, label, np.linspace(-1e6, 1e6, m), structure)
-        if it.structure == "edges":
-            yield _loss(it, "no preferences", np.arange(4.0), np.zeros((4, 4)))
-    elif isinstance(it, StepOptimizer):
-        for size in (0.0, 1e-12, 1e12):
-            state = np.zeros(it.state_size(3))
-            label = f"a gradient of {size:g}"
-            yield _call(label, lambda *a: (it.step(*a),), ((3,),), np.ones(3), np.full(3, size), 1, Penalty(), state)
-    elif isinstance(it, Model):
-        for n in (0, 1):
-            x = np.ones((n, 4), dtype=np.float32)
-            yield _call(f"{n} items", lambda x: (it.features(x),), ((n, -1),), x)
-        zeros = np.zeros((5, 4), dtype=np.float32)
-        yield _call("items all alike", lambda x: (it.features(x),), ((5, -1),), zeros)
-    elif isinstance(it, Method):
-        design = samples.queries(9)
+        design, two = samples.queries(9), samples.queries(9, (2,))
+        if not edges:
+            yield _method(it, "240 judgments", design, samples.random_comparisons(design, 40, 9))
+            return
         yield _method(it, "queries without judgments", design, samples.random_comparisons(design, 40, 9, silent=(0, 3)))
         yield _method(it, "one judgment a query", design, samples.random_comparisons(design, 1, 9))
-        two = samples.queries(9, (2,))
         yield _method(it, "one query of two items", two, samples.random_comparisons(two, 10, 9))
+
+
+def _losses(it: Loss, *, edges: bool) -> Iterator[Call]:
+    if not edges:
+        rng = np.random.default_rng(6)
+        for m in (2, 9):
+            yield _loss(it, f"{m} items", rng.normal(size=m), samples.random_structure(it.structure, m, rng))
+        return
+    for label, scores in samples.edge_scores().items():
+        m = len(scores)
+        structure = scores if it.structure == "scores" else samples.random_graph(m, m)
+        yield _loss(it, f"{label}, scores tied", np.zeros(m), structure)
+        yield _loss(it, label, np.linspace(-1e6, 1e6, m), structure)
+    if it.structure == "edges":
+        yield _loss(it, "no preferences", np.arange(4.0), np.zeros((4, 4)))
 
 
 SIZES = ((4, 3), (6, 60), (9, 200))
