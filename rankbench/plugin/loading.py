@@ -61,22 +61,7 @@ class PluginStatus:
     causes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Plugins:
-    """The loaded plugins: what they registered and what became of each.
-
-    Attributes
-    ----------
-    registry : Registry
-    statuses : tuple of PluginStatus
-        Built-in ones first, then by distribution and entry point.
-    """
-
-    registry: Registry
-    statuses: tuple[PluginStatus, ...]
-
-
-def load(entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool = False) -> Plugins:
+def load(entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool = False) -> Loader:
     """Load plugins from entry points, the built-in ones first.
 
     Parameters
@@ -90,7 +75,9 @@ def load(entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool 
     PluginError
         In strict mode, with distribution, version and cause.
     """
-    return Loader(entry_points, strict=strict).plugins()
+    loader = Loader(entry_points, strict=strict)
+    loader.load()
+    return loader
 
 
 class Loader:
@@ -99,6 +86,13 @@ class Loader:
     Built-in ones wait until somebody asks for what they bring, which their names say: importing all families takes a
     third of a second. Where a plugin is installed, all are loaded at once: it may bring any kind, and our names
     come first.
+
+    Attributes
+    ----------
+    registry : Registry
+        What is registered by now.
+    waiting : list of (Origin, EntryPoint)
+        What is not loaded yet.
     """
 
     def __init__(self, entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool = False) -> None:
@@ -110,10 +104,15 @@ class Loader:
         known = {id(dist): (dist.name, dist.version) for dist in {id(e.dist): e.dist for e in entries}.values() if dist}
         origins = [Origin(*known.get(id(entry.dist), ("unknown", "?")), entry.name) for entry in entries]
         self.waiting = sorted(zip(origins, entries, strict=True), key=lambda each: _place(each[0]))
-        self.statuses: list[tuple[Origin, PluginStatus]] = []
+        self._statuses: list[tuple[Origin, PluginStatus]] = []
 
-    def plugins(self, kind: str = "") -> Plugins:
-        """Load what may bring a kind (or ``suite``), by default everything; return all that is loaded by now."""
+    @property
+    def statuses(self) -> list[PluginStatus]:
+        """What became of each that was loaded: built-in ones first, then by distribution and entry point."""
+        return [status for _, status in sorted(self._statuses, key=lambda each: _place(each[0]))]
+
+    def load(self, kind: str = "") -> None:
+        """Load what may bring a kind (or ``suite``), by default everything."""
         foreign = any(origin.distribution != OURSELVES for origin, _ in self.waiting)
         wanted = "" if foreign or not kind else BROUGHT_BY.get(kind) or plural_of(kind)
         while left := [each for each in self.waiting if wanted in ("", each[1].name)]:
@@ -126,8 +125,7 @@ class Loader:
             if self.strict and loading.causes:
                 cause = f"plugin {entry.name!r} of {origin} is broken: {loading.causes[0]}"
                 raise PluginError(cause) from loading.first_error
-            self.statuses.append((origin, loading.status(time.perf_counter() - start)))
-        return Plugins(self.registry, tuple(status for _, status in sorted(self.statuses, key=lambda s: _place(s[0]))))
+            self._statuses.append((origin, loading.status(time.perf_counter() - start)))
 
 
 def _place(origin: Origin) -> tuple[bool, str, str, str]:

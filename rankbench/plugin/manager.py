@@ -22,19 +22,18 @@ from rankbench.interfaces.figure import FigureKind
 from rankbench.interfaces.protocol import Contender
 from rankbench.interfaces.suite import Claim, ContenderEntry, Experiment, Figure
 from rankbench.plugin import registry
-from rankbench.plugin.loading import Loader, Plugins, PluginStatus
+from rankbench.plugin.loading import Loader, PluginStatus
 from rankbench.plugin.registry import SUITE, Origin, base_of
 
 C = TypeVar("C", bound=Component)
 """Of ``Callable[..., C]``, not of ``type[C]``, in which mypy accepts no abstract class."""
 
 _lock = threading.RLock()
-_loaded: Plugins | None = None
 _loader: Loader | None = None
 _loading = False
 
 
-def plugins(kind: str = "") -> Plugins:
+def plugins(kind: str = "") -> Loader:
     """Return the plugins of this process, those at least that may bring a kind; the first call for it loads them.
 
     Parameters
@@ -48,27 +47,22 @@ def plugins(kind: str = "") -> Plugins:
         A plugin is broken and ``RANKBENCH_STRICT_PLUGINS`` is set, or a plugin looks
         components up while it is being loaded.
     """
-    global _loaded, _loader, _loading
+    global _loader, _loading
     with _lock:
-        if _loaded is not None:
-            return _loaded
         if _loading:
             raise PluginError("components cannot be looked up while plugins load; do it inside a function")
-        _loading = True
+        loader = _loader
+        if loader is None:
+            strict = os.environ.get("RANKBENCH_STRICT_PLUGINS", "") not in ("", "0")
+            loader = Loader(importlib.metadata.entry_points(group=registry.GROUP), strict=strict)
         # If a plugin is broken and must not be, the next call begins anew.
-        loader, _loader = _loader, None
+        _loader, _loading = None, True
         try:
-            if loader is None:
-                strict = os.environ.get("RANKBENCH_STRICT_PLUGINS", "") not in ("", "0")
-                loader = Loader(importlib.metadata.entry_points(group=registry.GROUP), strict=strict)
-            found = loader.plugins(kind)
-            if loader.waiting:
-                _loader = loader
-            else:
-                _loaded = found
+            loader.load(kind)
         finally:
             _loading = False
-        return found
+        _loader = loader
+        return loader
 
 
 def get(base: Callable[..., C], text: str | Spec) -> C:
@@ -215,7 +209,7 @@ def maker_of(component: Component) -> str:
 
 def statuses() -> list[PluginStatus]:
     """Return what became of each plugin, the built-in ones first."""
-    return list(plugins().statuses)
+    return plugins().statuses
 
 
 LABEL_LENGTH = 200

@@ -16,8 +16,8 @@ from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.surrogate import Loss
 from rankbench.methods.baselines import LinearModel
 from rankbench.plugin import manager
-from rankbench.plugin.loading import Plugins, PluginStatus
-from rankbench.plugin.registry import KINDS, SUITE, Origin, Registry
+from rankbench.plugin.loading import Loader, PluginStatus
+from rankbench.plugin.registry import KINDS, SUITE, Origin
 from rankbench.testing.scaffold import PLUGIN_KINDS
 
 
@@ -26,10 +26,10 @@ def registered(monkeypatch):
     """Have components and files of suites registered, and nothing else."""
 
     def register(*things):
-        registry = Registry()
+        loader = Loader([])
         for thing in things:
-            registry.add(thing, Origin("third", "4.2", "x"))
-        monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
+            loader.registry.add(thing, Origin("third", "4.2", "x"))
+        monkeypatch.setattr(manager, "_loader", loader)
 
     return register
 
@@ -216,7 +216,7 @@ def test_a_broken_plugin_is_listed_with_distribution_version_and_cause(rankbench
         PluginStatus("models", "rankbench", "0.1.0", ("model/a", "model/b", "suite/c"), 0.012, "ok", ()),
         PluginStatus("bad", "shattered", "9.9", (), 0.0, "broken", ("cannot import 'x'", "and more")),
     )
-    monkeypatch.setattr(manager, "_loaded", Plugins(Registry(), statuses))
+    monkeypatch.setattr(manager, "statuses", lambda: statuses)
     shown = rankbench("plugins")
     assert shown.exit_code == 0
     plugins, _, causes = shown.stdout.partition("\n\n")

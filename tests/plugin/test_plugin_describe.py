@@ -120,7 +120,7 @@ class Bounded(Loss):
 
 def test_a_description_has_declarations_and_origin_and_is_json(monkeypatch, entry):
     loaded = load([entry("own", "third", "7", brings=lambda: [Bounded, Everything])])
-    monkeypatch.setattr(manager, "_loaded", loaded)
+    monkeypatch.setattr(manager, "_loader", loaded)
     description = describe_component("loss", "bounded")
     assert description.declarations == {"structure": "scores", "direction": "maximize", "range": [0.0, "inf"]}
     assert description.properties == ("equivariant", "shift-invariant")

@@ -29,7 +29,7 @@ def installed(monkeypatch):
 
     def install(*entries):
         loaded = load(entries)
-        monkeypatch.setattr(manager, "_loaded", loaded)
+        monkeypatch.setattr(manager, "_loader", loaded)
         return loaded
 
     return install
@@ -40,8 +40,7 @@ def there(monkeypatch):
     """Make the given entry points those of the environment, before anything is loaded."""
 
     def install(*entries):
-        for name in ("_loaded", "_loader"):
-            monkeypatch.setattr(manager, name, None)
+        monkeypatch.setattr(manager, "_loader", None)
         monkeypatch.setattr(manager.importlib.metadata, "entry_points", lambda group: entries)
 
     return install
@@ -125,17 +124,20 @@ def test_a_failed_strict_load_is_tried_again(there, monkeypatch, entry):
 def test_of_ours_only_what_brings_a_kind_is_loaded_and_the_rest_when_it_is_asked_for():
     ours = [found for found in entry_points(group="rankbench") if found.dist and found.dist.name == "rankbench"]
     loader = Loader(ours, strict=True)
-    assert [status.entry_point for status in loader.plugins("dataset").statuses] == ["datasets"]
-    assert {each.split("/")[0] for each in loader.plugins("dataset").statuses[0].components} == {"dataset"}
-    assert loader.plugins("dataset").registry.names("model") == []
-    simulator = loader.plugins("dataset").registry.component_class("dataset", "cascade-clicks")
-    assert loader.plugins().registry.component_class("dataset", "cascade-clicks") is simulator
-    assert [status.entry_point for status in loader.plugins().statuses] == sorted(found.name for found in ours)
+    loader.load("dataset")
+    assert [status.entry_point for status in loader.statuses] == ["datasets"]
+    assert {each.split("/")[0] for each in loader.statuses[0].components} == {"dataset"}
+    assert loader.registry.names("model") == []
+    simulator = loader.registry.component_class("dataset", "cascade-clicks")
+    loader.load()
+    assert loader.registry.component_class("dataset", "cascade-clicks") is simulator
+    assert [status.entry_point for status in loader.statuses] == sorted(found.name for found in ours)
 
 
 def test_where_a_plugin_is_installed_everything_is_loaded_at_once_ours_first(entry, model):
     ours = [found for found in entry_points(group="rankbench") if found.dist and found.dist.name == "rankbench"]
-    loaded = Loader([entry(brings=lambda: [model()]), *ours]).plugins("dataset")
+    loaded = Loader([entry(brings=lambda: [model()]), *ours])
+    loaded.load("dataset")
     assert len(loaded.statuses) == len(ours) + 1
     assert [status.distribution for status in loaded.statuses[:-1]] == ["rankbench"] * len(ours)
 
@@ -144,8 +146,9 @@ def test_where_a_plugin_is_installed_everything_is_loaded_at_once_ours_first(ent
 def test_our_entry_points_bring_the_kinds_that_they_are_named_after(kind):
     """So that asking for one kind need not load the others."""
     ours = [found for found in entry_points(group="rankbench") if found.dist and found.dist.name == "rankbench"]
-    whole = Loader(ours).plugins().registry
-    assert Loader(ours).plugins(kind).registry.names(kind) == whole.names(kind)
+    whole, part = load(ours).registry, Loader(ours)
+    part.load(kind)
+    assert part.registry.names(kind) == whole.names(kind)
     assert whole.names(kind)
 
 

@@ -134,7 +134,7 @@ TEXT = suite_text('use = "erm:k=[1,10,inf],lambda=[0.1,1]"', 'use = "random-scor
 def test_a_suite_is_described_as_its_file_writes_it(tmp_path, monkeypatch, entry):
     path = tmp_path / "own.toml"
     path.write_text(f'include = ["other"]\n{TEXT}', encoding="utf-8")
-    monkeypatch.setattr(manager, "_loaded", load([entry(brings=lambda: [path])]))
+    monkeypatch.setattr(manager, "_loader", load([entry(brings=lambda: [path])]))
     found = describe_suite("own")
     (one,) = found.pop("experiments")
     assert found == {

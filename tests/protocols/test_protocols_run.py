@@ -22,8 +22,8 @@ from rankbench.interfaces.method import Method
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.plugin import manager
-from rankbench.plugin.loading import Plugins, load
-from rankbench.plugin.registry import Origin, Registry
+from rankbench.plugin.loading import Loader, load
+from rankbench.plugin.registry import Origin
 from rankbench.reports.standings import UNIT_COLUMNS
 from rankbench.runner import executors
 from rankbench.runner.blocks import run_block
@@ -106,7 +106,8 @@ class Exact(Protocol):
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    registry = Registry()
+    loader = Loader([])
+    registry = loader.registry
     for cls in (Splits, Curved, Exact, Toy):
         registry.add(cls, Origin("third", "1.0", "x"))
     loaded = load(manager.importlib.metadata.entry_points(group="rankbench"))
@@ -117,7 +118,7 @@ def registered(monkeypatch):
             registry.add(loaded.registry.component_class(kind, name), Origin("rankbench", "0", "x"))
     btl = loaded.registry.component_class("protocol", "btl")
     registry.add(btl, Origin("rankbench", "0", "x"))
-    monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
+    monkeypatch.setattr(manager, "_loader", loader)
 
     def in_this_process(sources, tasks, workers, timeout):
         return (run_block(sources[task.source], task) for task in tasks)
