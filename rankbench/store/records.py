@@ -9,7 +9,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rankbench.core.code_digest import OURSELVES
-from rankbench.interfaces.cell import SPLITS, BlockKey, Direction, Layout, Split
+from rankbench.interfaces.cell import SPLITS, Direction, Layout, Split
 from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, RIDGE, Budget, Fact, Metric
 from rankbench.interfaces.suite import Experiment
 
@@ -139,10 +139,6 @@ class SourceRecord(BaseModel):
         title = self.splits.get(split, split).partition(" (")[0]
         return title[:1].lower() + title[1:]
 
-    def sizes(self) -> dict[Split, int]:
-        """Return the number of units of each split."""
-        return {split: len(names) for split, names in self.units.items()}
-
     def metric(self, name: str) -> Metric:
         """Return a metric by name; one that nobody declared is minimized."""
         return next((metric for metric in self.metrics if metric.name == name), Metric(name))
@@ -216,8 +212,3 @@ class SuiteRecord(BaseModel):
         if self.plugins is None:
             return None
         return makers_text(self.made_by.get(experiment, {}).get(label), self.versions)
-
-    def source_of(self, key: BlockKey) -> SourceRecord | None:
-        """Return the source that a block was drawn from, if the plan has it."""
-        made = (key.protocol, key.dataset)
-        return next((source for source in self.sources if (source.protocol, source.dataset) == made), None)

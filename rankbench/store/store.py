@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from rankbench.errors import StoreError
-from rankbench.interfaces.cell import BlockResult, CellResult, cell_problem
+from rankbench.interfaces.cell import BlockResult, CellResult
 from rankbench.store.contents import Place, StoredValue, plan_digest, row_digest, stored_number
 from rankbench.store.journal import FILE, Journal
 from rankbench.store.records import Member, SuiteRecord
@@ -49,7 +49,6 @@ class Store(Journal):
         except OSError as error:
             raise StoreError(f"{folder}: cannot make the folder ({error}); choose another one") from error
         self._lock = _lock(folder)
-        self._record: SuiteRecord | None = None
         try:
             super().__init__(folder, create=True)
         except BaseException:
@@ -89,7 +88,7 @@ class Store(Journal):
             The suite cannot be read back, or a member is named twice.
         """
         try:
-            record = SuiteRecord.model_validate(suite_json)
+            SuiteRecord.model_validate(suite_json)
         except ValidationError as error:
             raise StoreError(f"{self.path}: the resolved suite is incomplete: {error}") from error
         text = json.dumps(suite_json, sort_keys=True)
@@ -105,13 +104,6 @@ class Store(Journal):
             self.connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self.connection.execute("UPDATE head SET plan = ?", (plan_digest(text, rows),))
         self.contents.plan(text, rows)
-        self._record = record
-
-    def record(self) -> SuiteRecord:
-        """Return the suite of the last `begin`; read once, as nobody else writes here."""
-        if self._record is None:
-            self._record = super().record()
-        return self._record
 
     def known(self, cell_ids: Iterable[str]) -> set[str]:
         """Return those of `cell_ids` that have an answer: done, diverged or skipped."""
@@ -121,23 +113,18 @@ class Store(Journal):
         """Store a block in one transaction.
 
         A cell that has an answer already is left as it is: cells are input-addressed, so
-        the new one says the same. A failed cell is replaced.
+        the new one says the same. A failed cell is replaced. Whoever computes a block sees that its cells can be
+        read back (`rankbench.interfaces.cell.cell_problem`).
 
         Raises
         ------
         StoreError
-            A cell that cannot be read back (see `cell_problem`, which whoever made the
-            cell asks first); or the disk refused.
+            The block has a cell twice, or the disk refused.
         """
         known = self.known(cell.cell for cell in block.cells)
         new = [cell for cell in block.cells if cell.cell not in known]
         if not new:
             return
-        source = self.record().source_of(block.key)
-        for cell in new:
-            problem = cell_problem(cell, source.sizes() if source else None)
-            if problem is not None:
-                raise StoreError(f"cell {cell.cell}: {problem}")
         often, times = Counter(cell.cell for cell in new).most_common(1)[0]
         if times > 1:
             raise StoreError(f"cell {often}: the block has it {times} times")
