@@ -222,18 +222,14 @@ def env() -> Answer:
     from rankbench.runner.machine import environment
 
     found = environment()
+    titles = {"python": "Python", "cpu_class": "CPU class", "cpus": "CPUs", "blas": "BLAS", "data": "RANKBENCH_DATA"}
     rows = [
-        ("rankbench", found.rankbench),
-        ("Python", found.python),
-        ("platform", found.platform),
-        ("CPU class", found.cpu_class),
-        ("CPUs", str(found.cpus)),
-        *(("BLAS", library) for library in found.blas),
-        ("code digest", found.code_digest),
-        ("cache", found.cache),
-        ("RANKBENCH_DATA", found.data or "not set"),
+        (titles.get(fact, fact.replace("_", " ")), str(line) or "not set")
+        for fact, value in found.items()
+        if not isinstance(value, dict)
+        for line in (value if isinstance(value, list) else [value])
     ]
-    parts: list[Table | str] = [Table(("", ""), rows), "", Table(("library", "version"), list(found.libraries.items()))]
-    if found.plugins:
-        parts += ["", Table(("plugin", "version"), list(found.plugins.items()))]
-    return Answer(asdict(found), parts)
+    parts: list[Table | str] = [Table(("", ""), rows), "", Table(("library", "version"), [*found["libraries"].items()])]
+    if found["plugins"]:
+        parts += ["", Table(("plugin", "version"), [*found["plugins"].items()])]
+    return Answer(found, parts)

@@ -196,28 +196,19 @@ def _contenders(made: Planned, taken: Mapping[str, float]) -> pl.DataFrame:
     """Return a row for each contender at each n, with the seconds of its cells; null where nobody can say."""
     import polars as pl
 
-    from rankbench.runner.machine import untried_cells
-
-    left = untried_cells(made)
-    rows = [
-        (m.experiment, m.n, m.label, m.spec, taken.get(m.cell), m.cell in left and m.cell not in taken)
-        for m in made.plan.members
-    ]
+    rows = [(m.experiment, m.n, m.label, m.spec, taken.get(m.cell)) for m in made.plan.members]
     names, known = ("experiment", "n", "label", "spec"), pl.col("seconds")
     types = dict(zip(names, (pl.String, pl.Int64, pl.String, pl.String), strict=True))
-    frame = pl.DataFrame(rows, {**types, "seconds": pl.Float64, "untried": pl.Boolean}, orient="row")
+    frame = pl.DataFrame(rows, {**types, "seconds": pl.Float64}, orient="row")
     return frame.group_by(names, maintain_order=True).agg(
-        pl.len().alias("repetitions"),
-        pl.when(known.count() > 0).then(known.sum()).alias("seconds"),
-        pl.col("untried").any(),
+        pl.len().alias("repetitions"), pl.when(known.count() > 0).then(known.sum()).alias("seconds")
     )
 
 
 def _known(row: dict[str, Any]) -> dict[str, Any]:
     """Return a contender without what is not known of it."""
-    seconds, untried = row.pop("seconds"), row.pop("untried")
-    more = {} if seconds is None else {"seconds": round(seconds, 1)}
-    return row | more | ({"untried": True} if untried else {})
+    seconds = row.pop("seconds")
+    return row if seconds is None else row | {"seconds": round(seconds, 1)}
 
 
 def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Table | str]:
@@ -227,16 +218,15 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
 
     known = pl.col("seconds")
     rows = contenders.group_by("experiment", "label", "spec", "repetitions", maintain_order=True).agg(
-        pl.col("n"), pl.when(known.count() > 0).then(known.sum()).alias("seconds"), pl.col("untried").any()
+        pl.col("n"), pl.when(known.count() > 0).then(known.sum()).alias("seconds")
     )
-    timed, untried = total > 0, rows["untried"].any()
     cells = []
     for row in rows.iter_rows(named=True):
-        about = duration_text(row["seconds"]) if row["seconds"] is not None else "not tried" * row["untried"]
+        about = "" if row["seconds"] is None else duration_text(row["seconds"])
         ns = " ".join(f"{n:,}" for n in row["n"])
-        last = [about, row["spec"]] if timed or untried else [row["spec"]]
+        last = [about, row["spec"]] if total > 0 else [row["spec"]]
         cells.append([row["experiment"], row["label"], str(row["repetitions"]), ns, *last])
-    about_column = ["about"] if timed or untried else []
+    about_column = ["about"] if total > 0 else []
     yield Table(["experiment", "contender", "repetitions", "n", *about_column, "spec"], cells)
     for index, source in enumerate(made.sources):
         what = f"{', '.join(_experiments(made, index))}: {source.dataset or source.protocol}"
@@ -249,11 +239,9 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
         yield from (f"  {note}" for note in source.notes)
     yield from (f"{name} is left out: {why}" for name, why in made.left_out.items())
     yield f"{len(made.plan.tasks)} blocks, {sum(len(task.cells) for task in made.plan.tasks)} cells"
-    if timed:
+    if total > 0:
         whole = duration_text(total)
         yield f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each"
-    if untried:
-        yield "not tried: contenders of plugins, which run in processes of their own, and none is started for a plan"
 
 
 @click.command()

@@ -8,8 +8,8 @@ import platform
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rankbench.core import code_digest, runtime
 from rankbench.core.code_digest import OURSELVES
@@ -17,9 +17,9 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.core.system import check_disk, check_memory
 from rankbench.core.text import short_repr
 from rankbench.errors import PluginError
-from rankbench.interfaces.protocol import BlockTask, Protocol
+from rankbench.interfaces.protocol import BlockTask
 from rankbench.plugin import manager
-from rankbench.plugin.foreign_code import is_ours, own_cells
+from rankbench.plugin.foreign_code import is_ours
 from rankbench.runner.jobs import place_tasks
 from rankbench.runner.plan import Planned
 
@@ -92,76 +92,27 @@ def estimated_seconds(made: Planned) -> dict[str, float]:
     return known
 
 
-def untried_cells(made: Planned) -> set[str]:
-    """Return the cells whose time would be known if they, or their protocol, were not a plugin's.
+def environment() -> dict[str, Any]:
+    """Return where and with what a program runs.
 
-    Foreign code runs in processes of its own, and planning starts none.
+    ``rankbench``, ``python`` and ``platform`` are versions, ``libraries`` those of rankbench's dependencies and of
+    llvmlite, ``plugins`` those of distributions of third parties. Equal ``cpu_class`` and equal ``code_digest`` give
+    equal bytes. ``cpus`` are logical processors that this process may use, ``cache`` is the folder of downloads and
+    compiled code, ``data`` is ``RANKBENCH_DATA``.
     """
-    found: set[str] = set()
-    for task in made.plan.tasks:
-        protocol = made.sources[task.source].protocol
-        if type(protocol).seconds is not Protocol.seconds:
-            found |= set(task.cells).difference(own_cells(task) if is_ours(protocol) else ())
-    return found
-
-
-@dataclass(frozen=True)
-class Environment:
-    """Where and with what a program runs.
-
-    Attributes
-    ----------
-    rankbench, python, platform : str
-        Versions.
-    libraries : dict of str to str
-        rankbench's dependencies with their versions, and llvmlite.
-    plugins : dict of str to str
-        Distributions of third parties, with their versions.
-    cpu_class : str
-        Equal classes and equal code give equal bytes.
-    cpus : int
-        Logical processors that this process may use.
-    blas : tuple of str
-        Linear algebra libraries with version, kernels and number of threads.
-    code_digest : str
-        Hash of all code that can change a number.
-    cache : str
-        Folder of downloads and compiled code.
-    data : str
-        ``RANKBENCH_DATA``, the folder of data that is already there; empty if not set.
-    """
-
-    rankbench: str
-    python: str
-    platform: str
-    libraries: dict[str, str]
-    plugins: dict[str, str]
-    cpu_class: str
-    cpus: int
-    blas: tuple[str, ...]
-    code_digest: str
-    cache: str
-    data: str
-
-
-def environment() -> Environment:
-    """Look around."""
-    from rankbench.core.runtime import available_cores
-
-    third_parties = {s.distribution: s.version for s in manager.statuses() if s.distribution != OURSELVES}
-    return Environment(
-        rankbench=importlib.metadata.version("rankbench"),
-        python=platform.python_version(),
-        platform=platform.platform(),
-        libraries=_libraries(),
-        plugins=third_parties,
-        cpu_class=code_digest.cpu_class(),
-        cpus=available_cores(),
-        blas=_blas(),
-        code_digest=code_digest.code_digest(),
-        cache=str(runtime.cache_root()),
-        data=os.environ.get("RANKBENCH_DATA", ""),
-    )
+    return {
+        "rankbench": importlib.metadata.version("rankbench"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "libraries": _libraries(),
+        "plugins": {s.distribution: s.version for s in manager.statuses() if s.distribution != OURSELVES},
+        "cpu_class": code_digest.cpu_class(),
+        "cpus": runtime.available_cores(),
+        "blas": _blas(),
+        "code_digest": code_digest.code_digest(),
+        "cache": str(runtime.cache_root()),
+        "data": os.environ.get("RANKBENCH_DATA", ""),
+    }
 
 
 def _libraries() -> dict[str, str]:
@@ -170,7 +121,7 @@ def _libraries() -> dict[str, str]:
     return {name: code_digest.version(name) for name in sorted(names | {"llvmlite"})}
 
 
-def _blas() -> tuple[str, ...]:
+def _blas() -> list[str]:
     import numpy as np  # noqa: F401  (loads its BLAS, which is what is asked about)
     from threadpoolctl import threadpool_info
 
@@ -180,4 +131,4 @@ def _blas() -> tuple[str, ...]:
         for found in threadpool_info()
         if found["user_api"] == "blas"
     )
-    return tuple(dict.fromkeys(described))
+    return list(dict.fromkeys(described))

@@ -17,7 +17,7 @@ from rankbench.cli import main
 from rankbench.core.text import duration_text
 from rankbench.plugin import foreign_code as ownership
 from rankbench.runner.blocks import run_block
-from rankbench.runner.machine import estimated_seconds, untried_cells
+from rankbench.runner.machine import estimated_seconds
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,6 @@ def test_contenders_on_a_log_are_timed_and_populations_are_not() -> None:
     found = estimated_seconds(made)
     assert set(found) == {m.cell for m in made.plan.members}
     assert min(found.values()) > 0
-    assert untried_cells(made) == set()
     # Of one contender the same in every repetition; a grid of six costs more than one point.
     of = {label: {found[m.cell] for m in made.plan.members if m.experiment == "methods" and m.label == label}
           for label in ("Bradley-Terry", "win rate")}  # fmt: skip
@@ -55,22 +54,18 @@ def test_contenders_on_a_log_are_timed_and_populations_are_not() -> None:
     assert estimated_seconds(api.planned("theory", reps=1)) == {}
 
 
-def test_contenders_of_plugins_are_said_not_to_be_tried(short: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contenders_of_plugins_have_no_time(short: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ownership, "is_ours", lambda component: component.name != "borda")
     made = api.planned("own-log", dataset="llmfao", reps=1)
     theirs = {m.cell for m in made.plan.members if m.label == "Borda"}
     assert theirs
-    assert untried_cells(made) == theirs
     assert not theirs & set(estimated_seconds(made))
     done = CliRunner().invoke(main, ["plan", "--log", short, "--reps", "1"])
     assert done.exit_code == 0, done.output
-    shown = [line for line in done.output.splitlines() if "not tried" in line]
-    assert {line.split()[1] for line in shown[:-1]} == {"Borda"}
-    assert shown[-1].startswith("not tried: contenders of plugins")
+    assert "of one processor for the contenders with a time" in done.output
     facts = json.loads(CliRunner().invoke(main, ["plan", "--log", short, "--reps", "1", "--json"]).output)
-    assert {one["label"] for one in facts["contenders"] if one.get("untried")} == {"Borda"}
-    assert not any("seconds" in one for one in facts["contenders"] if one.get("untried"))
-    assert untried_cells(api.planned("theory", reps=1)) == set()
+    methods = {one["label"]: one for one in facts["contenders"] if one["experiment"] == "methods"}
+    assert {label for label, one in methods.items() if "seconds" not in one} == {"Borda"}
 
 
 def test_the_estimate_of_items_is_about_right() -> None:
