@@ -171,7 +171,7 @@ class Compared(ABC):
             shape (N, P). Smooth, on a scale on which its spread is about normal: logarithms of ratios.
         """
         from rankbench.stats.contrast_columns import VarianceSources
-        from rankbench.stats.simultaneous import simultaneous
+        from rankbench.stats.simultaneous import Studentized
 
         sample = self.sample
         estimate = statistic(sample.mean[np.newaxis])[0]
@@ -182,7 +182,9 @@ class Compared(ABC):
         ) -> SimultaneousIntervals:
             smallest = min(size, default=1)
             sources = VarianceSources.only(len(some), smallest - 1.0)
-            return simultaneous(estimate[some], replicates[:, some], sources, units=smallest, spread=bool(size))
+            return Studentized.from_replicates(
+                estimate[some], replicates[:, some], sources, units=smallest, spread=bool(size)
+            ).intervals()
 
         both, draws = statistic(sample.replicates), statistic(sample.draw_replicates)
         count, own = len(estimate), [len(sample.draws)] if len(sample.draws) > 1 else []

@@ -26,7 +26,7 @@ from rankbench.reports.claim_verdicts import curve_steps, curve_values, in_windo
 from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.reports.standings import differences_of
-from rankbench.stats.contrast_columns import OnePair
+from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import FEWEST, MeanIntervals, contrasts, mean_intervals, too_few
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class SampledResults(ExperimentResults):
             words = "95% intervals of the differences between all contenders, which hold together"
             return PairedIntervals(estimate, lower, upper, words)
         sample = sampler.sample(race.racing, metric, split, race.repetitions)
-        found = [contrasts(sample, OnePair(at[label], at[base]), level) for label in labels]
+        found = [contrasts(sample, ArmContrast(at[label], at[base]), level) for label in labels]
         lower, upper = (np.array([getattr(one, end)[0] for one in found]) for end in ("lower", "upper"))
         resampled = sampler.source.test_share is not None
         words = f"{level:.0%} of the corrected resampled t" if resampled else f"{level:.0%} over queries and draws"

@@ -18,7 +18,7 @@ from rankbench.interfaces.metric import COLUMN_FACTS
 from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.stats.bootstrap import Crossed
-from rankbench.stats.contrast_columns import AllPairs, OneArm, OnePair, rounding
+from rankbench.stats.contrast_columns import AllPairs, ArmContrast, rounding
 from rankbench.stats.contrasts import contender_rank_ranges, contrasts, contrasts_over_draws, too_few
 from rankbench.stats.multiple_tests import holm
 from rankbench.stats.simultaneous import p_values
@@ -138,7 +138,7 @@ class _Table(NamedTuple):
         for i, arm in enumerate(racing):
             found[arm.label] = {name: getattr(over_draws, name)[i] for name in ("mean", "se", "sd", "lower", "upper")}
             found[arm.label]["repetitions"] = len(repetitions)
-            over_both = contrasts(sample, OneArm(i))
+            over_both = contrasts(sample, ArmContrast(i))
             found[arm.label]["se_queries"] = over_both.se[0]
             if not too_few(len(repetitions)):
                 found[arm.label] |= {"lower_queries": over_both.lower[0], "upper_queries": over_both.upper[0]}
@@ -162,7 +162,7 @@ class _Table(NamedTuple):
             return
         others = [arm for arm in racing if arm is not base]
         sample, place = self._sample(racing), racing.index(base)
-        pairs = [OnePair(i, place) for i, arm in enumerate(racing) if arm is not base]
+        pairs = [ArmContrast(i, place) for i, arm in enumerate(racing) if arm is not base]
         over_both = [contrasts(sample, pair) for pair in pairs]
         own = dict(zip([arm.label for arm in others], p_values(over_both), strict=True))
         tested = [arm.label for arm in others if self.race.twin(arm) is None]

@@ -141,44 +141,25 @@ class ContrastMatrix:
 
 
 @dataclass(frozen=True)
-class OneArm:
-    """The mean of one arm: the contrast of a unit vector."""
+class ArmContrast:
+    """The mean of one arm, less that of another one if there is one: one column of a `ContrastMatrix`."""
 
     arm: int
+    other: int | None = None
     count: int = 1
 
     def means(self, arms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the arm's number, shape (1,)."""
-        return arms[[self.arm]]
+        """Return the contrast of C numbers, shape (1,)."""
+        return np.asarray(arms[[self.arm]] - (0.0 if self.other is None else arms[[self.other]]))
 
     def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
-        """Return the arm's column."""
-        return DenseColumns(values[:, [self.arm]])
-
-    def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return whether no spread is believed, shape (1,): a mean is no difference of the same cells."""
-        return np.full(1, sample.cells is None)
-
-
-@dataclass(frozen=True)
-class OnePair:
-    """The difference of two arms, first minus second."""
-
-    first: int
-    second: int
-    count: int = 1
-
-    def means(self, arms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the difference of two of C numbers, shape (1,)."""
-        return np.asarray(arms[[self.first]] - arms[[self.second]])
-
-    def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
-        """Return the column of differences."""
-        return DenseColumns(values[:, [self.first]] - values[:, [self.second]])
+        """Return the column of the contrast."""
+        return DenseColumns(values[:, [self.arm]] - (0.0 if self.other is None else values[:, [self.other]]))
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
         """Return whether no spread is believed, shape (1,): that of the same cells, or any."""
-        return np.full(1, sample.cells is None or bool(sample.cells[self.first] == sample.cells[self.second]))
+        cells = sample.cells
+        return np.full(1, cells is None or (self.other is not None and bool(cells[self.arm] == cells[self.other])))
 
 
 @dataclass(frozen=True)
@@ -215,7 +196,7 @@ class AllPairs:
         return np.asarray(sample.cells[first] == sample.cells[second])
 
 
-Contrasts: TypeAlias = ContrastMatrix | OneArm | OnePair | AllPairs
+Contrasts: TypeAlias = ContrastMatrix | ArmContrast | AllPairs
 """P linear contrasts of C arms."""
 
 

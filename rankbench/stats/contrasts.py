@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrast_columns import AllPairs, Contrasts, VarianceSources, contrasts_of, rounding
-from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized, simultaneous
+from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
 
 FEWEST = 4
 """Fewer units than this do not show how large a share of several variances is theirs."""
@@ -21,15 +21,6 @@ def too_few(draws: int) -> bool:
     Two or three values have Student's t go where no value can be: a share below 0 or above 1.
     """
     return 1 < draws < FEWEST
-
-
-def pairs(arms: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return all pairs i < j, shape (P, 2), and the matrix of contrasts i - j, shape (arms, P)."""
-    index = np.stack(np.triu_indices(arms, 1), axis=1)
-    matrix = np.zeros((arms, len(index)))
-    matrix[index[:, 0], np.arange(len(index))] = 1.0
-    matrix[index[:, 1], np.arange(len(index))] = -1.0
-    return index, matrix
 
 
 def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> SimultaneousIntervals:
@@ -208,14 +199,8 @@ def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> 
         replicates = sample.log_sds[:, index[:, 0]] - sample.log_sds[:, index[:, 1]]
     kept = np.isfinite(replicates).all(axis=1)
     usable = draws >= FEWEST_DRAWS and kept.mean() > 0.99 and bool(np.isfinite(estimate).all())
-    return simultaneous(
-        estimate,
-        replicates[kept],
-        VarianceSources.only(len(index), draws - 2.0),
-        units=draws,
-        level=level,
-        spread=usable,
-    )
+    sources = VarianceSources.only(len(index), draws - 2.0)
+    return Studentized.from_replicates(estimate, replicates[kept], sources, units=draws, spread=usable).intervals(level)
 
 
 def contender_rank_ranges(sample: Crossed, *, maximize: bool = False, level: float = 0.95) -> NDArray[np.int64]:

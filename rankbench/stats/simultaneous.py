@@ -160,30 +160,6 @@ def p_values(found: Sequence[SimultaneousIntervals]) -> NDArray[np.float64]:
     return np.where(se > 0, together.p(t), [one.p[0] if one.se[0] == 0 else 0.0 for one in found])
 
 
-def simultaneous(
-    estimate: NDArray[np.float64],
-    replicates: NDArray[np.float64] | Columns,
-    sources: VarianceSources,
-    *,
-    units: int,
-    level: float = 0.95,
-    spread: bool = True,
-    se: NDArray[np.float64] | None = None,
-    certain: NDArray[np.bool_] | None = None,
-    size: float = 1.0,
-) -> SimultaneousIntervals:
-    """Return simultaneous intervals: `Studentized` and its `intervals`, in one call.
-
-    Parameters
-    ----------
-    level : float, in (0, 1)
-        Of all intervals together; the other parameters are those of `Studentized.from_replicates`.
-    """
-    return Studentized.from_replicates(
-        estimate, replicates, sources, units=units, spread=spread, se=se, certain=certain, size=size
-    ).intervals(level)
-
-
 @dataclass(frozen=True)
 class Studentized:
     """P estimates, their standard errors, and replicates that show how they vary together.

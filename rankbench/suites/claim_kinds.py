@@ -176,20 +176,18 @@ def _over_draws(draws: NDArray[np.float64], seed: int) -> Bounds:
     """Return the intervals of the columns' means, over resampled rows."""
     from rankbench.stats.bootstrap import REPLICATES, counts
     from rankbench.stats.contrast_columns import VarianceSources
-    from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
+    from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
 
     count = len(draws)
 
     def intervals(some: NDArray[np.intp]) -> SimultaneousIntervals:
         own = draws[:, some]
         weights = counts(np.random.default_rng([seed, 0]), REPLICATES, count) / max(count - 1, 1)
-        return simultaneous(
-            own.mean(axis=0),
-            weights @ own,
-            VarianceSources.only(own.shape[1], count - 1.0),
-            units=count,
-            spread=count > 1,
-            se=own.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else None,
+        sources = VarianceSources.only(own.shape[1], count - 1.0)
+        se = own.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else None
+        found = Studentized.from_replicates(
+            own.mean(axis=0), weights @ own, sources, units=count, spread=count > 1, se=se
         )
+        return found.intervals()
 
     return Bounds.from_intervals(intervals, draws.shape[1])

@@ -14,23 +14,28 @@ from test_stats_bootstrap import effects
 
 from rankbench.stats import contrast_columns as module
 from rankbench.stats.bootstrap import Crossed, crossed, widened_for_overlap, widening
-from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, DenseColumns, OneArm, VarianceSources
+from rankbench.stats.contrast_columns import AllPairs, ArmContrast, ContrastMatrix, DenseColumns, VarianceSources
 from rankbench.stats.contrasts import (
     contender_rank_ranges,
     contrasts,
     contrasts_over_draws,
     mean_intervals,
-    pairs,
     pitman_morgan,
     sd_ratios,
 )
 from rankbench.stats.multiple_tests import equivalent, not_equivalent
-from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
+from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
 
 DIFFERENCE = np.array([[1.0], [-1.0]])
 SEEDS = trials(200)
 ALLOWED = stats.binom.ppf(0.999, SEEDS, 0.05)
 """A test of level 5% rejects at most so often, but for once in a thousand."""
+
+
+def pairs(arms: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return all pairs i < j, shape (P, 2), and the matrix of contrasts i - j, shape (arms, P)."""
+    index = np.stack(np.triu_indices(arms, 1), axis=1)
+    return index, np.eye(arms)[:, index[:, 0]] - np.eye(arms)[:, index[:, 1]]
 
 
 def test_mean_interval_is_scipys() -> None:
@@ -64,12 +69,14 @@ def test_paired_difference_over_draws_is_the_paired_t_test() -> None:
 def test_independent_maxima_give_sidaks_level() -> None:
     rng = np.random.default_rng(0)
     many = VarianceSources.only(5, 1e6)
-    found = simultaneous(np.zeros(5), rng.normal(size=(40_000, 5)), many, units=100)
-    assert found.local == pytest.approx(1 - 0.95 ** (1 / 5), rel=0.1)
+
+    def local(replicates: np.ndarray, units: int) -> float:
+        return Studentized.from_replicates(np.zeros(5), replicates, many, units=units).intervals().local
+
+    assert local(rng.normal(size=(40_000, 5)), 100) == pytest.approx(1 - 0.95 ** (1 / 5), rel=0.1)
     copies = np.repeat(rng.normal(size=(40_000, 1)), 5, axis=1)
-    assert simultaneous(np.zeros(5), copies, many, units=100).local == pytest.approx(0.05, rel=0.05)
-    few = simultaneous(np.zeros(5), copies, many, units=3)
-    assert few.local == pytest.approx(0.05 / 5)  # Bonferroni
+    assert local(copies, 100) == pytest.approx(0.05, rel=0.05)
+    assert local(copies, 3) == pytest.approx(0.05 / 5)  # Bonferroni
 
 
 def test_critical_values_are_those_of_the_dominating_source() -> None:
@@ -331,7 +338,7 @@ def test_pairs_are_the_contrasts_of_their_matrix(
 def test_one_arm_is_the_contrast_of_a_unit_vector() -> None:
     sample = sample_of(5, 4)
     for arm in range(5):
-        found, expected = contrasts(sample, OneArm(arm)), contrasts(sample, np.eye(5)[:, [arm]])
+        found, expected = contrasts(sample, ArmContrast(arm)), contrasts(sample, np.eye(5)[:, [arm]])
         for name in ("estimate", "se", "lower", "upper", "p", "local"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
