@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.output import complete_any, complete_kinds
+from rankbench.cli.output import complete_any, kind_option
 from rankbench.cli.shown import Answer, Table, answering
+from rankbench.plugin.registry import KINDS, SUITE
 
 if TYPE_CHECKING:
     from rankbench.testing.check import CheckResult
@@ -18,11 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.argument("name", shell_complete=complete_any)
-@click.option(
-    "--kind",
-    shell_complete=complete_kinds,
-    help="aggregator, surrogate, ..., suite; needed where two kinds share the name.",
-)
+@kind_option
 @click.option(
     "--timeout", default=120.0, show_default=True, type=click.FloatRange(min=1), help="Seconds for one check."
 )
@@ -83,12 +80,6 @@ def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
     yield f"\n{summary(results)}"
 
 
-KINDS = (
-    *("aggregator", "surrogate", "loss", "optimizer", "model", "method", "protocol", "reader", "dataset"),
-    *("table", "claim", "figure", "suite"),
-)
-
-
 @click.group("new")
 def new() -> None:
     """Write a plugin or a suite to start from."""
@@ -96,7 +87,7 @@ def new() -> None:
 
 @new.command("plugin")
 @click.argument("name")
-@click.option("--kind", required=True, type=click.Choice(KINDS), help="What the plugin brings.")
+@click.option("--kind", required=True, type=click.Choice([*KINDS, SUITE]), help="What the plugin brings.")
 @click.option("--compiled", is_flag=True, help="With kernels for numba; of a surrogate, aggregator, loss or optimizer.")
 @answering
 def plugin(name: str, kind: str, compiled: bool) -> Answer:

@@ -5,35 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rankbench.cli import offered, verbs
-from rankbench.cli.output import complete_any, complete_kinds, unmarked
+from rankbench.cli.output import complete_any, complete_kinds, kind_option, unmarked
 from rankbench.cli.shown import Answer, Table, answering
-
-if TYPE_CHECKING:
-    from rankbench.plugin.component_description import Description
-
+from rankbench.errors import RankbenchError, SpecError, nearest
+from rankbench.plugin.component_description import Description, describe_component
+from rankbench.plugin.manager import broken_plugins, names, statuses
+from rankbench.plugin.registry import KINDS, SUITE, kind_of, plural_of
+from rankbench.suites.suite_files import describe_suite
 
 _FORMS = {True: "compiled", False: "interpreted", None: ""}
 
 
 @click.command("info")
 @click.argument("name", shell_complete=complete_any)
-@click.option(
-    "--kind",
-    shell_complete=complete_kinds,
-    help="aggregator, surrogate, ..., suite; needed where two kinds share the name.",
-)
+@kind_option
 @answering
 def info(name: str, kind: str | None) -> Answer:
     """Describe a component or a suite."""
-    from rankbench.plugin.component_description import describe_component
-    from rankbench.plugin.registry import SUITE
-    from rankbench.suites.suite_files import describe_suite
-
     chosen = _kind(name, kind)
     if chosen == SUITE:
         suite = describe_suite(name)
@@ -44,10 +37,6 @@ def info(name: str, kind: str | None) -> Answer:
 
 def _kind(name: str, kind: str | None) -> str:
     """Return the kind that was given, or the only one that has the name."""
-    from rankbench.errors import SpecError, nearest
-    from rankbench.plugin.manager import broken_plugins, names
-    from rankbench.plugin.registry import KINDS, SUITE, kind_of
-
     if kind is not None:
         return kind_of(kind)
     every = {k: names(k) for k in (*KINDS, SUITE)}
@@ -114,10 +103,6 @@ def list_components(kind: str | None) -> Answer:
     KIND is one of aggregator, surrogate, loss, optimizer, model, method, protocol, reader,
     dataset, table, claim, figure and suite, in the singular or the plural; all of them if it is left out.
     """
-    from rankbench.plugin.component_description import describe_component
-    from rankbench.plugin.manager import names
-    from rankbench.plugin.registry import KINDS, SUITE, kind_of
-
     chosen = [*KINDS, SUITE] if kind is None else [kind_of(kind)]
     descriptions = {k: [describe_component(k, name) for name in names(k)] for k in chosen if k != SUITE}
     suites = _suites() if SUITE in chosen else []
@@ -152,10 +137,6 @@ def _section(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...
 
 
 def _suites() -> list[dict[str, str]]:
-    from rankbench.errors import RankbenchError
-    from rankbench.plugin.manager import names
-    from rankbench.plugin.registry import SUITE
-    from rankbench.suites.suite_files import describe_suite
 
     listed = []
     for name in names(SUITE):
@@ -179,8 +160,6 @@ def plugins() -> Answer:
     RANKBENCH_STRICT_PLUGINS=1 to make a broken plugin an error, and
     RANKBENCH_BLOCK_PLUGINS=name,... to leave distributions out altogether.
     """
-    from rankbench.plugin.manager import statuses
-
     loaded = statuses()
     commands = [
         {
@@ -209,8 +188,6 @@ def plugins() -> Answer:
 
 def _counted(components: Iterable[str]) -> str:
     """Return how many of each kind, as in ``2 aggregators, 1 suite``."""
-    from rankbench.plugin.registry import plural_of
-
     counts = Counter(component.partition("/")[0] for component in components)
     return ", ".join(f"{n} {kind if n == 1 else plural_of(kind)}" for kind, n in counts.items())
 

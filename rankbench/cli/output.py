@@ -255,6 +255,12 @@ def _names(kinds: Iterable[str]) -> Iterator[str]:
 
 complete_kinds = _completer(lambda ctx: _kinds())
 
+kind_option = click.option(
+    "--kind",
+    shell_complete=complete_kinds,
+    help="aggregator, surrogate, ..., suite; needed where two kinds share the name.",
+)
+
 complete_any = _completer(lambda ctx: _names([ctx.params["kind"]] if ctx.params.get("kind") else _kinds()))
 """Completes names of all components and suites; of the kind that ``--kind`` says, if it was given."""
 

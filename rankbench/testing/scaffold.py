@@ -11,11 +11,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from rankbench.errors import InputError, SpecError, nearest
+from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
 from rankbench.plugin.registry import KINDS, SUITE, is_component_name, plural_of
 
@@ -41,50 +40,22 @@ def kebab(name: str, what: str) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class Names:
-    """All names of a new plugin.
+def module_of(distribution: str) -> str:
+    """Return the module of a distribution: ``rankbench_smooth_hinge`` of ``rankbench-smooth-hinge``.
 
-    Attributes
-    ----------
-    distribution : str
-        ``rankbench-smooth-hinge``, as the package index will know it.
-    component : str
-        ``smooth-hinge``, as people will write it.
+    Raises
+    ------
+    SpecError
+        Python would import another one.
     """
-
-    distribution: str
-    component: str
-
-    @classmethod
-    def from_distribution(cls, distribution: str) -> Names:
-        """Derive them from the distribution's name.
-
-        Raises
-        ------
-        SpecError
-            It is no name for a distribution, or Python could not import its module.
-        """
-        component = kebab(distribution, "plugin").removeprefix("rankbench-")
-        names = cls(distribution, kebab(component, "component"))
-        module = names.module
-        python = keyword.iskeyword(module) or module in sys.stdlib_module_names
-        if python or module in _RUN_BY_OTHERS or importlib.util.find_spec(module) is not None:
-            raise SpecError(
-                f"{distribution!r} would be the module {module!r}, which is Python's own, installed already, or run by "
-                "tools unasked; choose another name"
-            )
-        return names
-
-    @property
-    def module(self) -> str:
-        """Name of the module: ``rankbench_smooth_hinge``."""
-        return self.distribution.replace("-", "_")
-
-    @property
-    def class_name(self) -> str:
-        """Name of the component's class: ``SmoothHinge``."""
-        return "".join(part.capitalize() for part in self.component.split("-"))
+    module = distribution.replace("-", "_")
+    python = keyword.iskeyword(module) or module in sys.stdlib_module_names
+    if python or module in _RUN_BY_OTHERS or importlib.util.find_spec(module) is not None:
+        raise SpecError(
+            f"{distribution!r} would be the module {module!r}, which is Python's own, installed already, or run by "
+            "tools unasked; choose another name"
+        )
+    return module
 
 
 FOLDER = Path(__file__).with_name("templates")
@@ -225,66 +196,63 @@ def write_plugin(name: str, kind: str, parent: Path, *, compiled: bool = False) 
     Raises
     ------
     SpecError
-        A kind without a template or, if asked for, without a compiled form; a name that cannot be used or is taken.
+        A kind without the compiled form that was asked for; a name that cannot be used or is taken.
     InputError
         The folder is there already or cannot be written; nothing was written.
     """
-    if kind not in PLUGIN_KINDS:
-        raise SpecError(f"there is no template for the kind {kind!r}{nearest(kind, PLUGIN_KINDS)}")
     if compiled and kind not in COMPILED_KINDS:
         raise SpecError(f"a {kind} has no compiled form ({', '.join(COMPILED_KINDS)} have); leave --compiled out")
-    names = Names.from_distribution(name)
-    if names.component in manager.names(kind):
-        owner = manager.origin(kind, names.component)
-        raise SpecError(f"{kind} {names.component!r} is registered by {owner}; choose another name")
+    component = kebab(kebab(name, "plugin").removeprefix("rankbench-"), "component")
+    module = module_of(name)
+    if component in manager.names(kind):
+        raise SpecError(f"{kind} {component!r} is registered by {manager.origin(kind, component)}; choose another name")
     target = parent / name
-    write_all(target, _files(names, kind, compiled))
+    write_all(target, _files(name, module, component, kind, compiled))
     return target
 
 
-def _files(names: Names, kind: str, compiled: bool) -> dict[str, str]:
-    cls = names.class_name
-    spoken = {"module": names.module, "cls": cls}
-    plural = plural_of(kind)
+def _files(distribution: str, module: str, component: str, kind: str, compiled: bool) -> dict[str, str]:
+    cls = "".join(part.capitalize() for part in component.split("-"))
+    spoken = {"module": module, "cls": cls}
     values = {
-        "DISTRIBUTION": names.distribution,
-        "COMPONENT": names.component,
-        "MODULE": names.module,
+        "DISTRIBUTION": distribution,
+        "COMPONENT": component,
+        "MODULE": module,
         "CLASS": cls,
         "KIND": kind,
-        "PLURAL": plural,
+        "PLURAL": plural_of(kind),
         "REQUIRES": _requires(compiled),
         "OPTION": " --compiled" if compiled else "",
-        "KERNELS": f" `{names.module}/kernels.py` has the compiled form." if compiled else "",
+        "KERNELS": f" `{module}/kernels.py` has the compiled form." if compiled else "",
         "IMPORTS": IMPORTS.get(kind, "import numpy as np\nfrom {module} import {cls}").format(**spoken),
         "CHECKED": CHECKED.get(kind, "{cls}()").format(**spoken),
-        "WHERE": names.component,
+        "WHERE": component,
         "GATED": ", hold pull requests against what they are merged into" if kind in GATES else "",
     }
     values["USE"] = filled(f"{kind}/use.md.in", values).rstrip()
     files = {name: filled(f"common/{name}.in", values) for name in ("pyproject.toml", "README.md")}
     workflows = ["tests", "release"]
     if kind in GATES:
-        values["GATE"] = GATES[kind].replace("@", names.component)
+        values["GATE"] = GATES[kind].replace("@", component)
         timed = kind in TIMED
-        step = SLOWER.replace("@WITH@", values["GATE"].rpartition(" ")[2]).replace("@COMPONENT@", names.component)
+        step = SLOWER.replace("@WITH@", values["GATE"].rpartition(" ")[2]).replace("@COMPONENT@", component)
         values |= {"WORSE": " or slower" if timed else "", "SLOWER": step if timed else ""}
         workflows.append("gate")
     files |= {f".github/workflows/{one}.yml": filled(f"common/workflows/{one}.yml.in", values) for one in workflows}
     if kind == "protocol":
         files["gate.toml"] = filled("protocol/gate.toml.in", values)
-    test, package = f"tests/test_{names.module}.py", names.module
+    test = f"tests/test_{module}.py"
     if kind == SUITE:
-        files[f"{package}/__init__.py"] = filled("suite/module.py.in", values)
-        files[f"{package}/{names.component}.toml"] = filled("suite/suite.toml.in", values)
+        files[f"{module}/__init__.py"] = filled("suite/module.py.in", values)
+        files[f"{module}/{component}.toml"] = filled("suite/suite.toml.in", values)
         files[test] = filled("suite/test.py.in", values)
         return files
-    files[f"{package}/__init__.py"] = filled("common/init.py.in", values)
-    for module, template in ((kind, "module"), *((more, more) for more in MORE_MODULES.get(kind, ()))):
-        files[f"{package}/{module}.py"] = filled(f"{kind}/{template}.py.in", values)
+    files[f"{module}/__init__.py"] = filled("common/init.py.in", values)
+    for part, template in ((kind, "module"), *((more, more) for more in MORE_MODULES.get(kind, ()))):
+        files[f"{module}/{part}.py"] = filled(f"{kind}/{template}.py.in", values)
     if compiled:
-        files[f"{package}/{kind}.py"] += filled(f"{kind}/compiled.in", values)
-        files[f"{package}/kernels.py"] = filled(f"{kind}/kernels.py.in", values)
+        files[f"{module}/{kind}.py"] += filled(f"{kind}/compiled.in", values)
+        files[f"{module}/kernels.py"] = filled(f"{kind}/kernels.py.in", values)
     files[test] = filled("common/test.py.in", values | {"TESTS": filled(f"{kind}/tests.in", values)}).rstrip() + "\n"
     return files
 

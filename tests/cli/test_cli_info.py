@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from rankbench.cli.check import KINDS as OFFERED
 from rankbench.core import code_digest as digest
 from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.surrogate import Loss
@@ -18,7 +17,6 @@ from rankbench.methods.baselines import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Loader, PluginStatus
 from rankbench.plugin.registry import KINDS, SUITE, Origin
-from rankbench.testing.scaffold import PLUGIN_KINDS
 
 
 @pytest.fixture
@@ -216,7 +214,7 @@ def test_a_broken_plugin_is_listed_with_distribution_version_and_cause(rankbench
         PluginStatus("models", "rankbench", "0.1.0", ("model/a", "model/b", "suite/c"), 0.012, "ok", ()),
         PluginStatus("bad", "shattered", "9.9", (), 0.0, "broken", ("cannot import 'x'", "and more")),
     )
-    monkeypatch.setattr(manager, "statuses", lambda: statuses)
+    monkeypatch.setattr("rankbench.cli.info.statuses", lambda: statuses)
     shown = rankbench("plugins")
     assert shown.exit_code == 0
     plugins, _, causes = shown.stdout.partition("\n\n")
@@ -322,10 +320,6 @@ def test_a_folder_stands_for_the_plugin_that_is_installed_from_it(rankbench, tmp
     assert asked == ["rankbench-example"] * 3
 
 
-def test_new_offers_the_kinds_that_have_templates():
-    assert OFFERED == PLUGIN_KINDS
-
-
 def test_new_writes_a_compiled_form_where_there_is_one(rankbench, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert rankbench("new", "plugin", "my-own", "--kind", "loss", "--compiled").exit_code == 0
@@ -334,16 +328,6 @@ def test_new_writes_a_compiled_form_where_there_is_one(rankbench, tmp_path, monk
     assert shown.exit_code == 2
     assert "a model has no compiled form" in shown.stderr
     assert not (tmp_path / "another").exists()
-
-
-def test_a_wheel_is_checked_where_it_is_installed(rankbench, monkeypatch):
-    monkeypatch.setattr(sys, "executable", "/bin/python")
-    shown = rankbench("check", "some dist/My_Own-0.1.0-py3-none-any.whl")
-    assert shown.exit_code == 2
-    assert shown.stderr.strip() == (
-        "error: a wheel is checked where it is installed: /bin/python -m venv fresh; fresh/bin/python -m pip install "
-        "rankbench 'some dist/My_Own-0.1.0-py3-none-any.whl'; fresh/bin/rankbench check my-own"
-    )
 
 
 @pytest.mark.parametrize("arguments", [("plugin", "my-own", "--kind", "loss"), ("suite", "my-own")])

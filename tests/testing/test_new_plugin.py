@@ -133,11 +133,6 @@ def test_a_kind_without_a_compiled_form_says_so(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_kind_without_a_template_gets_the_nearest(tmp_path):
-    with pytest.raises(SpecError, match=r"kind 'surogate'; did you mean 'surrogate'"):
-        write_plugin("my-own", "surogate", tmp_path)
-
-
 @pytest.mark.parametrize("what", ["folder", "file", "dangling link"])
 def test_nothing_is_overwritten(what, tmp_path):
     target = tmp_path / "my-own"
