@@ -24,10 +24,14 @@ def history() -> None:
 @click.argument("result", type=click.Path(path_type=Path, exists=True))
 @click.option("--to", "folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="The history.")
 @click.option("--commit", help="Default: that of the working folder, by git.")
-@click.option("--date", help="With a time zone, as 2026-01-31T12:00:00+00:00; default: that of the commit.")
+@click.option(
+    "--date",
+    type=datetime.fromisoformat,
+    help="With a time zone, as 2026-01-31T12:00:00+00:00; default: that of the commit.",
+)
 @click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
 @answering
-def add(result: Path, folder: Path, commit: str | None, date: str | None, reference: str) -> Answer:
+def add(result: Path, folder: Path, commit: str | None, date: datetime | None, reference: str) -> Answer:
     """Append a run to a history.
 
     RESULT is the folder of a run, a published one, or JSON of pytest-benchmark. What is kept is a small
@@ -36,7 +40,7 @@ def add(result: Path, folder: Path, commit: str | None, date: str | None, refere
     from rankbench.tracking.history import add_entry, entry_of
 
     commit = commit or _git("%H", "--commit")
-    entry = entry_of(result, commit, _date(date or _git("%cI", "--date", commit)), reference)
+    entry = entry_of(result, commit, date or datetime.fromisoformat(_git("%cI", "--date", commit)), reference)
     path = add_entry(folder, entry)
     return Answer(
         {"path": str(path), "commit": entry.commit, "date": entry.date.isoformat(), "numbers": len(entry.values)},
@@ -99,13 +103,6 @@ def _series_record(one: Series) -> dict[str, Any]:
     ]
     facts = {name: getattr(one, name) for name in ("name", "machine", "direction", "commits", "values")}
     return {**facts, "dates": [date.isoformat() for date in one.dates], "changes": changes}
-
-
-def _date(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is no date, as 2026-01-31T12:00:00+00:00", param_hint="--date") from None
 
 
 def _git(form: str, option: str, commit: str = "HEAD") -> str:

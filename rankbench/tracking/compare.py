@@ -135,8 +135,6 @@ def _of_folders(
 
 
 def _kind(path: Path) -> str:
-    if path.is_file() and benchmark_files(path):
-        return "a benchmark"
     if path.is_dir() and (holds_results(path) or has_timings(path)):
         return "results"
     if benchmark_files(path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from rankbench.core.system import replace_file
 from rankbench.drawing.looks import COLORS, render, safe, styled
@@ -28,9 +27,6 @@ from rankbench.tracking.turns import launch_log_ratios
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-_COMMIT = re.compile(r"[0-9A-Za-z._-]{4,64}")
 
 
 class HistoryValue(BaseModel):
@@ -68,8 +64,8 @@ class HistoryEntry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     schema_version: Literal[1] = 1
-    commit: str = Field(pattern=rf"^{_COMMIT.pattern}$")
-    date: datetime
+    commit: str = Field(pattern="^[0-9A-Za-z._-]{4,64}$")
+    date: AwareDatetime
     machine: str = Field(min_length=1, max_length=500)
     values: tuple[HistoryValue, ...] = Field(min_length=1)
 
@@ -139,10 +135,6 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
     SpecError
         A commit or a date that is none; times without a reference.
     """
-    if date.tzinfo is None:
-        raise SpecError(f"the date {date.isoformat()} has no time zone; write it as 2026-01-31T12:00:00+00:00")
-    if not _COMMIT.fullmatch(commit):
-        raise SpecError(f"{commit!r} is no commit: 4 to 64 letters and digits")
     if result.suffix == ".json":
         if not reference:
             raise SpecError("times are kept as ratios to a benchmark of the same job; name it with --reference")
@@ -167,7 +159,15 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
             values += times
     if not values:
         raise InputError(f"{result}: there is nothing to keep: no contender has finished, and nothing was timed")
-    return HistoryEntry(commit=commit, date=date, machine=machine or "unknown", values=tuple(values))
+    try:
+        return HistoryEntry(commit=commit, date=date, machine=machine or "unknown", values=tuple(values))
+    except ValidationError as error:
+        raise SpecError(f"no entry of a history can be made of it ({_first(error)})") from error
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def _speeds(result: Path) -> tuple[list[HistoryValue], str]:
@@ -248,11 +248,8 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
         try:
             entries.append(HistoryEntry.model_validate_json(path.read_bytes()))
         except (OSError, ValidationError) as error:
-            first = error.errors()[0] if isinstance(error, ValidationError) else None
-            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
+            why = _first(error) if isinstance(error, ValidationError) else str(error)
             raise InputError(f"{path}: it is no entry of a history ({why})") from error
-        if entries[-1].date.tzinfo is None:
-            raise InputError(f"{path}: it is no entry of a history (date: it has no time zone)")
     if not entries:
         raise InputError(f"{folder}: the history is empty; add a run to it: rankbench history add RESULT --to {folder}")
     entries.sort(key=lambda entry: (entry.date, entry.commit))

@@ -45,10 +45,6 @@ class _Pair:
         return self.samplers[1]
 
     @property
-    def n(self) -> int:
-        return self.arms[0].n
-
-    @property
     def label(self) -> str:
         return self.arms[0].label
 
@@ -180,7 +176,7 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     """Yield the change of a pair in a metric, if both have it."""
     sampler = pair.sampler
     sign = 1.0 if sampler.source.direction(metric) == "minimize" else -1.0
-    where = f"{sampler.experiment.name}, n = {pair.n:,}, {metric}, {split}"
+    where = f"{sampler.experiment.name}, n = {pair.arms[0].n:,}, {metric}, {split}"
     done = [sorted(arm.done) for arm in pair.arms]
     base, head = (
         one.losses(arm, metric, split, own) for one, arm, own in zip(pair.samplers, pair.arms, done, strict=True)
@@ -287,7 +283,7 @@ def _rounding(change: Change) -> float:
 
 def _widening(pair: _Pair, draws: int) -> float:
     source = pair.sampler.source
-    return widening(draws, source.shared(pair.n))
+    return widening(draws, source.shared(pair.arms[0].n))
 
 
 def _order_widening(pair: _Pair, base: NDArray[np.float64], head: NDArray[np.float64]) -> float:

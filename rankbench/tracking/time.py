@@ -15,7 +15,7 @@ from rankbench.core.code_digest import cpu_class
 from rankbench.core.text import significant
 from rankbench.errors import SpecError
 from rankbench.stats.contrasts import mean_intervals
-from rankbench.tracking.compare import ALPHA, SLOWER_IN_TURNS, compare_results
+from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import Comparison, Margin
 from rankbench.tracking.other_version import other_version
 from rankbench.tracking.timed_versions import Launcher, here
@@ -100,7 +100,7 @@ class TimedSuite:
     rows : list of TimedRow
         Of the version that is running; of two versions, of both, `base` first.
     comparison : Comparison or None
-        Of two versions.
+        Of two versions, if anything was timed.
     notes : list of str
     launches, rounds : int
     """
@@ -114,7 +114,7 @@ class TimedSuite:
 
     @property
     def exit_code(self) -> int:
-        """As of a comparison; of one version 0, or 3 where nothing was timed."""
+        """As of a comparison; of one version 0; 3 where nothing was timed."""
         if self.comparison is not None:
             return self.comparison.exit_code
         return 0 if self.rows else 3
@@ -227,11 +227,7 @@ def time_suite(
     ]
     if not taken.launches or not launcher.cells:
         notes.append("nothing was timed: the budget is too small for a round, or every contender failed")
-        nothing = None
-        if against:
-            limits = str(margin or Margin(SLOWER_IN_TURNS, relative=True))
-            nothing = Comparison(str(folders[0]), str(folders[1]), (), limits, alpha, tuple(notes))
-        return TimedSuite(folder, [], nothing, notes, 0, ROUNDS)
+        return TimedSuite(folder, [], None, notes, 0, ROUNDS)
     timed = tables(taken)
     comparison = compare_results(*folders, margin=margin, alpha=alpha) if against else None
     if comparison is not None:
