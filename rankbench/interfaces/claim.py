@@ -8,9 +8,10 @@ intervals that cover all contrasts at once lies on the other.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -104,7 +105,8 @@ class NoEvidenceError(Exception):
     """Nothing can be compared; the message says why, in words: the run could not tell."""
 
 
-class Compared(ABC):
+@dataclass(eq=False)
+class Compared:
     """The contenders of a claim, on the repetitions that all of them have finished.
 
     Attributes
@@ -123,6 +125,11 @@ class Compared(ABC):
         R, at least one.
     seed : int
         Of all resampling in this suite.
+    resampled : callable
+        Returns `sample`.
+    curve : callable
+        Takes a contender, a metric and steps; returns the contender's curve at them, shape (R, len(steps)), or None
+        unless all repetitions have it.
     """
 
     contrasts: tuple[WeightedContrast, ...]
@@ -132,15 +139,13 @@ class Compared(ABC):
     split: Split
     repetitions: tuple[int, ...]
     seed: int
+    resampled: Callable[[], Crossed]
+    curve: Callable[[tuple[int, str], str, Sequence[int]], NDArray[np.float64] | None]
 
-    @property
-    @abstractmethod
+    @cached_property
     def sample(self) -> Crossed:
         """Means of the A contenders in the headline, by draw and by query, and resampled."""
-
-    @abstractmethod
-    def curve(self, contender: tuple[int, str], metric: str, steps: Sequence[int]) -> NDArray[np.float64] | None:
-        """Return a contender's curve at `steps`, shape (R, len(steps)); None unless all repetitions have it."""
+        return self.resampled()
 
     @property
     def matrix(self) -> NDArray[np.float64]:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -32,7 +31,6 @@ from rankbench.interfaces.claim import Bounds, ClaimKind, Compared, Evidence, No
 from rankbench.interfaces.suite import Claim, Contrast
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.experiment_data import Arm, ArmKey, Sampler
-from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrasts import FEWEST, too_few
 
 Weights: TypeAlias = tuple[tuple[ArmKey, float], ...]
@@ -235,34 +233,6 @@ class JudgedClaim:
     against: tuple[str, ...] = ()
 
 
-class _Arms(Compared):
-    """Arms of an experiment, compared on the repetitions that all of them have finished."""
-
-    def __init__(
-        self,
-        sampler: Sampler,
-        contrasts: Sequence[WeightedContrast],
-        arms: Sequence[Arm],
-        split: Split,
-        repetitions: tuple[int, ...],
-    ) -> None:
-        self._sampler, self._arms = sampler, tuple(arms)
-        self.contrasts, self.contenders = tuple(contrasts), tuple(arm.key for arm in arms)
-        self.metric, self.split = sampler.metrics[0], split
-        self.direction = sampler.source.direction(self.metric)
-        self.repetitions, self.seed = repetitions, sampler.seed
-
-    @cached_property
-    def sample(self) -> Crossed:
-        """Means of the contenders, and resampled."""
-        return self._sampler.sample(self._arms, self.metric, self.split, self.repetitions)
-
-    def curve(self, contender: ArmKey, metric: str, steps: Sequence[int]) -> NDArray[np.float64] | None:
-        """Return a contender's curve at `steps`."""
-        arm = self._arms[self.contenders.index(contender)]
-        return curve_values(self._sampler, arm, metric, steps, self.repetitions)
-
-
 def answers(sampler: Sampler) -> list[JudgedClaim]:
     """Return the answers to an experiment's claims, on every split."""
     found: list[JudgedClaim] = []
@@ -297,8 +267,20 @@ def _answer(
     repetitions = tuple(sorted(frozenset.intersection(*(arm.done for arm in arms)))) if arms else ()
     if not repetitions:
         return empty
+    metric = sampler.metrics[0]
+    compared = Compared(
+        tuple(contrasts),
+        tuple(arm.key for arm in arms),
+        metric,
+        sampler.source.direction(metric),
+        empty.about,
+        repetitions,
+        sampler.seed,
+        lambda: sampler.sample(arms, metric, empty.about, repetitions),
+        lambda key, name, steps: curve_values(sampler, arms[keys.index(key)], name, steps, repetitions),
+    )
     try:
-        evidence = kind.evidence(_Arms(sampler, contrasts, arms, empty.about, repetitions))
+        evidence = kind.evidence(compared)
     except NoEvidenceError as why:
         return replace(empty, notes=(*empty.notes, str(why)))
     found = replace(

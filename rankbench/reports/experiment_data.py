@@ -216,13 +216,10 @@ class Sampler:
 
     def means(self, arm: Arm, metric: str, split: Split, repetitions: Sequence[int]) -> NDArray[np.float64]:
         """Return an arm's mean over units, shape (R,)."""
-        return np.array([self._mean(arm, r, metric, split) for r in repetitions])
-
-    def _mean(self, arm: Arm, repetition: int, metric: str, split: Split) -> np.float64:
-        place = arm.cells[repetition], metric, split
-        if place not in self._means:
-            self._losses(arm, repetition, metric, split)
-        return self._means[place]
+        for r in repetitions:
+            if (arm.cells[r], metric, split) not in self._means:
+                self._losses(arm, r, metric, split)
+        return np.array([self._means[arm.cells[r], metric, split] for r in repetitions])
 
     def values(self, arm: Arm, metric: str, split: Split) -> NDArray[np.float64]:
         """Return an arm's value for every unit, of its first finished repetition, shape (U,)."""

@@ -318,7 +318,7 @@ def _views(case: Case) -> dict[str, list[str]]:
 
 
 def _caveats(section: Section, analysis: Analysis) -> list[str]:
-    source, race = section.sampler.source, max(section.sampler.races, key=lambda race: race.n)
+    source, race = section.sampler.source, section.sampler.races[-1]
     notes = [sentence(text) for text in section.sampler.experiment.caveats]
     if source.simulated:
         notes.append("these data are simulated.")

@@ -19,7 +19,6 @@ import numpy as np
 
 from rankbench.core.runtime import one_blas_thread
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.experiment_data import Race
 from rankbench.reports.standings import Differences, Standing, best_first, differences_of
 from rankbench.stats.contrasts import FEWEST
 
@@ -145,14 +144,9 @@ class Evaluation:
         return (row.lower, row.upper) if self.split else (row.lower_queries, row.upper_queries)
 
 
-def last_race(section: Section) -> Race:
-    """Return the race at the largest n."""
-    return max(section.sampler.races, key=lambda race: race.n)
-
-
 def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
     """Collect an experiment's tables; what holds together on a page is not known yet."""
-    source, race = section.sampler.source, last_race(section)
+    source, race = section.sampler.source, section.sampler.races[-1]
     judged = source.shown_splits()[-1]  # what was held out, where something was
     ranked = [row for row in section.rows if row.rank_low is not None and not row.oracle]
     own = [row for row in ranked if row.n == race.n and row.split == judged]
@@ -348,7 +342,7 @@ def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:
     """Add the intervals of all differences of a table, and of all its means; of either they cover at a level."""
     if one.few:
         return one
-    race = last_race(section)
+    race = section.sampler.races[-1]
     found = {
         metric: differences_of(section.sampler, race, metric, rows[0].split, level, oracles=False)
         for metric, rows in one.rows.items()

@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import io
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from threading import Lock
@@ -70,15 +71,10 @@ def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None
     """Compile what blocks need, on a smaller one of each source: once here, not in every worker."""
     first = {task.source: task for task in reversed(tasks)}
     for index, task in sorted(first.items()):
-        _warm_up(sources[index], task)
-
-
-def _warm_up(prepared: Prepared, task: BlockTask) -> None:
-    if not is_ours(prepared.protocol):
-        return  # foreign code could take this process down
-    small = prepared.protocol.smaller(prepared, task)
-    if small is not None:
-        guarded(lambda: run_block(*small))
+        protocol = sources[index].protocol
+        # Foreign code could take this process down.
+        if is_ours(protocol) and (small := protocol.smaller(sources[index], task)) is not None:
+            guarded(partial(run_block, *small))
 
 
 def run_on_cluster(

@@ -20,7 +20,6 @@ from rankbench.errors import PluginError
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.plugin import manager
 from rankbench.plugin.foreign_code import is_ours
-from rankbench.runner.jobs import place_tasks
 from rankbench.runner.plan import Planned
 
 NUMBER = 8
@@ -54,7 +53,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     check_disk(
         losses * NUMBER, folder, f"what {len(tasks):,} blocks end in", "fewer repetitions (--reps) or contenders"
     )
-    if workers > 1 or place_tasks(tasks, made.sources).foreign:
+    if workers > 1 or made.plan.plugins:
         arrays = {id(array): array.nbytes for source in made.sources for array in source.arrays.values()}
         shared = Path(tempfile.gettempdir())
         check_disk(sum(arrays.values()), shared, "what workers share", "a folder with more room (TMPDIR)")

@@ -162,16 +162,13 @@ def serve(descriptor: int) -> NoReturn:
     with contextlib.suppress(EOFError, OSError), Connection(descriptor) as parent:
         parent.send(True)
         while True:
-            found = guarded(partial(_called, *parent.recv()))
+            function, arguments = parent.recv()
+            found = guarded(partial(function, *arguments))
             parent.send(LostProcess("error", reason(found)) if isinstance(found, Exception) else found)
     with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(0)  # threads and exit handlers of plugins have nothing to say any more
-
-
-def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    return function(*arguments)
 
 
 def run_sent(file: Path, sent: SentTask) -> BlockResult:
