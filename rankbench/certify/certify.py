@@ -12,8 +12,9 @@ from rankbench.certify.certificate import Certificate, source_hash
 from rankbench.certify.check import check_file, described, printable
 from rankbench.certify.checking.numbers import Rejected, Uncheckable
 from rankbench.certify.laws import NoiseClass
-from rankbench.certify.question import Question, answer_question, read_law, seconds_of
+from rankbench.certify.question import Question, answer_question, read_law
 from rankbench.certify.true_risk import Aggregated, true_loss
+from rankbench.core.text import seconds_of
 from rankbench.errors import InputError, RankbenchError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.surrogate import Loss, Surrogate

@@ -41,7 +41,7 @@ from rankbench.certify.true_risk import (
     seen_law,
 )
 from rankbench.core.code_digest import version
-from rankbench.errors import InputError, PluginError, SpecError
+from rankbench.errors import InputError, PluginError
 from rankbench.interfaces.surrogate import PairwiseSurrogate, Surrogate
 
 EDGE = 1e-9
@@ -133,26 +133,6 @@ class Question:
 def descending_items(alpha: NDArray[np.float64]) -> ItemOrder:
     """Return the items by descending scores, ties by number."""
     return tuple(sorted(range(len(alpha)), key=lambda i: -alpha[i]))
-
-
-def seconds_of(budget: float | str) -> float:
-    """Return seconds of ``10``, ``"10s"``, ``"500ms"`` or ``"2m"``.
-
-    Raises
-    ------
-    SpecError
-        Something else, or not above 0.
-    """
-    text = str(budget).strip()
-    units = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
-    unit = text[len(text.rstrip("smh")) :]
-    try:
-        seconds = float(text[: len(text) - len(unit)]) * units[unit]
-    except (ValueError, KeyError):
-        seconds = math.nan
-    if not 0 < seconds < 1e7:
-        raise SpecError(f"a budget is a number of seconds above 0, as in 10s, 500ms or 2m, not {text!r}")
-    return seconds
 
 
 def read_law(mu: object, items: int) -> Law:

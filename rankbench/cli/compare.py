@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -121,18 +120,6 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
         yield found.finds()
 
 
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def _seconds(ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
-    if not found or not float(found[1]):
-        raise click.BadParameter(f"{text!r} is no time, as 90s, 10m or 1h")
-    return float(found[1]) * _UNITS[found[2]]
-
-
 @click.command()
 @click.argument("suite", shell_complete=complete_names("suite", files=True))
 @click.option(
@@ -145,7 +132,6 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, text: str | None) -
 @click.option(
     "--budget",
     metavar="10m",
-    callback=_seconds,
     help="Time at most, as 90s, 10m or 1h; default: 10m, or none with --rounds.",
 )
 @click.option(

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from rankbench.errors import PluginError
+from rankbench.errors import PluginError, SpecError
 
 _LONGEST = 40
 _DEEPEST = 64
@@ -65,6 +65,26 @@ def duration_text(seconds: float) -> str:
         if seconds >= length:
             return f"{float(f'{seconds / length:.2g}'):g} {unit}"
     return f"{max(seconds, 1):.2g} s"
+
+
+def seconds_of(budget: float | str) -> float:
+    """Return seconds of ``10``, ``"10s"``, ``"500ms"`` or ``"2m"``.
+
+    Raises
+    ------
+    SpecError
+        Something else, or not above 0.
+    """
+    text = str(budget).strip()
+    units = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+    unit = text[len(text.rstrip("smh")) :]
+    try:
+        seconds = float(text[: len(text) - len(unit)]) * units[unit]
+    except (ValueError, KeyError):
+        seconds = math.nan
+    if not 0 < seconds < 1e7:
+        raise SpecError(f"a budget is a number of seconds above 0, as in 10s, 500ms, 2m or 1h, not {text!r}")
+    return seconds
 
 
 def exception_text(error: BaseException) -> str:

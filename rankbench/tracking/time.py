@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rankbench.core.code_digest import cpu_class
-from rankbench.core.text import significant
+from rankbench.core.text import seconds_of, significant
 from rankbench.errors import SpecError
 from rankbench.stats.contrasts import mean_intervals
 from rankbench.tracking.compare import ALPHA, compare_results
@@ -131,7 +131,7 @@ def time_suite(
     *,
     against: str = "",
     rounds: int | None = None,
-    budget: float | None = None,
+    budget: float | str | None = None,
     precision: float = PRECISION,
     dataset: Sequence[str] = (),
     extra: Sequence[str] = (),
@@ -152,8 +152,8 @@ def time_suite(
         The other version, see `rankbench.tracking.other_version.other_version`; it is the base.
     rounds : int, optional
         At most so many.
-    budget : float, optional
-        Seconds; `BUDGET` where `rounds` are not given either.
+    budget : float or str, optional
+        Seconds, or a time as `rankbench.core.text.seconds_of` reads it; `BUDGET` where `rounds` are not given either.
     precision : float
         Relative half width of intervals that is narrow enough.
     dataset, extra, only, n, seed
@@ -216,7 +216,7 @@ def time_suite(
 
     if against:
         say(f"timing {suite}")  # what was said last is what goes on, and that was the other version's environment
-    limit = BUDGET if budget is None and rounds is None else math.inf if budget is None else budget
+    limit = seconds_of(budget) if budget is not None else BUDGET if rounds is None else math.inf
     launches = LAUNCHES if rounds is None else max(1, -(-rounds // ROUNDS))
     taken = take_turns(launcher.launch, precision, budget=limit, launches=launches, looked=keep)
     if not launcher.cells and not launcher.failed:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -19,9 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.code_digest import version
 from rankbench.core.runtime import BLAS_THREADS
 from rankbench.errors import InputError
 from rankbench.interfaces.cell import printable
+from rankbench.reports.same_cells import in_gate
 from rankbench.tracking.timings import TURNS, TimedCell
 from rankbench.tracking.turns import ROUNDS, Launch, order_of_round
 
@@ -60,8 +61,6 @@ class TimedVersion:
 
 def here() -> TimedVersion:
     """Return the rankbench that is running."""
-    from rankbench.core.code_digest import version
-
     return TimedVersion(sys.executable, version("rankbench"), tuple(sys.path))
 
 
@@ -218,7 +217,7 @@ class Launcher:
         found = {}
         for place, (experiment, label, n, declared) in enumerate(members):
             wanted = declared in self._n if self._n else declared == least[experiment]
-            if wanted and (not self._only or any(_fits(pattern, experiment, label) for pattern in self._only)):
+            if wanted and in_gate(self._only, experiment, label):
                 found[TimedCell(experiment, label, n)] = place
         return found
 
@@ -267,7 +266,3 @@ class Launcher:
             answer = processes[side].ask(at=at, loops=self._loops[one])
             seconds[side, one, place * TURNS // len(order)] = answer["seconds"]
         return seconds
-
-
-def _fits(pattern: str, experiment: str, label: str) -> bool:
-    return fnmatchcase(f"{experiment}/{label}" if "/" in pattern else experiment, pattern)

@@ -122,15 +122,6 @@ def _memory(work: Callable[[], Any]) -> float | None:
         return None
 
 
-def _facts(loaded: _Timed, workload: _Workload) -> dict[str, Any]:
-    """Return what is timed, and with what."""
-    versions = {}
-    for name in LIBRARIES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions[name] = importlib.metadata.version(name)
-    return {"members": loaded.members, "versions": versions, "reference": workload.name}
-
-
 def _answered(request: dict[str, Any], loaded: _Timed, workload: _Workload) -> dict[str, Any]:
     """Return the answer to a request."""
     at, loops = request.get("at"), request.get("loops", 1)
@@ -157,7 +148,11 @@ def main() -> None:
     try:
         loaded, workload = _Timed(setup), _Workload()
         workload()
-        answer = _facts(loaded, workload)
+        versions = {}
+        for name in LIBRARIES:
+            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+                versions[name] = importlib.metadata.version(name)
+        answer = {"members": loaded.members, "versions": versions, "reference": workload.name}
     except Exception as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
     print(json.dumps(answer), file=answers, flush=True)

@@ -256,7 +256,7 @@ REFUSED = {
     "plan --columns left=x": "--columns, --control and --reader say how to read a --log",
     "plan --suite demo --time-unit day": "no experiment of suite 'demo' goes by time: leave --time-unit out",
     "plan --time-unit fortnight": "Invalid value for '--time-unit'",
-    "time demo --budget soon": "no time",
+    "time demo --budget soon": "a budget is a number of seconds",
     "time demo --precision 0": "precision",
     "time demo --against no-such-ref-anywhere": "no Python that can be run",
     "time no-such-suite": "no-such-suite",
