@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -246,12 +245,6 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
     if os.path.isfile(os.path.join(name, "pyproject.toml")):
         install = of_this_python("pip", "install", "-e", name)
         raise SpecError(f"plugin {_called(name)!r}, which stands in {name!r}, is not installed here: {install}")
-    if name.endswith(".whl"):
-        distribution = normalized(os.path.basename(name).partition("-")[0])
-        raise SpecError(
-            f"a wheel is checked where it is installed: {of_this_python('venv', 'fresh')}; fresh/bin/python -m pip "
-            f"install rankbench {shlex.quote(name)}; fresh/bin/rankbench check {distribution}"
-        )
     given, _, rest = name.partition("/")
     if kind is None and rest and given in (*KINDS, SUITE):
         kind, name = given, rest

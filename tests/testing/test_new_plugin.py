@@ -53,7 +53,7 @@ def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
     brought = plugins.registry.suites()[name] if kind == "suite" else plugins.registry.component_class(kind, name)
     results = check_component(brought)
     assert [str(result) for result in results if not result.ok] == []
-    assert sum(result.executed for result in results) >= 3
+    assert sum(result.executed for result in results) >= 2
     assert any(result.check.startswith("compiled-") and result.executed for result in results) == compiled
 
 

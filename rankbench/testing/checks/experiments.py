@@ -20,22 +20,10 @@ from rankbench.interfaces.figure import (
 )
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure
-from rankbench.plugin.manager import names
-from rankbench.plugin.registry import KINDS
 from rankbench.runner.plan import check_suite
 from rankbench.stats.contrasts import MeanIntervals, mean_intervals
 from rankbench.suites.suite_files import load_suite, read_suite
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
-
-
-@conformance_check("protocol")
-def contenders_and_tables_exist(subject: Subject) -> None:
-    """The kind that competes is one that there is, and so is the table that it takes."""
-    it = subject.it
-    if it.contender not in KINDS:
-        raise CheckFailed(f"`contender` is {it.contender!r}, no kind of component")
-    if it.table is not None and it.table not in names("table"):
-        raise CheckFailed(f"`table` is {it.table!r}, not one of {', '.join(names('table'))}")
 
 
 @conformance_check("protocol")
@@ -81,22 +69,14 @@ def says_what_it_assumes(subject: Subject) -> None:
 
 @conformance_check("suite")
 def loads(subject: Subject) -> None:
-    """The file is a suite, and so is every one that it includes."""
+    """The file, and what it includes, are suites; what they name is there and fits: components, data, labels, n."""
     try:
         suite = load_suite(str(subject.it))
+        check_suite(suite)
     except RankbenchError as error:
         raise CheckFailed(str(error)) from error
     if suite.name != subject.it.stem:
         raise CheckFailed(f"the suite's name is {suite.name!r}, its file's is {subject.it.stem!r}")
-
-
-@conformance_check("suite")
-def names_what_is_there(subject: Subject) -> None:
-    """All that it names exists and fits: components, data sets, and the labels, n and metrics of figures and claims."""
-    try:
-        check_suite(load_suite(str(subject.it)))
-    except RankbenchError as error:
-        raise CheckFailed(str(error)) from error
 
 
 @conformance_check("suite")
