@@ -5,15 +5,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rankbench.cli.output import complete_names, heartbeat, reader_option
 from rankbench.cli.shown import Answer, Table, answering
-
-if TYPE_CHECKING:
-    from rankbench.data.cards import Card
+from rankbench.core.text import listed
+from rankbench.data.cards import Card, cards
+from rankbench.data.convert import convert as run
+from rankbench.data.fetch import card_folder, fetch, locate
+from rankbench.data.readers.remote import shown_log
+from rankbench.errors import InputError, SpecError, nearest
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.table import columns_text
+from rankbench.plugin.manager import component_class, names
+from rankbench.ranking.describe import describe as summarize
+from rankbench.ranking.describe import offered_controls
+from rankbench.ranking.log_dataset import reader_for
+from rankbench.ranking.open import open_source
 
 
 @click.group("data")
@@ -25,12 +35,9 @@ def data() -> None:
 @answering
 def list_datasets() -> Answer:
     """List the data sets and whether they are here."""
-    from rankbench.interfaces.dataset import Dataset
-    from rankbench.plugin.manager import component_class, names
-
-    cards, rows = _cards(), list[dict[str, Any]]()
+    every, rows = cards(), list[dict[str, Any]]()
     for name in names("dataset"):
-        cls, card = component_class(Dataset, name), cards.get(name)
+        cls, card = component_class(Dataset, name), every.get(name)
         facts = {fact: getattr(cls, fact) for fact in ("title", "simulated", "licence")}
         counts = {fact: getattr(card.expected, fact) if card else None for fact in ("queries", "rows")}
         here = "simulated" if cls.simulated else _state(card)
@@ -39,17 +46,8 @@ def list_datasets() -> Answer:
     return Answer({"datasets": rows}, [Table(("data set", "here", "queries", "what"), shown)])
 
 
-def _cards() -> dict[str, Card]:
-    from rankbench.data.cards import cards
-
-    return cards()
-
-
 def _state(card: Card | None) -> str:
     """Return whether a data set can be used now, in a word or three; unknown without a card."""
-    from rankbench.data.fetch import card_folder
-    from rankbench.errors import InputError
-
     if card is None:
         return "unknown"
     try:
@@ -61,14 +59,11 @@ def _state(card: Card | None) -> str:
 
 
 def _card(name: str) -> Card:
-    from rankbench.errors import SpecError, nearest
-    from rankbench.plugin.manager import names
-
-    found = _cards().get(name)
+    found = cards().get(name)
     if found is None:
         if name in names("dataset"):
             raise SpecError(f"data set {name!r} is not made of files: there is nothing to get or to verify")
-        raise SpecError(f"there is no data set {name!r}{nearest(name, _cards())}")
+        raise SpecError(f"there is no data set {name!r}{nearest(name, cards())}")
     return found
 
 
@@ -78,8 +73,6 @@ def _card(name: str) -> Card:
 @answering
 def get(name: str, accept_license: bool) -> Answer:
     """Download a data set into the user's cache, and check it."""
-    from rankbench.data.fetch import fetch
-
     card = _card(name)
     with heartbeat(f"getting {card.name}"):
         folder = fetch(card, accept_license=accept_license)
@@ -92,9 +85,7 @@ def get(name: str, accept_license: bool) -> Answer:
 @answering
 def verify(name: str | None) -> Answer:
     """Check the sha256 of the files of one data set, or of all that are here."""
-    from rankbench.data.fetch import card_folder, locate
-
-    every = _cards().values()
+    every = cards().values()
     here = [_card(name)] if name is not None else [card for card in every if card_folder(card) is not None]
 
     def verified() -> Iterator[str]:
@@ -114,12 +105,6 @@ def verify(name: str | None) -> Answer:
 @answering
 def describe(table: str, reader: str, columns: str) -> Answer:
     """Tell what is in a file, a folder of shards, or a data set, and which columns are read as what."""
-    from rankbench.core.text import listed
-    from rankbench.data.readers.remote import shown_log
-    from rankbench.ranking.describe import describe as summarize
-    from rankbench.ranking.describe import offered_controls
-    from rankbench.ranking.open import open_source
-
     source = open_source(table, columns=columns, reader=reader)
     with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
@@ -148,9 +133,6 @@ def describe(table: str, reader: str, columns: str) -> Answer:
 @answering
 def convert(source: Path, destination: Path, shards: int, reader: str, force: bool) -> Answer:
     """Stream a file of any size to a folder of Parquet shards."""
-    from rankbench.data.convert import convert as run
-    from rankbench.ranking.log_dataset import reader_for
-
     done = [0]
 
     def progress(rows: int) -> None:
@@ -166,6 +148,4 @@ def convert(source: Path, destination: Path, shards: int, reader: str, force: bo
 
 def _reading(role: str, name: str) -> str:
     """Return what a column is read as, as ``--columns`` says it; its name alone where it says that itself."""
-    from rankbench.interfaces.table import columns_text
-
     return name if role == name else columns_text({role: name})

@@ -176,7 +176,10 @@ def _encoded(answer: Answer, form: Format) -> bytes:
     apostrophe; names that would become the same have escapes instead. JSON (ASCII) and Parquet have them as they are.
     """
     if form == "json":
-        return _json(answer)
+        record = answer.record if isinstance(answer.record, Mapping) else answer.record()
+        version = {} if "schema" in record else {"schema_version": JSON_SCHEMA}
+        indent = 2 if answer.frame is None else 1  # rows may be many
+        return f"{json.dumps({**version, **record}, indent=indent, allow_nan=False)}\n".encode("ascii")
     if form == "md":
         return _markdown(answer)
     if answer.picture is not None and form in ("png", "svg"):
@@ -190,14 +193,6 @@ def _encoded(answer: Answer, form: Format) -> bytes:
     file = io.BytesIO()
     answer.frame.write_parquet(file)
     return file.getvalue()
-
-
-def _json(answer: Answer) -> bytes:
-    record = answer.record if isinstance(answer.record, Mapping) else answer.record()
-    indent = 2 if answer.frame is None else 1  # rows may be many
-    version = {} if "schema" in record else {"schema_version": JSON_SCHEMA}
-    text = json.dumps({**version, **record}, indent=indent, allow_nan=False)
-    return f"{text}\n".encode("ascii")
 
 
 def _markdown(answer: Answer) -> bytes:

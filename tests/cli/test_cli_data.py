@@ -6,7 +6,6 @@ from click.testing import CliRunner
 from rankbench.cli.data import data
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset
-from rankbench.plugin import manager
 
 LOG = "2 qid:1 1:0.5 3:2\n0 qid:1 2:7\n1 qid:2 1:1\n0 qid:2 3:4\n"
 
@@ -56,8 +55,8 @@ def test_data_without_a_card_are_not_simulated_unless_they_say_so(monkeypatch):
         name, simulated = "made", True
 
     own = {"own": Own, "made": Made}
-    monkeypatch.setattr(manager, "names", lambda kind: list(own))
-    monkeypatch.setattr(manager, "component_class", lambda kind, name: own[name])
+    monkeypatch.setattr("rankbench.cli.data.names", lambda kind: list(own))
+    monkeypatch.setattr("rankbench.cli.data.component_class", lambda kind, name: own[name])
     rows = json.loads(run("list", "--json"))["datasets"]
     assert [(row["name"], row["here"], row["simulated"]) for row in rows] == [
         ("own", "unknown", False),
