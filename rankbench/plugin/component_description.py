@@ -16,9 +16,6 @@ from rankbench.plugin.registry import base_of
 KERNELS = ("kernel", "target_kernel", "gradient_kernel", "phi_kernels")
 """Methods by which a component offers its compiled form."""
 
-REPLACED = {"edges": "edges_kernel"}
-"""Kernel methods that only classes need that override the plain form."""
-
 DECLARATIONS = (
     "judgments",
     "columns",
@@ -149,13 +146,10 @@ def has_compiled_form(cls: type[Component]) -> bool | None:
     """
     if getattr(cls, "judgments", "comparisons") != "comparisons":
         return None
-    overridden = []
-    for method in KERNELS:
-        if hasattr(cls, method):
-            overridden.append(_overrides(cls, method))
-    for plain_form, method in REPLACED.items():
-        if hasattr(cls, plain_form) and _overrides(cls, plain_form):
-            overridden.append(_overrides(cls, method))
+    overridden = [_overrides(cls, method) for method in KERNELS if hasattr(cls, method)]
+    # Only a class that overrides the plain form of edges needs a kernel for them.
+    if hasattr(cls, "edges") and _overrides(cls, "edges"):
+        overridden.append(_overrides(cls, "edges_kernel"))
     return all(overridden) if overridden else None
 
 

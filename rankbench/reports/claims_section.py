@@ -10,9 +10,10 @@ from rankbench.interfaces.cell import Split
 from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.claim_verdicts import Finding, JudgedClaim
+from rankbench.reports.claim_verdicts import JudgedClaim
 from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph, TerminalNode
 from rankbench.reports.leaderboard_intro import claims_counted, split_words
+from rankbench.reports.recommendation import joined_words
 from rankbench.store.records import SourceRecord
 
 MOST_DIGITS = 8
@@ -114,7 +115,7 @@ def _subject(analysis: Analysis) -> str:
     sources = [sampler.source for sampler in claiming if sampler.source.test_share is None]
     names = [source.short(split).split()[-1] for source in sources for split in source.shown_splits()]
     parts += [f"these {name}" for name in dict.fromkeys(names)]
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return joined_words(parts)
 
 
 def _intervals(sources: Sequence[SourceRecord]) -> str:
@@ -161,7 +162,7 @@ def _details(answers: Sequence[JudgedClaim], source: SourceRecord) -> list[Node]
         (
             markdown(f.text),
             source.short(a.split) if a.split else "curves",
-            _estimate(f, ratio),
+            number(f.estimate, 2 if ratio else 4, sign=not ratio),
             _interval(f.own_lower, f.own_upper, ratio),
             _interval(f.lower, f.upper, ratio),
             *(() if single else (_interval(f.lower_draws, f.upper_draws, ratio),)),
@@ -175,10 +176,6 @@ def _details(answers: Sequence[JudgedClaim], source: SourceRecord) -> list[Node]
         parts.append(Grid.from_rows([*columns, *(Column(title, "center") for title in spread)], rows))
     notes = tuple(dict.fromkeys(markdown(sentence(note)) for answer in answers for note in answer.notes))
     return [*parts, *([Bullets(notes)] if notes else [])]
-
-
-def _estimate(finding: Finding, ratio: bool) -> str:
-    return number(finding.estimate, 2 if ratio else 4, sign=not ratio)
 
 
 def _interval(lower: float, upper: float, ratio: bool) -> str:

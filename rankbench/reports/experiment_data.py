@@ -227,7 +227,7 @@ class Sampler:
 
     def losses(self, arm: Arm, metric: str, split: Split, repetitions: Sequence[int]) -> NDArray[np.float64]:
         """Return an arm's loss of every unit in these repetitions, shape (R, U)."""
-        return np.stack([self._read(arm, r, metric, split) for r in repetitions])
+        return np.stack([self._losses(arm, r, metric, split) for r in repetitions])
 
     def sample(self, arms: Sequence[Arm], metric: str, split: Split, repetitions: tuple[int, ...]) -> Crossed:
         """Return the bootstrapped means of `arms` on the same `repetitions`.
@@ -310,17 +310,13 @@ class Sampler:
 
     def _losses(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
         """Return an arm's losses from the journal, shape (U,); their mean is kept."""
-        losses = self._read(arm, repetition, metric, split)
-        self._means[arm.cells[repetition], metric, split] = losses.mean()
-        return losses
-
-    def _read(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
         losses = self.results.losses(arm.cells[repetition], metric, split)
         if losses is None:
             raise StoreError(
                 f"{self.results.path}: {arm.label!r} (n = {arm.n}, repetition {repetition}) is done but "
                 f"has no {metric!r} on the {split} units: it was computed for other losses; run into a new folder"
             )
+        self._means[arm.cells[repetition], metric, split] = losses.mean()
         return losses
 
 

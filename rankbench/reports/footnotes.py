@@ -168,7 +168,8 @@ def source_groups(analysis: Analysis) -> list[Group]:
 
 def facts(group: Group) -> list[Node]:
     """Return all that is to say of the only data of a suite."""
-    return [*_simulated(group), _table(group), *_notes(group)]
+    notes = tuple(markdown(sentence(note)) for note in group.first.notes)
+    return [*_simulated(group), _table(group), *([Bullets(notes)] if notes else [])]
 
 
 def overview(groups: Sequence[Group]) -> list[Node]:
@@ -212,8 +213,3 @@ def _table(group: Group) -> Node:
 
 def _protocols(group: Group) -> str:
     return ", ".join(dict.fromkeys(code(source.protocol) for source in group.sources))
-
-
-def _notes(group: Group) -> list[Node]:
-    notes = tuple(markdown(sentence(note)) for note in group.first.notes)
-    return [Bullets(notes)] if notes else []

@@ -13,13 +13,13 @@ from rankbench.drawing.canvas import picture_bytes
 from rankbench.drawing.looks import assign_looks
 from rankbench.errors import SpecError, StoreError
 from rankbench.reports.analysis import Analysis, analyze
-from rankbench.reports.document import markdown_of
+from rankbench.reports.document import csv_of, markdown_of
 from rankbench.reports.figures import DrawnFigure, drawn_figures, figure_csv
 from rankbench.reports.leaderboard import leaderboard
 from rankbench.reports.leaderboard_intro import headline_section
 from rankbench.reports.recommendation import Recommendation, recommendations
 from rankbench.reports.recommendation_facts import together_level
-from rankbench.reports.standings import leaderboard_csv, units_csv
+from rankbench.reports.standings import COLUMNS, units_csv, values_of
 from rankbench.store.journal import StoredResults
 from rankbench.store.published import (
     DIGESTS,
@@ -101,7 +101,7 @@ def pages_of(results: StoredResults) -> Pages:
     rows = [row for section in analysis.sections for row in section.rows]
     files = {
         "leaderboard.md": markdown_of(leaderboard(analysis, recommended, figures)) + "\n",
-        "leaderboard.csv": leaderboard_csv(rows),
+        "leaderboard.csv": csv_of(COLUMNS, map(values_of, rows), {"optimality"}),
     }
     units = units_csv([section.sampler for section in analysis.sections])
     if units:

@@ -299,13 +299,6 @@ COLUMNS: tuple[str, ...] = tuple(
 )
 """Columns of ``leaderboard.csv``, in order; described in docs/leaderboard.md."""
 
-_EXPONENT = frozenset({"optimality"})
-
-
-def leaderboard_csv(rows: Sequence[Standing]) -> str:
-    """Return standings as CSV."""
-    return csv_of(COLUMNS, [values_of(row) for row in rows], _EXPONENT)
-
 
 def values_of(row: Standing) -> list[Any]:
     """Return a row's values in the order of `COLUMNS`."""

@@ -111,16 +111,11 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
     parts: list[Node] = []
     for arm in (arm for arm in race.arms if arm.done):
         for split in sampler.source.shown_splits():
-            own = _ranking(sampler, arm, split)
+            notes = [*_without_interval(sampler.values(arm, RANKING[1], split)), *_facts(arm, sampler.source)]
+            own: tuple[Node, ...] = (item_table(sampler, arm, split), *map(Paragraph, notes))
             label = markdown(arm.label)
             parts += [Details(label, own)] if parts else [Paragraph(f"**{label}**"), *own]
     return parts
-
-
-def _ranking(sampler: Sampler, arm: Arm, split: Split) -> tuple[Node, ...]:
-    lower = sampler.values(arm, RANKING[1], split)
-    notes = [*_without_interval(lower), *_facts(arm, sampler.source)]
-    return (item_table(sampler, arm, split), *(Paragraph(note) for note in notes))
 
 
 def item_table(sampler: Sampler, arm: Arm, split: Split, limit: int | None = None) -> Grid:

@@ -83,7 +83,9 @@ class Dots(FigureKind):
                 )
                 for metric in metrics
             ]
-            bands = self._bands(results, metrics[0], figure.level, base)
+            bands = ""
+            if base and race is not None:
+                bands = results.differences(race.n, [base], base, metrics[0], results.splits[0], figure.level).words
             drawn = {dot.name for plot in plots for dot in plot.dots}
         labels = order_of(results)
         asked = [label for label in labels if self._asked(results, label)]
@@ -99,12 +101,6 @@ class Dots(FigureKind):
         """Return the contender that differences are from; empty where means are drawn."""
         race = _last_with_results(results)
         return self.against if race and any(arm.label == self.against for arm in race.racing) else ""
-
-    def _bands(self, results: ExperimentResults, metric: str, level: float, base: str) -> str:
-        race = _last_with_results(results)
-        if not base or race is None:
-            return ""
-        return results.differences(race.n, [base], base, metric, results.splits[0], level).words
 
     def _asked(self, results: ExperimentResults, label: str) -> bool:
         return not self.series or matches(label, self.series) or label in results.added

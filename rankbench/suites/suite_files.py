@@ -72,16 +72,16 @@ def _error_text(first: Any) -> str:
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] != "extra_forbidden":
         return f"{key}: {str(first['msg']).removeprefix('Value error, ')}"
-    parts = [str(part) for part in first["loc"] if not isinstance(part, int)]
+    *path, unknown = [str(part) for part in first["loc"] if not isinstance(part, int)]
     owner: dict[str, type[BaseModel]] = {
         "experiments": Experiment,
         "contenders": ContenderEntry,
         "figures": Figure,
         "claims": Claim,
+        "contrasts": Contrast,
     }
-    model: type[BaseModel]
-    model = Contrast if "contrasts" in parts[:-1] else owner.get(parts[-2], Suite) if len(parts) > 1 else Suite
-    return f"{key}: unknown key{nearest(parts[-1], model.model_fields)}"
+    model = next((owner[part] for part in reversed(path) if part in owner), Suite)
+    return f"{key}: unknown key{nearest(unknown, model.model_fields)}"
 
 
 def find_suite(name: str) -> Path:
@@ -154,13 +154,11 @@ def _with_includes(suite: Suite, path: dict[Path, str], included: set[Path]) -> 
             raise SpecError(f"suite {name!r} is included more than {INCLUDE_DEPTH} deep; include it further up")
         included.add(file)
         experiments += _with_includes(found, {**path, file: name}, included)
-    return [_settled(experiment, suite) for experiment in suite.experiments] + experiments
-
-
-def _settled(experiment: Experiment, suite: Suite) -> Experiment:
-    """Say in the experiment what its suite says for it."""
-    own = {"protocol": experiment.protocol or suite.protocol, "dataset": experiment.dataset or suite.dataset}
-    return experiment.model_copy(update=own)
+    own = [
+        e.model_copy(update={"protocol": e.protocol or suite.protocol, "dataset": e.dataset or suite.dataset})
+        for e in suite.experiments
+    ]
+    return own + experiments
 
 
 def describe_suite(name: str) -> dict[str, Any]:
