@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
-from rankbench.cli.output import complete_names, heartbeat, reader_option
-from rankbench.cli.run import time_unit_option
+from rankbench.cli import rankings
+from rankbench.cli.output import complete_names, heartbeat, reader_option, time_unit_option
 from rankbench.cli.shown import Format, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
-
-if TYPE_CHECKING:
-    from rankbench.data.tables.times import TimeUnit
+from rankbench.data.readers.remote import shown_log
+from rankbench.data.tables.times import TimeUnit
+from rankbench.errors import SpecError
+from rankbench.ranking import aggregate as engine
+from rankbench.ranking.over_time import scores_over_time
+from rankbench.ranking.rankings_across import point_scale_of, rescaled
+from rankbench.ranking.score_ranking import rank_scores
 
 
 @click.command()
@@ -82,16 +86,8 @@ def aggregate(
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    from rankbench.cli import rankings
-    from rankbench.data.readers.remote import shown_log
-    from rankbench.errors import SpecError
-    from rankbench.ranking import aggregate as engine
-    from rankbench.ranking.rankings_across import point_scale_of, rescaled
-
     shown = chosen_form(form, out, [log], pictures=not (matrix or across or effects))
     if over:
-        from rankbench.ranking.over_time import scores_over_time
-
         taken = {name: options[name] for name in ("method", "columns", "reader", "seed")}
         others = [options[name] for name in ("by", "pool", "control", "intervals", "address")]
         if any([*others, effects, points, across, matrix]):
@@ -182,14 +178,9 @@ def rank(
     tier 1 are not told apart from the first. P(first) is the share of resamples of tasks (and seeds) in which a system
     is first.
     """
-    from rankbench.cli.rankings import systems_answer
-    from rankbench.data.readers.remote import shown_log
-    from rankbench.errors import SpecError
-    from rankbench.ranking.score_ranking import rank_scores
-
     shown = chosen_form(form, out, [*scores, qrels], pictures=True)
     if len(scores) > 1 and not qrels:
         raise SpecError("one score table is ranked at a time; several TREC runs need their judgments: --qrels FILE")
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
         found = rank_scores(scores if qrels else scores[0], methods, qrels=qrels, **options)
-    show(systems_answer(found), shown, out)
+    show(rankings.systems_answer(found), shown, out)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from rankbench.cli.output import complete_any, kind_option
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.plugin.registry import KINDS, SUITE
-
-if TYPE_CHECKING:
-    from rankbench.testing.check import CheckResult
+from rankbench.testing.check import CheckResult, summary
+from rankbench.testing.isolated import check_named
+from rankbench.testing.scaffold import of_this_python, write_plugin, write_suite
 
 
 @click.command("check")
@@ -33,11 +34,6 @@ def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:
     file. Each check runs in a process that may hang or die. What needs a package that is not installed
     is skipped. Exit code 1 if a check fails or none is executed.
     """
-    from rich.console import Console
-    from rich.text import Text
-
-    from rankbench.testing.isolated import check_named
-
     results = []
     with Console(stderr=True).status("") as status:  # seen on a terminal alone
         for result in check_named(name, kind=kind, seconds=timeout):
@@ -49,7 +45,6 @@ def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:
 
 
 def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
-    from rankbench.testing.check import summary
 
     components: dict[str, list[CheckResult]] = {}
     for result in results:
@@ -95,8 +90,6 @@ def plugin(name: str, kind: str, compiled: bool) -> Answer:
 
     It passes its own checks as it is; replace the formulas by yours.
     """
-    from rankbench.testing.scaffold import of_this_python, write_plugin
-
     write_plugin(name, kind, Path(), compiled=compiled)
     install, test = of_this_python("pip", "install", "-e", name), of_this_python("pytest", name)
     said = (
@@ -111,8 +104,6 @@ def plugin(name: str, kind: str, compiled: bool) -> Answer:
 @answering
 def suite(name: str) -> Answer:
     """Write a commented suite into the new file NAME.toml."""
-    from rankbench.testing.scaffold import write_suite
-
     path = write_suite(name, Path())
     said = f"{path} is written. Next:\n\n  rankbench plan --suite {path}\n  rankbench run --suite {path}"
     return Answer({"path": str(path), "kind": "suite"}, [said])

@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rankbench.cli.output import complete_names, heartbeat, visible
 from rankbench.cli.run import dataset_option, with_option
 from rankbench.cli.shown import Answer, Format, Part, Table, finish, format_option
-
-if TYPE_CHECKING:
-    from rankbench.tracking.comparison import Comparison, Margin
-    from rankbench.tracking.time import TimedSuite
+from rankbench.core.system import replace_file
+from rankbench.tracking.compare import compare_results
+from rankbench.tracking.comparison import (
+    Comparison,
+    Margin,
+    cells_of,
+    columns_of,
+    comparison_annotations,
+    comparison_json,
+    comparison_markdown,
+    how_to_read,
+    shown_first,
+)
+from rankbench.tracking.time import TIME_COLUMNS, TimedSuite, time_suite, timed_json
 
 
 def _margin(ctx: click.Context, parameter: click.Parameter, text: str | None) -> Margin | None:
     """Return the margin that an option gives; None without one."""
-    from rankbench.tracking.comparison import Margin
-
     if text is None:
         return None
     try:
@@ -84,9 +92,6 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
     the rankings are compared: what moved, and is it real? Exits with 0 where nothing is worse, 1 where something is, or
     is another number under --unchanged, 2 where the input cannot be used, 3 where something of BASE was not tested.
     """
-    from rankbench.core.system import replace_file
-    from rankbench.tracking.compare import compare_results
-
     with heartbeat(f"comparing {base} and {head}"):
         answer = comparison_answer(compare_results(base, head, **options))
     if out is not None:
@@ -96,8 +101,6 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
 
 def comparison_answer(found: Comparison) -> Answer:
     """Return what is said of a comparison."""
-    from rankbench.tracking.comparison import comparison_annotations, comparison_json, comparison_markdown
-
     return Answer(
         comparison_json(found),
         _parts(found),
@@ -108,7 +111,6 @@ def comparison_answer(found: Comparison) -> Answer:
 
 
 def _parts(found: Comparison) -> Iterator[Table | str]:
-    from rankbench.tracking.comparison import cells_of, columns_of, how_to_read, shown_first
 
     shown = [one for one in shown_first(found) if one.verdict != "equal"]
     if shown:
@@ -156,8 +158,6 @@ def time(suite: str, form: Format | None, **options: Any) -> None:
     is not counted. Exits with 0 where nothing is slower, 1 where something is, 2 where the input cannot be used, 3
     where nothing could be timed.
     """
-    from rankbench.tracking.time import time_suite
-
     doing = [f"timing {suite}"]
 
     def say(text: str) -> None:
@@ -170,7 +170,6 @@ def time(suite: str, form: Format | None, **options: Any) -> None:
 
 
 def _answer(timed: TimedSuite) -> Answer:
-    from rankbench.tracking.time import TIME_COLUMNS, timed_json
 
     parts: list[Part] = [Table(TIME_COLUMNS, [row.cells() for row in timed.rows], (0, 1))]
     if timed.comparison is None:

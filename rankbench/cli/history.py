@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rankbench.cli.shown import Answer, Table, answering
-
-if TYPE_CHECKING:
-    from rankbench.tracking.history import Series
+from rankbench.core.system import replace_file
+from rankbench.tracking.change_points import FEWEST_RUNS
+from rankbench.tracking.history import Series, add_entry, draw_history, entry_of, read_history
 
 
 @click.group()
@@ -37,8 +37,6 @@ def add(result: Path, folder: Path, commit: str | None, date: datetime | None, r
     RESULT is the folder of a run, a published one, or JSON of pytest-benchmark. What is kept is a small
     file: commit, date, class of machine, and means or ratios of times.
     """
-    from rankbench.tracking.history import add_entry, entry_of
-
     commit = commit or _git("%H", "--commit")
     entry = entry_of(result, commit, date or datetime.fromisoformat(_git("%cI", "--date", commit)), reference)
     path = add_entry(folder, entry)
@@ -64,14 +62,9 @@ def show(folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool
     """
     if out is not None and out.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{out} ends neither with .png nor with .svg", param_hint="--out")
-    from rankbench.tracking.change_points import FEWEST_RUNS
-    from rankbench.tracking.history import read_history
 
     found = read_history(folder, patterns, alpha)
     if out is not None:
-        from rankbench.core.system import replace_file
-        from rankbench.tracking.history import draw_history
-
         if not found.series:
             raise click.BadParameter("no series has such a name", param_hint="--series")
         replace_file(out, draw_history(found.series)[out.suffix.removeprefix(".")])

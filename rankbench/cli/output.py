@@ -236,6 +236,12 @@ reader_option = click.option(
 )
 
 
+def time_unit_option(words: str) -> Callable[[F], F]:
+    """Return the option ``--time-unit``, with what it means."""
+    units = ["minute", "hour", "day", "week", "month", "quarter", "year"]
+    return click.option("--time-unit", type=click.Choice(units), help=words)
+
+
 def _kinds() -> list[str]:
     from rankbench.plugin.registry import KINDS, SUITE
 

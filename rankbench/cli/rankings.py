@@ -6,21 +6,21 @@ import hashlib
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
 from rankbench.core.text import grouped_digits, number, place_range_text
-from rankbench.ranking.aggregate import first_items
-from rankbench.ranking.rankings_across import pair_shares, rankings_across
-
-if TYPE_CHECKING:
-    from rankbench.ranking.aggregate import Aggregation
-    from rankbench.ranking.over_time import ScoresOverTime
-    from rankbench.ranking.rankings_across import RankingsAcross
-    from rankbench.ranking.score_ranking import ScoreRanking
+from rankbench.data.convert import sha256_of
+from rankbench.errors import RankbenchError
+from rankbench.interfaces.dataset import Dataset
+from rankbench.plugin import manager
+from rankbench.ranking.aggregate import Aggregation, first_items
+from rankbench.ranking.over_time import ScoresOverTime
+from rankbench.ranking.rankings_across import RankingsAcross, pair_shares, rankings_across
+from rankbench.ranking.score_ranking import ScoreRanking
 
 AcrossCells: TypeAlias = Literal["ranks", "scores"]
 
@@ -313,11 +313,6 @@ def log_sha256(log: str) -> str | None:
     log : str
         As on the command line; what was read from a pipe, or from elsewhere, has none.
     """
-    from rankbench.data.convert import sha256_of
-    from rankbench.errors import RankbenchError
-    from rankbench.interfaces.dataset import Dataset
-    from rankbench.plugin import manager
-
     path = Path(log)
     if path.is_file():
         return sha256_of(path)

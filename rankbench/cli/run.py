@@ -5,30 +5,29 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
+import polars as pl
+from rich.console import Console
 
-from rankbench.cli.output import complete_names, heartbeat, reader_option
+from rankbench import api
+from rankbench.cli.output import complete_names, heartbeat, reader_option, time_unit_option
 from rankbench.cli.shown import Answer, Table, answering
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from rankbench.interfaces.dataset import Dataset
-    from rankbench.runner.plan import Planned
-
+from rankbench.core.runtime import available_cores
+from rankbench.core.text import duration_text
+from rankbench.errors import SpecError
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.table import with_column
+from rankbench.ranking.log_dataset import own_log, suite_of
+from rankbench.reports.results import report as write
+from rankbench.reports.results import run_record, run_summary
+from rankbench.runner.machine import estimated_seconds
+from rankbench.runner.plan import Planned
+from rankbench.runner.progress import ConsoleProgress
 
 _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
 """Contenders of a log with covariates: the same penalty, so that the difference is what the covariates are worth."""
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def time_unit_option(words: str) -> Callable[[F], F]:
-    """Return the option ``--time-unit``, with what it means."""
-    units = ["minute", "hour", "day", "week", "month", "quarter", "year"]
-    return click.option("--time-unit", type=click.Choice(units), help=words)
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,18 +106,13 @@ def with_log(
     InputError, SpecError
         See `rankbench.ranking.log_dataset.own_log`; or columns without a log.
     """
-    from rankbench.errors import SpecError
-
     data: list[str | Dataset] = list(dataset)
     if log is None:
         if columns or reader or control:
             raise SpecError("--columns, --control and --reader say how to read a --log")
         return suite or "paper", data, ()
-    from rankbench.ranking.log_dataset import own_log, suite_of
 
     if control:
-        from rankbench.interfaces.table import with_column
-
         columns = with_column(columns, "control", control)
     own = own_log(log, columns=columns, reader=reader)
     return suite or suite_of(own), [*data, own], _WITH_AND_WITHOUT if control else ()
@@ -143,13 +137,6 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
     far it is if that is no terminal. Exits with 1 if a contender failed,
     with --strict also if one was skipped.
     """
-    from rich.console import Console
-
-    from rankbench import api
-    from rankbench.core.runtime import available_cores
-    from rankbench.reports.results import run_record, run_summary
-    from rankbench.runner.progress import ConsoleProgress
-
     progress = ConsoleProgress(Console(stderr=True))
     results = api.run(suite, workers=workers or available_cores(), progress=progress, **options)
     code = 1 if results.failures or (strict and results.skipped) else 0
@@ -162,9 +149,6 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
 @answering
 def plan(suite: str, **options: Any) -> Answer:
     """Show what a run would do, without doing it."""
-    from rankbench import api
-    from rankbench.runner.machine import estimated_seconds
-
     made = api.planned(suite, **options)
     taken = estimated_seconds(made)
     contenders = _contenders(made, taken)
@@ -194,8 +178,6 @@ def _experiments(made: Planned, source: int) -> list[str]:
 
 def _contenders(made: Planned, taken: Mapping[str, float]) -> pl.DataFrame:
     """Return a row for each contender at each n, with the seconds of its cells; null where nobody can say."""
-    import polars as pl
-
     rows = [(m.experiment, m.n, m.label, m.spec, taken.get(m.cell)) for m in made.plan.members]
     names, known = ("experiment", "n", "label", "spec"), pl.col("seconds")
     types = dict(zip(names, (pl.String, pl.Int64, pl.String, pl.String), strict=True))
@@ -212,9 +194,6 @@ def _known(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Table | str]:
-    import polars as pl
-
-    from rankbench.core.text import duration_text
 
     known = pl.col("seconds")
     rows = contenders.group_by("experiment", "label", "spec", "repetitions", maintain_order=True).agg(
@@ -261,8 +240,6 @@ def report(directory: Path, out: Path | None, verbose: bool) -> Answer:
     the same bytes. What was skipped, diverged, failed or left out of a figure is said on
     standard error.
     """
-    from rankbench.reports.results import report as write
-
     with heartbeat(f"report of {directory}"):
         made = write(directory, out)
     files, notices = list(map(str, made.paths)), [one._asdict() for one in made.notices]

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import click
 
 from rankbench.cli.output import echo, json_option, print_notices, print_table, say, standard_output, visible
+from rankbench.core.system import replace_file
+from rankbench.core.text import csv_cell, distinct, markdown, one_line
+from rankbench.errors import SpecError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,8 +127,6 @@ def finish(answer: Answer, form: Format) -> None:
 
 def show(answer: Answer, form: Format = "table", out: Path | None = None) -> None:
     """Print an answer in a form, or write it into a file, whole or not at all."""
-    from rankbench.core.system import replace_file
-
     for note in answer.notes:
         say(f"note: {note}", err=True)
     if form == "github" and answer.annotations is not None:
@@ -196,7 +197,6 @@ def _encoded(answer: Answer, form: Format) -> bytes:
 
 
 def _markdown(answer: Answer) -> bytes:
-    from rankbench.core.text import markdown
 
     if answer.page:
         return answer.page.encode()
@@ -205,7 +205,6 @@ def _markdown(answer: Answer) -> bytes:
 
 
 def _markdown_table(table: Table) -> str:
-    from rankbench.core.text import distinct, markdown, one_line
 
     titles = distinct(table.columns, one_line)
     rows = [list(row) for row in table.rows]
@@ -221,8 +220,6 @@ def _markdown_table(table: Table) -> str:
 def _safe_words(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a table whose names and texts can stand in a spreadsheet."""
     import polars as pl
-
-    from rankbench.core.text import csv_cell, distinct
 
     columns = []
     for column in frame.select(pl.col(pl.String)):
@@ -275,8 +272,6 @@ def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *
     SpecError
         The form does not fit where it goes, or the ranking would replace what is ranked.
     """
-    from rankbench.errors import SpecError
-
     if out is None:
         if form == "parquet" and standard_output().isatty():
             raise SpecError("Parquet is nothing for a terminal; give a file with --out")

@@ -12,17 +12,17 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component
 from rankbench.interfaces.cell import Direction, Split
-
-if TYPE_CHECKING:
-    from rankbench.stats.bootstrap import Crossed
-    from rankbench.stats.simultaneous import SimultaneousIntervals
+from rankbench.stats.bootstrap import Crossed
+from rankbench.stats.contrast_columns import VarianceSources
+from rankbench.stats.contrasts import contrasts, contrasts_over_draws
+from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,6 @@ class Compared:
 
     def differences(self) -> Evidence:
         """Return the contrasts of means in the headline, with their intervals."""
-        from rankbench.stats.contrasts import contrasts, contrasts_over_draws
-
         sample, matrix, texts = self.sample, self.matrix, tuple(contrast.text for contrast in self.contrasts)
         over_both = Bounds.from_intervals(lambda some: contrasts(sample, matrix[:, some]), len(texts))
         over_draws = Bounds.from_intervals(lambda some: contrasts_over_draws(sample, matrix[:, some]), len(texts))
@@ -175,9 +173,6 @@ class Compared:
             Takes means of the A contenders, shape (N, A), one row a resample, and returns the P numbers of each,
             shape (N, P). Smooth, on a scale on which its spread is about normal: logarithms of ratios.
         """
-        from rankbench.stats.contrast_columns import VarianceSources
-        from rankbench.stats.simultaneous import Studentized
-
         sample = self.sample
         estimate = statistic(sample.mean[np.newaxis])[0]
         units = [count for count in (len(sample.draws), len(sample.queries)) if count > 1]

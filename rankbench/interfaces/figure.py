@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,9 @@ from rankbench.errors import nearest
 from rankbench.interfaces.cell import Layout, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure
+from rankbench.stats.contrasts import MeanIntervals
 
-if TYPE_CHECKING:
-    from rankbench.stats.contrasts import MeanIntervals
-
-CurveIntervals: TypeAlias = "tuple[NDArray[np.int64], MeanIntervals]"
+CurveIntervals: TypeAlias = tuple[NDArray[np.int64], MeanIntervals]
 """Steps of a curve, shape (P,), and its means at them, with intervals over draws."""
 
 

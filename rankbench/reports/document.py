@@ -11,13 +11,15 @@ import io
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
 
 from rankbench.core.text import csv_cell
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-    from rich.text import Text
 
 
 @dataclass(frozen=True)
@@ -170,17 +172,11 @@ LEAST = 8
 
 def terminal_of(blocks: Sequence[TerminalNode]) -> RenderableType:
     """Return blocks as they are printed: the widest words of a table are cut, so that a row has one line."""
-    from rich.console import Group
-    from rich.markdown import Markdown
-
     return Group(*(_Fitted(block) if isinstance(block, Grid) else Markdown(markdown_of([block])) for block in blocks))
 
 
 def _inline(text: str) -> Text:
     """Return a line of Markdown as text: what was escaped is itself again, marks are styles."""
-    from rich.markdown import Markdown
-    from rich.text import Text
-
     found, styles = Text(), list[str]()
     for token in (child for block in Markdown(text).parsed for child in block.children or ()):
         if token.nesting > 0:
@@ -201,8 +197,6 @@ class _Fitted:
         self.grid = grid
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
 
         columns = self.grid.columns
         titles = [_inline(column.title) for column in columns]

@@ -8,6 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+from rich.console import Group, RenderableType
+from rich.text import Text
+
 from rankbench.core.system import damaged_facts, replace_file
 from rankbench.core.text import one_line
 from rankbench.errors import StoreError
@@ -25,9 +29,7 @@ from rankbench.store.published import open_results
 from rankbench.store.store import REPORTED
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure
-    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,8 +131,6 @@ def report(directory: Path | str, out: Path | str | None = None, *, ended: bool 
         No results, damaged ones, or a journal that no run has planned anything in; or the
         files cannot be written.
     """
-    import polars as pl
-
     folder = Path(directory)
     of_run = (folder / FILE).exists()
     damaged = damaged_facts(folder) if ended and of_run else ""
@@ -218,9 +218,6 @@ def run_record(found: Results) -> dict[str, Any]:
 
 def run_summary(found: Results) -> RenderableType:
     """Return for a terminal who is best, the verdicts on a run's claims, what it recommends, and its files."""
-    from rich.console import Group
-    from rich.text import Text
-
     parts = [*found.headline.nodes(), *found.verdicts, *map(Paragraph, found.recommendation)]
     files = [str(path) for path in (found.directory / name for name in REPORTED) if path.exists()]
     figures = found.directory / FIGURES

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 
 from rankbench.core.text import duration_text
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
+from rankbench.runner.blocks import longest_running
 
 EVERY = 30.0
 """Seconds between two lines."""
@@ -93,8 +94,6 @@ class ConsoleProgress(Progress):
     """
 
     def __init__(self, console: Console) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bars
 
         self.console = console
         self._bars = Bars(
@@ -158,7 +157,5 @@ class ConsoleProgress(Progress):
 
     def _long(self) -> str:
         """Name what has been running for long."""
-        from rankbench.runner.blocks import longest_running
-
         longest = longest_running()
         return f"running {longest}" if longest else ""

@@ -24,8 +24,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NoReturn
 
+from rankbench.core.runtime import settle_runtime
 from rankbench.core.spec import parse
-from rankbench.interfaces.cell import BlockResult, failed, guarded, reason
+from rankbench.core.system import collect_seldom, die_with
+from rankbench.interfaces.cell import BlockResult, failed, guarded, leave_interrupts_to_parent, reason
 from rankbench.interfaces.protocol import BlockTask, Contender
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import contender, get
@@ -150,10 +152,6 @@ def _end_session(process: subprocess.Popen[bytes]) -> None:
 
 def serve(descriptor: int) -> NoReturn:
     """Call what the parent process sends until it closes the connection or is gone; this is a worker process."""
-    from rankbench.core.runtime import settle_runtime
-    from rankbench.core.system import collect_seldom, die_with
-    from rankbench.interfaces.cell import leave_interrupts_to_parent
-
     die_with(os.getppid())
     os.set_inheritable(descriptor, False)
     collect_seldom()

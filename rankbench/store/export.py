@@ -6,15 +6,13 @@ import hashlib
 import io
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from rankbench.store.contents import StoredCell
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import Member, SuiteRecord
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _COLUMNS = (
     "suite", "experiment", "config", "protocol", "dataset", "dataset_sha256", "contender", "spec", "made_by",
@@ -37,8 +35,6 @@ def results_frame(results: StoredResults) -> pl.DataFrame:
     null otherwise. A cell that is not done has rows without values, with its status and
     reason; a cell without a row yet has none here either.
     """
-    import polars as pl
-
     record, cells = results.record(), results.cells()
     losses = {experiment.name: experiment.losses for experiment in record.experiments}
     rows = [

@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import astuple
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -25,10 +26,6 @@ from rankbench.errors import StoreError
 from rankbench.interfaces.cell import Curve, Split
 from rankbench.store.contents import COLUMNS, RESULTS, Contents, Place, stored_number
 from rankbench.store.journal import FILE, Journal, StoredResults
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 ROWS = "rows"
 """Folder of the rows in a published one."""
@@ -96,8 +93,6 @@ def published_rows(results: StoredResults) -> dict[str, bytes]:
 
 def _schemas() -> dict[str, dict[str, Any]]:
     """Return the columns of every table, with their types."""
-    import polars as pl
-
     reals = pl.List(pl.Float64)
     # A traceback has paths of the machine that it is from.
     cells = [name for name in COLUMNS["cells"][1:] if name != "trace"]
@@ -111,7 +106,6 @@ def _schemas() -> dict[str, dict[str, Any]]:
 
 
 def _table(rows: list[Any], schema: dict[str, Any]) -> bytes:
-    import polars as pl
 
     columns = {
         # Arrays of one length become a column of another type, if they are let.
@@ -197,8 +191,6 @@ class PublishedRows(StoredResults):
 
     def _frames(self, listed: Mapping[str, str]) -> dict[str, pl.DataFrame]:
         """Return all tables, if they are what was published."""
-        import polars as pl
-
         found = {}
         for name, schema in _schemas().items():
             file = f"{name}.parquet"

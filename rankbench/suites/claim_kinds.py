@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.interfaces.claim import Bounds, ClaimKind, Compared, Evidence, NoEvidenceError
+from rankbench.stats.bootstrap import REPLICATES, counts
+from rankbench.stats.contrast_columns import VarianceSources
+from rankbench.stats.contrasts import pitman_morgan, sd_ratios
+from rankbench.stats.multiple_tests import equivalent, not_equivalent
+from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
 
 NonnegativeMargin = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 
@@ -44,14 +49,10 @@ class _Within(ClaimKind):
 
     def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return where an interval lies within the margin: two one-sided tests in one."""
-        from rankbench.stats.multiple_tests import equivalent
-
         return equivalent(lower, upper, self.margin)
 
     def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return where an interval lies outside the margin."""
-        from rankbench.stats.multiple_tests import not_equivalent
-
         return not_equivalent(lower, upper, self.margin)
 
     def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -87,8 +88,6 @@ class Wider(ClaimKind):
 
     def evidence(self, compared: Compared) -> Evidence:
         """Return logarithms of ratios of standard deviations."""
-        from rankbench.stats.contrasts import pitman_morgan, sd_ratios
-
         place = {contender: i for i, contender in enumerate(compared.contenders)}
         index = np.array([[place[contender] for contender, _ in one.weights] for one in compared.contrasts])
         sample = compared.sample
@@ -174,10 +173,6 @@ def _log_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _over_draws(draws: NDArray[np.float64], seed: int) -> Bounds:
     """Return the intervals of the columns' means, over resampled rows."""
-    from rankbench.stats.bootstrap import REPLICATES, counts
-    from rankbench.stats.contrast_columns import VarianceSources
-    from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
-
     count = len(draws)
 
     def intervals(some: NDArray[np.intp]) -> SimultaneousIntervals:

@@ -18,8 +18,10 @@ from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
+from rankbench.plugin import manager
+from rankbench.plugin.foreign_code import fitted_problem
 from rankbench.testing import samples
-from rankbench.testing.check import CheckSkipped, Subject
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject
 
 L2 = 0.1
 
@@ -39,8 +41,6 @@ def problems(solver: Solver) -> dict[str, Problem]:
     CheckSkipped
         It needs what none of them has.
     """
-    from rankbench.plugin import manager
-
     found: dict[str, Problem] = {}
     if solver.needs <= {"convex", "smooth", "quadratic", "equivariant"}:
         found["a quadratic"] = quadratic()
@@ -265,9 +265,6 @@ def _method(it: Method, label: str, design: Queries, comparisons: Comparisons, e
 
 def fitted_scores(fitted: Any, queries: Queries) -> NDArray[np.float64]:
     """Return a method's scores of items, shape (N,), by the way that it offers."""
-    from rankbench.plugin.foreign_code import fitted_problem
-    from rankbench.testing.check import CheckFailed
-
     if trouble := fitted_problem(fitted):
         raise CheckFailed(trouble)
     if fitted.model is not None:

@@ -11,19 +11,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rankbench.core.system import replace_file
 from rankbench.errors import StoreError
 from rankbench.store.published import sha256
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 TIMINGS = "timings"
 """Folder of the table in that of a run, and name of its files."""
@@ -166,8 +163,6 @@ def read_timings(directory: Path) -> Timings:
     StoreError
         There is none, it is damaged, or of a version that this rankbench does not read.
     """
-    import polars as pl
-
     folder = directory / TIMINGS
     path = folder / f"{TIMINGS}.json"
     try:
@@ -191,7 +186,6 @@ def read_timings(directory: Path) -> Timings:
 
 
 def _frame(timings: Timings) -> pl.DataFrame:
-    import polars as pl
 
     rows: list[tuple[Any, ...]] = []
 
@@ -213,7 +207,6 @@ def _frame(timings: Timings) -> pl.DataFrame:
 
 
 def _timings(facts: TimingFacts, frame: pl.DataFrame, shape: tuple[int, int, int]) -> Timings:
-    import polars as pl
 
     seconds: dict[TimedCell, NDArray[np.float64]] = {}
     first: dict[TimedCell, NDArray[np.float64]] = {}

@@ -79,7 +79,7 @@ def test_words_that_the_locale_cannot_print_end_nothing() -> None:
     assert (ended.returncode, ended.stdout) == (0, "\\u2014 \\udce4\n"), ended.stderr
 
 
-HEAVY = ("numba", "scipy", "matplotlib", "pyarrow", "rich")
+HEAVY = ("numba", "scipy", "matplotlib", "pyarrow")
 
 
 def offered(words: list[str], incomplete: str = "") -> list[str]:
