@@ -21,9 +21,11 @@ from rankbench.interfaces.suite import Suite
 from rankbench.ranking.score_ranking import rank_scores as rank
 from rankbench.reports.document import terminal_of
 from rankbench.reports.headline import partial
+from rankbench.reports.rerun import rerun as compute_again
 from rankbench.reports.results import Results
 from rankbench.reports.results import report as make_report
 from rankbench.reports.verify import Verification, verify_files
+from rankbench.runner.executors import LIMIT, run_in_pool, run_on_cluster
 from rankbench.runner.machine import check_room
 from rankbench.runner.plan import Planned, check_suite, make_plan
 from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources
@@ -184,8 +186,6 @@ def run(
     if timeout is not None and (isinstance(timeout, bool) or not 0 < timeout <= _LONGEST_TIMEOUT):
         raise SpecError(f"a timeout is a number of seconds above 0, at most {_LONGEST_TIMEOUT:,}, not {timeout}")
     settle_runtime()
-    from rankbench.runner.executors import LIMIT, run_in_pool
-
     told = progress or Progress()
     started = time.perf_counter()
     with told:
@@ -208,8 +208,6 @@ def run(
             blocks: Iterable[BlockResult]
             limit = LIMIT if timeout is None else timeout
             if missing and executor == "dask":
-                from rankbench.runner.executors import run_on_cluster
-
                 blocks = run_on_cluster(made.sources, missing, address, limit)
             else:
                 pooled = timeout is not None or (workers > 1 and len(missing) > 1)
@@ -325,8 +323,6 @@ def verify(
     found = verify_files(folder, apart)
     if rerun == 0 or not found.shown:
         return found
-    from rankbench.reports.rerun import rerun as compute_again
-
     drawn = secrets.randbelow(2**32) if seed is None else seed
     again = compute_again(folder, rerun, drawn, rows=apart, workers=workers, progress=progress)
     return Verification(found.differences + again.differences, found.shown + again.shown)

@@ -58,15 +58,13 @@ def write(directory: Path, name: str) -> Path:
 
 def _members(experiment: Experiment, protocol: Protocol) -> list[Member]:
     found = []
-    fitting = check_experiment(experiment, protocol).contenders
-    for order, (entry, contenders) in enumerate(zip(experiment.contenders, fitting, strict=True)):
-        for label, contender in contenders:
-            for n in entry.n or experiment.n:
-                for repetition in range(REPETITIONS):
-                    text = f"{experiment.name}|{label}|{n}|{repetition}"
-                    cell = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-                    config = contender.points[0].config()
-                    found.append(Member(experiment.name, label, contender.text, config, n, n, repetition, cell, order))
+    for order, entry, label, contender in check_experiment(experiment, protocol).competing:
+        for n in entry.n or experiment.n:
+            for repetition in range(REPETITIONS):
+                text = f"{experiment.name}|{label}|{n}|{repetition}"
+                cell = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+                config = contender.points[0].config()
+                found.append(Member(experiment.name, label, contender.text, config, n, n, repetition, cell, order))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 from rankbench.core.component import Component, JudgmentKind, StructureKind
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components
-from rankbench.interfaces.queries import Comparisons, implied_comparisons
+from rankbench.interfaces.queries import Comparisons, Orders, implied_comparisons
+from rankbench.interfaces.resamples import Resamples
 from rankbench.kernels import Kernel
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.queries import Orders
-    from rankbench.interfaces.resamples import Resamples
 
 LARGEST_SCORE = 1e100
 """Larger scores have differences, or squares of them, that are not finite."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,8 @@ from pydantic import Field
 from rankbench.core.component import JudgmentKind, Property
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.queries import Queries, Selections
 from rankbench.kernels import Kernel
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.queries import Queries, Selections
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,15 +14,14 @@ from rankbench.core.runtime import settle_runtime
 from rankbench.interfaces.suite import Suite
 from rankbench.reports.same_cells import EarlierCell, SameCells, places_of
 from rankbench.reports.verify import Difference, Verification
+from rankbench.runner.executors import run_in_pool
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare_sources
+from rankbench.runner.progress import Progress
 from rankbench.runner.run_record import suite_record
 from rankbench.store.journal import StoredResults
 from rankbench.store.published import ROWS, open_results
 from rankbench.store.records import Member, SuiteRecord
-
-if TYPE_CHECKING:
-    from rankbench.runner.progress import Progress
 
 
 def rerun(
@@ -86,8 +84,6 @@ def rerun(
         if blocks is not None and blocks < len(tasks):
             places = np.random.default_rng(seed).choice(len(tasks), blocks, replace=False)
             chosen = [tasks[i] for i in sorted(places.tolist())]
-        from rankbench.runner.executors import run_in_pool
-
         ran = run_in_pool(found.sources, chosen, workers if workers > 1 else 0)
         comparison = SameCells(results, made, exact=_same_machine(results))
         comparison.differences += _plan_differences(comparison, plan.members, shown)

@@ -73,7 +73,7 @@ def _competing(experiment: Experiment, protocol: Protocol, spec: Spec, reasons: 
     if misfits:
         reasons.append(misfits[0])
         return experiment
-    return _with(experiment, [ContenderEntry(use=spec)])
+    return experiment.model_copy(update={"contenders": (*experiment.contenders, ContenderEntry(use=spec))})
 
 
 def _beside(experiment: Experiment, protocol: Protocol, component: Component, reasons: list[str]) -> Experiment:
@@ -105,7 +105,7 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component, re
                 used = {each.label for each in entries.values()}
                 shown = said if len(said) <= LABEL_LENGTH and "{" not in said and said not in used else ""
                 entries[str(spec)] = ContenderEntry(use=spec, label=shown, n=entry.n)
-    return _with(experiment, list(entries.values()))
+    return experiment.model_copy(update={"contenders": (*experiment.contenders, *entries.values())})
 
 
 def _swapped(point: Component, component: Component, reasons: list[str]) -> tuple[Spec, dict[str, Spec]] | None:
@@ -131,10 +131,6 @@ def _swapped(point: Component, component: Component, reasons: list[str]) -> tupl
             continue
         return (spec, differs) if spec != point.spec() else None
     return None
-
-
-def _with(experiment: Experiment, entries: Sequence[ContenderEntry]) -> Experiment:
-    return experiment.model_copy(update={"contenders": (*experiment.contenders, *entries)}) if entries else experiment
 
 
 MOST_CELLS = 5_000_000
@@ -215,36 +211,31 @@ def make_plan(
     experiments = added(suite.experiments, [sources[source_index[e.name]].protocol for e in suite.experiments], extra)
     protocols = [sources[source_index[e.name]].protocol for e in experiments]
     checked = [check_experiment(e, protocol) for e, protocol in zip(experiments, protocols, strict=True)]
-    chosen = [found.contenders for found in checked]
-    _check_size([(e, sources[source_index[e.name]], found) for e, found in zip(experiments, chosen, strict=True)])
-    for experiment, found_there in zip(experiments, checked, strict=True):
+    _check_size([(e, sources[source_index[e.name]], found) for e, found in zip(experiments, checked, strict=True)])
+    for experiment, (competing, metrics, losses) in zip(experiments, checked, strict=True):
         source = source_index[experiment.name]
         prepared = sources[source]
         sizes = prepared.sizes(experiment.n)
-        competing, metrics, losses = found_there
         components[source, metrics] = losses
-        for order, entry in enumerate(experiment.contenders):
-            for label, found in competing[order]:
-                whose = set[str]().union(*map(makers, found.points))
-                if whose != {OURSELVES}:
-                    made_by[experiment.name][label] = tuple(sorted(whose))
-                theirs = (whose | of_source[source]).union(*map(makers, losses)) - {OURSELVES}
-                plugins |= theirs
-                codes = [code, *([name, plugin_digest(name)] for name in sorted(theirs))]
-                config = _config(entry, found)
-                for scaled in prepared.sizes(entry.n or experiment.n):
-                    declared = sizes[scaled]
-                    for repetition in range(prepared.repetitions(scaled, experiment.repetitions)):
-                        data = str(prepared.dataset) if prepared.dataset else ""
-                        key = BlockKey(str(prepared.protocol), data, scaled, repetition, suite.seed)
-                        cell = _cell_id(key, prepared, found, metrics, codes)
-                        blocks[key, source, metrics][cell] = found
-                        members.append(
-                            Member(experiment.name, label, found.text, config, key.n, declared, repetition, cell, order)
-                        )
+        for order, entry, label, found in competing:
+            whose = set[str]().union(*map(makers, found.points))
+            if whose != {OURSELVES}:
+                made_by[experiment.name][label] = tuple(sorted(whose))
+            theirs = (whose | of_source[source]).union(*map(makers, losses)) - {OURSELVES}
+            plugins |= theirs
+            codes = [code, *([name, plugin_digest(name)] for name in sorted(theirs))]
+            config = _config(entry, found)
+            for scaled in prepared.sizes(entry.n or experiment.n):
+                for repetition in range(prepared.repetitions(scaled, experiment.repetitions)):
+                    data = str(prepared.dataset) if prepared.dataset else ""
+                    key = BlockKey(str(prepared.protocol), data, scaled, repetition, suite.seed)
+                    cell = _cell_id(key, prepared, found, metrics, codes)
+                    blocks[key, source, metrics][cell] = found
+                    at = scaled, sizes[scaled], repetition
+                    members.append(Member(experiment.name, label, found.text, config, *at, cell, order))
         canonical = dict(zip(experiment.losses, metrics, strict=True))
         margin = {canonical[text]: value for text, value in experiment.margin.items()}
-        shown = [label for found in competing for label, one in found if any(map(sees_truth, one.points))]
+        shown = [one.label for one in competing if any(map(sees_truth, one.contender.points))]
         oracles = (*experiment.oracles, *(label for label in shown if not matches(label, experiment.oracles)))
         named.append(experiment.model_copy(update={"losses": metrics, "margin": margin, "oracles": oracles}))
     tasks = [
@@ -253,8 +244,8 @@ def make_plan(
     ]
     tasks.sort(key=lambda task: (task.key.repetition, task.source, task.key.n, task.metrics))
     more = {
-        experiment.name: tuple(label for found in competing[len(experiment.contenders) :] for label, _ in found)
-        for experiment, competing in zip(suite.experiments, chosen, strict=True)
+        e.name: tuple(one.label for one in found.competing if one.order >= len(e.contenders))
+        for e, found in zip(suite.experiments, checked, strict=True)
     }
     kept = {name: labels for name, labels in more.items() if labels}
     settled = suite.model_copy(update={"experiments": tuple(named)})
@@ -269,13 +260,14 @@ def _strangers_of(prepared: Prepared) -> set[str]:
     return {each for component in (prepared.protocol, *data) for each in strangers(component)}
 
 
-def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[object]]]]) -> None:
+def _check_size(chosen: Sequence[tuple[Experiment, Prepared, CheckedExperiment]]) -> None:
     """Refuse what would not fit into memory, before any of it is made."""
-    cells = 0
-    for experiment, prepared, competing in chosen:
-        for entry, found in zip(experiment.contenders, competing, strict=True):
-            for n in prepared.sizes(entry.n or experiment.n):
-                cells += len(found) * prepared.repetitions(n, experiment.repetitions)
+    cells = sum(
+        prepared.repetitions(n, experiment.repetitions)
+        for experiment, prepared, found in chosen
+        for one in found.competing
+        for n in prepared.sizes(one.entry.n or experiment.n)
+    )
     if cells > MOST_CELLS:
         raise SpecError(
             f"the experiments have {cells:,} cells (contenders by n by repetitions), more than {MOST_CELLS:,}; take "
@@ -283,10 +275,19 @@ def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[o
         )
 
 
-class CheckedExperiment(NamedTuple):
-    """What an experiment names: contenders by label, an entry each; metrics; and losses, if the metrics are any."""
+class Competitor(NamedTuple):
+    """A contender of an experiment: its entry and the place of that among all, its label, and itself."""
 
-    contenders: list[list[tuple[str, Contender]]]
+    order: int
+    entry: ContenderEntry
+    label: str
+    contender: Contender
+
+
+class CheckedExperiment(NamedTuple):
+    """What an experiment names: who competes; metrics; and losses, if the metrics are any."""
+
+    competing: list[Competitor]
     metrics: tuple[str, ...]
     losses: tuple[Loss, ...]
 
@@ -330,20 +331,21 @@ def check_experiment(experiment: Experiment, protocol: Protocol) -> CheckedExper
         An unknown component or parameter, or one that does not fit; two contenders of one label; an n, a metric or a
         label that an entry, a figure or a claim names and the experiment does not have.
     """
-    found = [_fitting(experiment, entry, protocol) for entry in experiment.contenders]
+    found = [
+        Competitor(order, entry, label, one)
+        for order, entry in enumerate(experiment.contenders)
+        for label, one in _fitting(experiment, entry, protocol)
+    ]
     metrics, losses = _judged_by(experiment, protocol)
     labels: set[str] = set()
-    for entry, points in zip(experiment.contenders, found, strict=True):
-        for label, _ in points:
-            if label in labels:
-                raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {label!r}")
-            labels.add(label)
-        for n in set(entry.n or ()).difference(experiment.n):
+    for one in found:
+        if one.label in labels:
+            raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {one.label!r}")
+        labels.add(one.label)
+        for n in set(one.entry.n or ()).difference(experiment.n):
             raise SpecError(f"experiment {experiment.name!r}: a contender asks for n = {n}, which is not one of its n")
     _check_labels(experiment, labels)
-    configs = [
-        _config(entry, one) for entry, points in zip(experiment.contenders, found, strict=True) for _, one in points
-    ]
+    configs = [_config(one.entry, one.contender) for one in found]
     for figure in experiment.figures:
         misfit = figure_kind(figure).misfit(metrics, experiment.n, configs)
         if misfit:

@@ -25,7 +25,6 @@ from rankbench.plugin import manager
 from rankbench.plugin.loading import Loader, load
 from rankbench.plugin.registry import Origin
 from rankbench.reports.standings import UNIT_COLUMNS
-from rankbench.runner import executors
 from rankbench.runner.blocks import run_block
 
 
@@ -124,7 +123,7 @@ def registered(monkeypatch):
         return (run_block(sources[task.source], task) for task in tasks)
 
     # No other process has these components.
-    monkeypatch.setattr(executors, "run_in_pool", in_this_process)
+    monkeypatch.setattr(api, "run_in_pool", in_this_process)
 
 
 def suite(tmp_path: Path, *experiments: str) -> str:
@@ -210,7 +209,7 @@ def test_an_answer_that_is_missing_is_a_failure_that_says_so(tmp_path: Path) -> 
 def test_a_protocol_that_raises_is_a_failure_of_its_cells_alone(tmp_path: Path) -> None:
     path = suite(tmp_path, SPLIT.replace('"splits"', '"splits:bad=true"'), EXACT)
     results = rankbench.run(path, out=tmp_path / "out")
-    assert results.failures == {"RuntimeError: broken protocol at test_protocols_run.py:61": 60}
+    assert results.failures == {"RuntimeError: broken protocol at test_protocols_run.py:60": 60}
     assert set(results.rows.filter(experiment="numbers")["status"]) == {"done"}
 
 
