@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
@@ -160,19 +160,9 @@ def _cell(value: Any, form: str) -> str:
     return "" if value is None or math.isnan(value) else f"{value:{form}}"
 
 
-GAP = 2
-"""Spaces between columns of a table, one of which is that of its lines."""
-
-EDGES = 2
-"""Spaces at the edges of a table."""
-
-LEAST = 8
-"""Letters that are left of the words of a table, however narrow the terminal."""
-
-
 def terminal_of(blocks: Sequence[TerminalNode]) -> RenderableType:
     """Return blocks as they are printed: the widest words of a table are cut, so that a row has one line."""
-    return Group(*(_Fitted(block) if isinstance(block, Grid) else Markdown(markdown_of([block])) for block in blocks))
+    return Group(*(_table(block) if isinstance(block, Grid) else Markdown(markdown_of([block])) for block in blocks))
 
 
 def _inline(text: str) -> Text:
@@ -190,32 +180,20 @@ def _inline(text: str) -> Text:
     return found
 
 
-class _Fitted:
-    """A table as wide as its cells, or as the terminal: the widest column of words is cut where room is short."""
-
-    def __init__(self, grid: Grid) -> None:
-        self.grid = grid
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-
-        columns = self.grid.columns
-        titles = [_inline(column.title) for column in columns]
-        rows = [[_inline(cell) for cell in row] for row in self.grid.rows]
-        # As wide as its cells; its title is folded.
-        widths = [
-            max([1, *(len(word) for word in title.plain.split()), *(row[i].cell_len for row in rows)])
-            for i, title in enumerate(titles)
-        ]
-        words = [i for i, column in enumerate(columns) if column.align == "left"]
-        cut = max(words, key=lambda i: widths[i], default=None)
-        if cut is not None:
-            room = options.max_width - EDGES - GAP * (len(columns) - 1) - sum(widths) + widths[cut]
-            widths[cut] = max(LEAST, min(widths[cut], room))
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0))
-        for column, title, width in zip(columns, titles, widths, strict=True):
-            table.add_column(title, justify=column.align, width=width, no_wrap=False, overflow="ellipsis")
-        for row in rows:
-            for i, cell in enumerate(row):
-                cell.truncate(widths[i], overflow="ellipsis")
-            table.add_row(*row)
-        yield table
+def _table(grid: Grid) -> Table:
+    """Return a table as wide as its cells; where room is short, columns of words are cut, the widest first."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for i, column in enumerate(grid.columns):
+        title, cells = _inline(column.title), [_inline(row[i]) for row in grid.rows]
+        # Its title is folded.
+        width = max([1, *(len(word) for word in title.plain.split()), *(cell.cell_len for cell in cells)])
+        if column.align == "left":
+            table.add_column(title, overflow="ellipsis", max_width=width)
+        else:
+            table.add_column(title, justify=column.align, width=width)
+    for row in grid.rows:
+        cells = [_inline(cell) for cell in row]
+        for cell in cells:
+            cell.no_wrap = True
+        table.add_row(*cells)
+    return table
