@@ -193,7 +193,7 @@ def run(
         made = planned(suite, dataset=data, reps=reps, extra=extra, time_unit=time_unit)
         plan = made.plan
         directory = Path(out) if out is not None else default_folder(made, data)
-        store = Store.open(directory)
+        store = Store(directory)
         try:
             check_folder(store, made)
             record = suite_record(made)

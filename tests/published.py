@@ -49,7 +49,7 @@ def write(directory: Path, name: str) -> Path:
                 blocks.append(BlockResult(key, list(cells.values()), 1.0))
     record = {"name": name, "title": name, "seed": 7, "sources": sources, "experiments": named,
               "of": {e.name: i for i, e in enumerate(drawn)}}  # fmt: skip
-    with Store.open(directory) as store:
+    with Store(directory) as store:
         store.begin(record, members)
         for block in blocks:
             store.commit(block)

@@ -165,7 +165,7 @@ def write(
     queries = queries or {"design": 40, "heldout": 30}
     everything = [blocks_of(plan, queries) for plan in plans]
     blocks = [block for _, found in everything for block in found]
-    with Store.open(directory) as store:
+    with Store(directory) as store:
         store.begin(record(plans, queries, **more), [m for members, _ in everything for m in members])
         for index in order if order is not None else range(len(blocks)):
             store.commit(blocks[index])

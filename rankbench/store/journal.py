@@ -139,8 +139,6 @@ class Journal(StoredResults):
         The folder, and the file in it.
     connection : sqlite3.Connection
     contents : Contents
-    kept : int or None
-        Blocks that are known to be committed; None before they are read.
 
     Raises
     ------
@@ -152,7 +150,6 @@ class Journal(StoredResults):
     def __init__(self, directory: Path, *, create: bool = False) -> None:
         self.directory = Path(directory)
         self.path = self.directory / FILE
-        self.kept: int | None = None if self.path.exists() and self.path.stat().st_size else 0
         if not create and not self.path.exists():
             raise StoreError(f"{self.path}: there is no journal here; give the folder of a run (its --out)")
         uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
@@ -210,13 +207,9 @@ class Journal(StoredResults):
                     f"{self.path}: it is gone: its folder was removed or moved while this run was writing there; "
                     "run again"
                 ) from error
-            kept = (
-                "what was committed is kept"
-                if self.kept is None
-                else f"committed blocks, which are kept: {self.kept:,}"
-            )
             raise StoreError(
-                f"{self.path}: {error}; check the disk and the folder's permissions and run again ({kept})"
+                f"{self.path}: {error}; check the disk and the folder's permissions and run again (what was committed "
+                "is kept)"
             ) from error
 
     def check_format(self, *, create: bool) -> None:
@@ -263,7 +256,6 @@ class Journal(StoredResults):
                     "table head",
                     f"it says that there are {blocks!r} blocks, and there are {found.blocks}; or its digest differs",
                 )
-            self.kept = found.blocks
             return found
         finally:
             self.connection.rollback()

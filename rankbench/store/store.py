@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -39,9 +39,20 @@ class Store(Journal):
     """A run's journal, open for writing by this process alone.
 
     `kill -9` at any moment loses at most the block that was being committed.
+
+    Parameters
+    ----------
+    directory : Path or str
+        The run's folder; it is made, and locked.
+
+    Raises
+    ------
+    StoreError
+        Another run holds the lock; the file is not one of ours, of another version,
+        or damaged; or there is none, and files that the run would write over.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path | str) -> None:
         folder = Path(directory)
         _check_foreign(folder)
         try:
@@ -54,18 +65,6 @@ class Store(Journal):
         except BaseException:
             self._lock.close()
             raise
-
-    @classmethod
-    def open(cls, path: Path | str) -> Self:
-        """Open or create the journal of the folder `path`, and lock it.
-
-        Raises
-        ------
-        StoreError
-            Another run holds the lock; the file is not one of ours, of another version,
-            or damaged; or there is none, and files that the run would write over.
-        """
-        return cls(Path(path))
 
     def close(self) -> None:
         """Close the journal and release the lock."""
@@ -142,7 +141,7 @@ class Store(Journal):
             self.connection.execute("UPDATE head SET blocks = ?, digest = ?", (number, digest))
         for one in stored:
             self.contents.add(*one)
-        self.kept = self.contents.blocks = number
+        self.contents.blocks = number
         self.contents.digest = digest
 
     def _insert(self, table: str, values: tuple[StoredValue, ...]) -> int:

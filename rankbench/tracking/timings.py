@@ -25,8 +25,6 @@ from rankbench.store.published import sha256
 TIMINGS = "timings"
 """Folder of the table in that of a run, and name of its files."""
 
-SCHEMA = 1
-
 REFERENCE = "reference"
 """How the workload that stands beside the contenders is named in the table; its experiment is empty."""
 
@@ -168,11 +166,6 @@ def read_timings(directory: Path) -> Timings:
     try:
         text: dict[str, Any] = json.loads(path.read_bytes())
         data = (folder / f"{TIMINGS}.parquet").read_bytes()
-        if text.get("schema_version") != SCHEMA:
-            raise StoreError(
-                f"{path}: the timings have version {text.get('schema_version')}, and this rankbench reads version "
-                f"{SCHEMA}; use the rankbench that wrote them, or time again"
-            )
         launches, rounds, digest = (text.pop(name) for name in ("launches", "rounds", "sha256"))
         facts = TimingFacts.model_validate(text)
         if sha256(data) != digest:

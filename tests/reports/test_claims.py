@@ -33,7 +33,7 @@ def ask_of(
 ) -> list[JudgedClaim]:
     """Return the answers to a plan's claims, each block changed before it is stored."""
     members, blocks = synthetic.blocks_of(plan, queries)
-    with synthetic.Store.open(folder) as store:
+    with synthetic.Store(folder) as store:
         store.begin(synthetic.record([plan], queries), members)
         for block in blocks:
             change(block)

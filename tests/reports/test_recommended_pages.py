@@ -183,7 +183,7 @@ def test_a_winner_whose_ranking_has_no_intervals_is_known(tmp_path: Path) -> Non
         plan = Plan("items", [quiet("a", 0)], (200_000,), 1, "", metrics)
         members, (block,) = synthetic.blocks_of(plan, {"design": 2})
         block.cells[0].losses.update({(name, "design"): np.array([math.nan, bounds]) for name in ("lower", "upper")})
-        with synthetic.Store.open(tmp_path / str(bounds)) as store:
+        with synthetic.Store(tmp_path / str(bounds)) as store:
             store.begin(synthetic.record([plan], {"design": 2}, layout="ranking"), members)
             store.commit(block)
             assert cases.without_intervals(analyze(store)) == known

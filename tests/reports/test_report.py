@@ -270,7 +270,7 @@ def test_no_journal_writes_nothing(tmp_path: Path) -> None:
 
 def so_far(folder: Path) -> str:
     console = Console(file=io.StringIO(), width=120)
-    with synthetic.Store.open(folder) as store:
+    with synthetic.Store(folder) as store:
         console.print(terminal_of(partial(store)))
     return str(console.file.getvalue())  # type: ignore[attr-defined]
 

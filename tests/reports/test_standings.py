@@ -113,7 +113,7 @@ def test_comparisons_are_on_shared_repetitions(tmp_path: Path, late: tuple[int, 
     """A contender that was added later has run twice so far, or never."""
     plan, queries = synthetic.small(), {"design": 20, "heldout": 20}
     members, blocks = synthetic.blocks_of(plan, queries)
-    with synthetic.Store.open(tmp_path) as store:
+    with synthetic.Store(tmp_path) as store:
         store.begin(synthetic.record([plan], queries), members)
         for block in blocks:
             keep = block.cells if block.key.repetition in late else block.cells[:3]
@@ -129,7 +129,7 @@ def test_comparisons_are_on_shared_repetitions(tmp_path: Path, late: tuple[int, 
 
 def test_a_missing_metric_is_an_error(tmp_path: Path) -> None:
     synthetic.write(tmp_path, [synthetic.small()])
-    with synthetic.Store.open(tmp_path) as store:
+    with synthetic.Store(tmp_path) as store:
         plan = synthetic.small()
         plan.losses = ("ndcg", "err")
         store.begin(synthetic.record([plan], {"design": 40, "heldout": 30}), store.members())

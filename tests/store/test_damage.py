@@ -186,8 +186,8 @@ def test_a_run_that_was_killed_in_a_commit_and_damaged_then(torn: Path, tmp_path
 def test_a_damaged_lock_locks_still(written: Path, tmp_path: Path) -> None:
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     (tmp_path / LOCK).write_bytes(b"no database" * 100)
-    with Store.open(tmp_path), pytest.raises(StoreError, match="another run is writing here"):
-        Store.open(tmp_path)
+    with Store(tmp_path), pytest.raises(StoreError, match="another run is writing here"):
+        Store(tmp_path)
 
 
 @pytest.mark.parametrize("times", [trials(240), pytest.param(9000, marks=pytest.mark.long)])

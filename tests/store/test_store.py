@@ -18,7 +18,7 @@ from rankbench.store.store import Store
 def test_round_trip(tmp_path: Path) -> None:
     curve = Curve(np.array([1, 10]), np.array([0.1, math.nan]))
     cell = done("c", 0.1, optimality=1e-9, curves={"gap": curve}, info={"mc_error": 0.25, "x": math.nan})
-    with Store.open(tmp_path) as store:
+    with Store(tmp_path) as store:
         begin(store, member("c"))
         store.commit(BlockResult(KEY, [cell], 2.0))
     with Journal(tmp_path) as journal:
@@ -36,7 +36,7 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_failures_are_replaced_and_answers_are_not(tmp_path: Path) -> None:
-    with Store.open(tmp_path) as store:
+    with Store(tmp_path) as store:
         begin(store, member("x", "x"), member("y", "y"), member("z", "z"))
         first = [CellResult("x", "error", "boom"), CellResult("y", "timeout", "60 s"), done("z", 0.5)]
         answers = [CellResult("s", "skipped", "needs features"), CellResult("d", "diverged", "left the finite numbers")]
@@ -49,13 +49,13 @@ def test_failures_are_replaced_and_answers_are_not(tmp_path: Path) -> None:
         assert [cells[c].status for c in "xyz"] == ["done", "timeout", "done"]
         losses = store.losses("x", "ndcg", "design")
         assert losses[0] == 0.25
-    with Store.open(tmp_path):  # every digest still holds
+    with Store(tmp_path):  # every digest still holds
         pass
 
 
 def test_a_block_costs_the_same_however_long_the_journal_is(tmp_path: Path) -> None:
     """Nothing about other blocks is read, and the plan is not parsed again."""
-    with Store.open(tmp_path) as store:
+    with Store(tmp_path) as store:
         begin(store, member("c"))
         said: list[str] = []
         store.connection.set_trace_callback(said.append)
@@ -65,14 +65,14 @@ def test_a_block_costs_the_same_however_long_the_journal_is(tmp_path: Path) -> N
 
 
 def test_the_plan_of_an_earlier_run_is_known(tmp_path: Path) -> None:
-    with Store.open(tmp_path) as store:
+    with Store(tmp_path) as store:
         begin(store, member("c"))
-    with Store.open(tmp_path) as store:
+    with Store(tmp_path) as store:
         assert store.record().name == "paper"
 
 
 def test_a_second_begin_replaces_the_plan_and_keeps_cells(tmp_path: Path) -> None:
-    with Store.open(tmp_path) as store:
+    with Store(tmp_path) as store:
         begin(store, member("c"))
         store.commit(BlockResult(KEY, [done("c")], 1.0))
         begin(store, member("d", "other"))
@@ -83,7 +83,7 @@ def test_a_second_begin_replaces_the_plan_and_keeps_cells(tmp_path: Path) -> Non
 
 
 def test_a_label_twice_is_refused_and_the_former_plan_stays(tmp_path: Path) -> None:
-    with Store.open(tmp_path) as store:
+    with Store(tmp_path) as store:
         begin(store, member("c"))
         with pytest.raises(StoreError, match="twice"):
             begin(store, member("d"), member("e"))
@@ -91,7 +91,7 @@ def test_a_label_twice_is_refused_and_the_former_plan_stays(tmp_path: Path) -> N
 
 
 def test_incomplete_suite_is_refused(tmp_path: Path) -> None:
-    with Store.open(tmp_path) as store, pytest.raises(StoreError, match="sources"):
+    with Store(tmp_path) as store, pytest.raises(StoreError, match="sources"):
         store.begin({"name": "x"}, [])
 
 
