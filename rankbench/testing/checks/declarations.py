@@ -9,7 +9,6 @@ import warnings
 from typing import Any, get_args
 
 import numpy as np
-from pydantic.fields import FieldInfo
 
 from rankbench.core.component import Property
 from rankbench.core.spec import Spec, parse
@@ -49,12 +48,10 @@ def properties_are_known(subject: Subject) -> None:
 
 @conformance_check(*KINDS)
 def parameters_are_validated(subject: Subject) -> None:
-    """Unknown parameters, words for numbers, nan and values out of declared bounds are refused."""
+    """Unknown parameters are refused, and nan as a number; pydantic refuses what is out of declared bounds."""
     cls = type(subject.it)
     _refused(subject, {"no-such-parameter": 1}, "an unknown parameter is accepted")
     for name, field in cls.parameters().items():
-        for value, what in _wrong(field):
-            _refused(subject, {name: value}, f"parameter {name!r} accepts {what}")
         if field.annotation is float:
             bound = "give it a bound or allow_inf_nan=False"
             _refused(subject, {name: math.nan}, f"parameter {name!r} accepts nan; {bound}")
@@ -74,32 +71,6 @@ def spec_reads_back(subject: Subject) -> None:
         json.dumps(it.config(), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise CheckFailed(f"its config is not plain JSON: {error}") from error
-
-
-@conformance_check(*KINDS)
-def frozen(subject: Subject) -> None:
-    """It cannot be changed once it is made: it stands for the cells that carry its name."""
-    if not type(subject.it).model_config.get("frozen"):
-        raise CheckFailed("model_config is not frozen")
-
-
-def _wrong(field: FieldInfo) -> list[tuple[Any, str]]:
-    """Return values that the field's declaration rules out, with what they are."""
-    found: list[tuple[Any, str]] = []
-    if field.annotation in (int, float, bool):
-        found.append(("not-a-number-or-a-truth", "the word 'not-a-number-or-a-truth'"))
-    for constraint in field.metadata:
-        for bound, outside in (("ge", -1), ("le", 1)):
-            value = getattr(constraint, bound, None)
-            if isinstance(value, (int, float)) and math.isfinite(value):
-                found.append((value + outside, f"{value + outside}, which is out of its bounds"))
-        for bound in ("gt", "lt"):
-            value = getattr(constraint, bound, None)
-            if isinstance(value, (int, float)) and math.isfinite(value):
-                found.append((value, f"{value}, which is out of its bounds"))
-        if getattr(constraint, "allow_inf_nan", None) is False:
-            found.append((math.inf, "inf, though it declares allow_inf_nan=False"))
-    return found
 
 
 def _refused(subject: Subject, params: dict[str, Any], complaint: str) -> None:
