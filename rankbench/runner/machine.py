@@ -15,8 +15,6 @@ from rankbench.core import code_digest, runtime
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.system import check_disk, check_memory
-from rankbench.core.text import short_repr
-from rankbench.errors import PluginError
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.plugin import manager
 from rankbench.plugin.foreign_code import is_ours
@@ -43,13 +41,12 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     SpecError
         What is needed, and what there is.
     """
-    drawn = sorted((_draw_bytes(made, task), task.key.n) for task in tasks)[-workers:]
+    placed = [(made.sources[task.source], task) for task in tasks]
+    drawn = sorted((source.protocol.draw_bytes(source, task), task.key.n) for source, task in placed)[-workers:]
     at_once = sum(needed for needed, _ in drawn)
     if at_once > 1 << 20:
         check_memory(at_once, f"the draws of {len(drawn)} blocks at once, n = {max(n for _, n in drawn):,},", "fewer n")
-    losses = sum(
-        len(task.cells) * len(task.metrics) * sum(map(len, made.sources[task.source].units.values())) for task in tasks
-    )
+    losses = sum(len(task.cells) * len(task.metrics) * sum(map(len, source.units.values())) for source, task in placed)
     check_disk(
         losses * NUMBER, folder, f"what {len(tasks):,} blocks end in", "fewer repetitions (--reps) or contenders"
     )
@@ -57,16 +54,6 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
         arrays = {id(array): array.nbytes for source in made.sources for array in source.arrays.values()}
         shared = Path(tempfile.gettempdir())
         check_disk(sum(arrays.values()), shared, "what workers share", "a folder with more room (TMPDIR)")
-
-
-def _draw_bytes(made: Planned, task: BlockTask) -> int:
-    prepared = made.sources[task.source]
-    needed: object = prepared.protocol.draw_bytes(prepared, task)
-    if isinstance(needed, bool) or not isinstance(needed, int) or needed < 0:
-        raise PluginError(
-            f"draw_bytes of protocol {prepared.protocol!s} returned {short_repr(needed)}, no number of bytes"
-        )
-    return needed
 
 
 def estimated_seconds(made: Planned) -> dict[str, float]:

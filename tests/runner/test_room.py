@@ -10,8 +10,7 @@ from small_suites import suite_text
 
 import rankbench
 from rankbench.core import system as resources
-from rankbench.errors import InputError, PluginError, SpecError
-from rankbench.protocols.btl import BTL
+from rankbench.errors import InputError, SpecError
 
 
 def text(n: int) -> str:
@@ -48,12 +47,6 @@ def test_a_draw_takes_what_it_needs_while_it_is_made(suite: Path, monkeypatch: p
     suite.write_text(text(200_000_000))
     with pytest.raises(SpecError, match=r"n = 200,000,000, takes 6\.4 GB of memory or more, and 3\.0 GB are free"):
         rankbench.run(str(suite), out=suite.parent / "out", workers=1)
-
-
-def test_a_protocol_that_says_no_number(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BTL, "draw_bytes", lambda self, prepared, task: "much")
-    with pytest.raises(PluginError, match=r"draw_bytes of protocol btl:.* returned 'much', no number of bytes"):
-        rankbench.run(str(suite), out=suite.parent / "out")
 
 
 def test_results_that_do_not_fit_on_the_disk(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
