@@ -14,7 +14,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from rankbench.errors import PluginError, SpecError
@@ -196,6 +196,11 @@ def _escaped(name: str) -> str:
         else:
             parts.append(c)
     return "".join(parts)
+
+
+def without_nan(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values for JSON, which has no nan: None in its place."""
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in values.items()}
 
 
 def sentence(text: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from rankbench.core.text import code, first_of, grouped_digits, markdown, number, place_range_text
+from rankbench.core.text import code, first_of, grouped_digits, markdown, number, place_range_text, without_nan
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
@@ -71,7 +70,7 @@ class Headline(NamedTuple):
                 "experiment": row.experiment, "n": row.n, "contender": row.contender, "spec": row.spec,
                 "metric": row.metric, "direction": row.direction, "split": row.split, "status": row.status,
                 "rank_low": row.rank_low, "rank_high": row.rank_high, "oracle": row.oracle,
-                **{name: None if math.isnan(value := getattr(row, name)) else value for name in names},
+                **without_nan({name: getattr(row, name) for name in names}),
             }
             for row in self.rows
         ]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import markdown, significant
+from rankbench.core.text import markdown, significant, without_nan
 from rankbench.interfaces.figure import matches
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
 from rankbench.reports.same_cells import in_gate
@@ -356,10 +356,8 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """Return everything, as JSON has it: what is not known is null."""
-    changes = [
-        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in values.items()}
-        for values in (asdict(one) | {"detectable_percent": one.detectable_percent} for one in shown_first(comparison))
-    ]
+    percent = "detectable_percent"
+    changes = [without_nan(asdict(one) | {percent: one.detectable_percent}) for one in shown_first(comparison)]
     return {
         "base": comparison.base,
         "head": comparison.head,

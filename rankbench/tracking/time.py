@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rankbench.core.code_digest import cpu_class
-from rankbench.core.text import seconds_of, significant
+from rankbench.core.text import seconds_of, significant, without_nan
 from rankbench.errors import SpecError
 from rankbench.stats.contrasts import mean_intervals
 from rankbench.tracking.compare import ALPHA, compare_results
@@ -276,15 +276,11 @@ def _rows(timings: Timings) -> list[TimedRow]:
 
 def timed_json(timed: TimedSuite) -> dict[str, Any]:
     """Return everything, as JSON has it: what is not known is null."""
-    rows = [
-        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row._asdict().items()}
-        for row in timed.rows
-    ]
     return {
         "directory": str(timed.directory),
         "launches": timed.launches,
         "rounds": timed.rounds,
-        "times": rows,
+        "times": [without_nan(row._asdict()) for row in timed.rows],
         "notes": timed.notes,
         "exit_code": timed.exit_code,
     }
