@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rankbench.core.runtime import one_blas_thread
 from rankbench.reports.claim_verdicts import JudgedClaim, answers
-from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.experiment_data import Sampler, samplers_of
 from rankbench.reports.standings import Standing, standings
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SuiteRecord
@@ -44,14 +44,12 @@ def analyze(results: StoredResults) -> Analysis:
 
     BLAS runs on one thread: how it splits a product may change the last bits.
     """
-    record, members, cells = results.record(), results.members(), results.cells()
     known, planned = results.progress()
     with one_blas_thread():
-        samplers = [Sampler(results, record, experiment, members, cells) for experiment in record.experiments]
         sections = [
             Section(sampler, standings(sampler), answers(sampler))
             if sampler.source.layout == "race"
             else Section(sampler, [], [])
-            for sampler in samplers
+            for sampler in samplers_of(results)
         ]
-    return Analysis(record, sections, known, planned)
+    return Analysis(results.record(), sections, known, planned)

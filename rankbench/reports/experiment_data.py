@@ -320,6 +320,12 @@ class Sampler:
         return losses
 
 
+def samplers_of(results: StoredResults) -> list[Sampler]:
+    """Return a sampler for each experiment of stored results, in their order."""
+    record, members, cells = results.record(), results.members(), results.cells()
+    return [Sampler(results, record, experiment, members, cells) for experiment in record.experiments]
+
+
 def _race(n: int, members: Sequence[Member], cells: Mapping[str, StoredCell], facts: Sequence[Fact]) -> Race:
     by_label: dict[str, list[Member]] = {}
     for member in members:

@@ -10,7 +10,7 @@ from rankbench.core.text import code, first_of, grouped_digits, markdown, number
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
-from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.experiment_data import samplers_of
 from rankbench.reports.figures import DrawnFigure
 from rankbench.reports.leaderboard_intro import headline_section, items_said, leaders_of, who_is_best
 from rankbench.reports.standings import Standing, best_first, standings_so_far
@@ -104,16 +104,14 @@ def headline_of(analysis: Analysis) -> Headline:
 
 def partial(results: StoredResults) -> list[TerminalNode]:
     """Return tables of what is known so far: for each experiment, means at the largest n with results."""
-    record, members, cells = results.record(), results.members(), results.cells()
     found: list[TerminalNode] = []
-    for experiment in record.experiments:
-        sampler = Sampler(results, record, experiment, members, cells)
+    for sampler in samplers_of(results):
         source, metric = sampler.source, sampler.metrics[0]
         race = next((race for race in reversed(sampler.races) if any(arm.stored for arm in race.arms)), None)
         if source.layout == "race" and race is not None:
             simulated = ", **simulated data**" if source.simulated else ""
             at = f"n = {grouped_digits(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
-            title = f"{markdown(experiment.title)} by {code(metric)}: {at}{simulated}"
+            title = f"{markdown(sampler.experiment.title)} by {code(metric)}: {at}{simulated}"
             splits = {split: source.short(split) for split in source.shown_splits()}
             rows = tuple(row for split in splits for row in standings_so_far(sampler, race, metric, split))
             found += Headline((), title, splits, rows).nodes()

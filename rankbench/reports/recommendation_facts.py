@@ -77,11 +77,6 @@ class Evaluation:
         """Number of tables in which a method might be called better."""
         return 0 if self.few else sum(bool(rows) for rows in self.rows.values())
 
-    @property
-    def coin_tables(self) -> int:
-        """Number of tables in which a method might be called better than a coin."""
-        return 0 if self.few else len(self.of_chance)
-
     def sign(self, metric: str) -> int:
         """Return 1 where less is better, else -1."""
         return -1 if any(row.direction == "maximize" for row in self.rows[metric]) else 1
@@ -233,7 +228,7 @@ class Case:
     @property
     def level(self) -> float:
         """Of the intervals of each table, of differences or of means: all of them hold together at 95%."""
-        return 1 - ALPHA / (self.tables + sum(one.coin_tables for one in self.told_by))
+        return 1 - ALPHA / (self.tables + sum(len(one.of_chance) for one in self.told_by))
 
     @cached_property
     def winner(self) -> str:

@@ -18,7 +18,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from rankbench.core.system import replace_file
 from rankbench.drawing.looks import COLORS, render, safe, styled
 from rankbench.errors import InputError, SpecError
-from rankbench.reports.experiment_data import Sampler
+from rankbench.reports.experiment_data import Sampler, samplers_of
 from rankbench.store.published import holds_results, open_results, sha256
 from rankbench.tracking.change_points import ChangePoint, change_points
 from rankbench.tracking.speed_changes import read_job
@@ -186,14 +186,10 @@ def _speeds(result: Path) -> tuple[list[HistoryValue], str]:
 
 def _qualities(result: Path) -> tuple[list[HistoryValue], str]:
     """Return the means of a leaderboard and the class of processor; no interval is worked out."""
-    found: list[HistoryValue] = []
     with open_results(result) as results:
-        record, members, cells = results.record(), results.members(), results.cells()
-        for experiment in record.experiments:
-            sampler = Sampler(results, record, experiment, members, cells)
-            if sampler.source.layout == "race":
-                found += _means(sampler, record.name)
-    return found, record.cpu
+        record = results.record()
+        races = [sampler for sampler in samplers_of(results) if sampler.source.layout == "race"]
+        return [value for sampler in races for value in _means(sampler, record.name)], record.cpu
 
 
 def _means(sampler: Sampler, suite: str) -> Iterator[HistoryValue]:

@@ -18,7 +18,7 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import natural
 from rankbench.interfaces.cell import RANKING, Split
 from rankbench.interfaces.protocol import STRETCHES
-from rankbench.reports.experiment_data import Arm, Sampler
+from rankbench.reports.experiment_data import Arm, Sampler, samplers_of
 from rankbench.reports.same_cells import beyond
 from rankbench.stats.bootstrap import order_widening, widening
 from rankbench.store.journal import StoredResults
@@ -76,27 +76,19 @@ def quality_changes(base: StoredResults, head: StoredResults, family: Family) ->
             comparable.append(name)
         elif any(family.has_cell(name, label) for label in labels):
             found.append(ChangeEstimate(untested(f"{name}: {why}", "all contenders")))
-    stored = [(results, results.members(), results.cells()) for results in (base, head)]
+    of_base = {sampler.experiment.name: sampler for sampler in samplers_of(base)}
     with one_blas_thread():
-        for experiment in after.experiments:
-            if experiment.name not in comparable:
+        for sampler in samplers_of(head):
+            name = sampler.experiment.name
+            if name not in comparable:
                 continue
-            old = next(e for e in before.experiments if e.name == experiment.name)
-            sampler_of_base, sampler = (
-                Sampler(results, record, one, members, cells)
-                for (results, members, cells), record, one in zip(
-                    stored, (before, after), (old, experiment), strict=True
-                )
-            )
-            pairs, apart, others = _pairs((sampler_of_base, sampler), before.seed == after.seed, family)
+            pairs, apart, others = _pairs((of_base[name], sampler), before.seed == after.seed, family)
             found += apart
             notes += others
-            metrics = [metric for metric in sampler.metrics if metric in old.losses]
-            gone = [metric for metric in old.losses if metric not in metrics]
+            metrics = [metric for metric in sampler.metrics if metric in of_base[name].metrics]
+            gone = [metric for metric in of_base[name].metrics if metric not in metrics]
             found += [
-                ChangeEstimate(untested(f"{experiment.name}: {metric} is gone", pair.label))
-                for metric in gone
-                for pair in pairs
+                ChangeEstimate(untested(f"{name}: {metric} is gone", pair.label)) for metric in gone for pair in pairs
             ]
             for pair in pairs:
                 for metric in metrics:
