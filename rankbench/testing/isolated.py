@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -76,13 +75,6 @@ class Isolated:
             return found
         self._worker.end()
         self._worker = None
-        code = found.exit_code
-        if code is not None and code < 0:
-            raise Lost(f"it killed its process ({signal.Signals(-code).name})")
-        if code is not None:
-            raise Lost(f"it ended its process (exit code {code})")
-        if found.status == "timeout":
-            raise Lost(f"not done after {self.seconds:g} s; its process was ended")
         raise Lost(found.reason)
 
     def check(self, kind: str, text: str) -> Iterator[CheckResult]:

@@ -157,16 +157,6 @@ GATES = {
 TIMED = ("aggregator", "surrogate", "optimizer", "model", "method")
 """Kinds whose gate times contenders: those that compute them."""
 
-SLOWER = """\
-      # Both in turns, also where results are worse. 3: not all could be timed; a warning on the change says so.
-      - name: Is it slower?
-        if: ${{ !cancelled() && steps.base.outputs.installed == 'true' }}
-        run: |
-          rankbench time demo --with @WITH@ --only '*/*@COMPONENT@*' --against ../merged-into/.venv/bin/python \\
-            --budget "${BUDGET:-5m}" --format github --out runs/times || test $? -eq 3
-"""
-"""The step of a gate that times."""
-
 
 def of_this_python(*arguments: str) -> str:
     """Return a shell command that runs a module with the Python that runs this: a bare ``pip`` may be another's."""
@@ -235,8 +225,9 @@ def _files(distribution: str, module: str, component: str, kind: str, compiled: 
     if kind in GATES:
         values["GATE"] = GATES[kind].replace("@", component)
         timed = kind in TIMED
-        step = SLOWER.replace("@WITH@", values["GATE"].rpartition(" ")[2]).replace("@COMPONENT@", component)
-        values |= {"WORSE": " or slower" if timed else "", "SLOWER": step if timed else ""}
+        slower = "common/workflows/slower.yml.in"  # the step that times
+        step = filled(slower, values | {"WITH": values["GATE"].rpartition(" ")[2]}) if timed else ""
+        values |= {"WORSE": " or slower" if timed else "", "SLOWER": step}
         workflows.append("gate")
     files |= {f".github/workflows/{one}.yml": filled(f"common/workflows/{one}.yml.in", values) for one in workflows}
     if kind == "protocol":

@@ -360,12 +360,12 @@ def rankbench_register():
 """A plugin, with what it does at a call and when it is imported."""
 
 BY_PROCESS = {
-    "endless Python": ("while True: pass", "", "not done after"),
-    "exits": ("os._exit(7)", "", "it ended its process (exit code 7)"),
-    "exits on import": ("", "os._exit(3)", "importing it: it ended its process (exit code 3)"),
+    "endless Python": ("while True: pass", "", "no result within"),
+    "exits": ("os._exit(7)", "", "worker process died with exit code 7"),
+    "exits on import": ("", "os._exit(3)", "importing it: worker process died with exit code 3"),
     "fails at a bound": ("1.0 / self.unit", "", "ZeroDivisionError"),
-    "hangs on import": ("", "while True: time.sleep(1)", "importing it: not done after"),
-    "segfault": ("ctypes.string_at(0)", "", "it killed its process (SIGSEGV)"),
+    "hangs on import": ("", "while True: time.sleep(1)", "importing it: no result within"),
+    "segfault": ("ctypes.string_at(0)", "", "worker process died with exit code -11"),
     "silences on import": ("", 'warnings.simplefilter("ignore")', "importing it changes the warning filters"),
 }
 SLOW = ("endless Python", "segfault")
