@@ -122,7 +122,7 @@ def _suite(record: SuiteRecord) -> Suite:
 
 def _same_machine(results: StoredResults) -> bool:
     """Return whether this machine has the code, the versions and the class of processor of the rows."""
-    held = json.loads(results.suite_text())
+    held = json.loads(results.contents.suite)
     here = {name: version(name) for name in held.get("versions", {})}
     plugins = held.get("plugins") or {}
     machine = {"code_digest": code_digest(), "cpu": cpu_class(), "blas": blas_cores(), "versions": here}

@@ -196,7 +196,7 @@ def _cut(text: str, length: int = 160) -> str:
 
 def _facts(directory: Path, results: StoredResults) -> list[Difference]:
     """Compare what ``run.json`` says of the suite, its data and its code with what the rows say."""
-    record, made, members = results.record(), json.loads(results.suite_text()), results.members()
+    record, made, members = results.record(), json.loads(results.contents.suite), results.members()
     keys = ("versions", "cpu", "blas", "code_digest", "plugins", "seed")
     expected = {
         "suite": record.name,

@@ -81,10 +81,6 @@ class StoredResults(ABC):
     path: Path
     contents: Contents
 
-    def suite_text(self) -> str:
-        """Return the JSON of the suite's record; empty before the first plan."""
-        return self.contents.suite
-
     def record(self) -> SuiteRecord:
         """Return the suite's record.
 

@@ -85,7 +85,7 @@ def published_rows(results: StoredResults) -> dict[str, bytes]:
     files = {f"{name}.parquet": data for name, data in tables.items()}
     manifest = {
         "schema_version": SCHEMA,
-        "suite": json.loads(results.suite_text()),
+        "suite": json.loads(results.contents.suite),
         "sha256": {name: sha256(data) for name, data in sorted(files.items())},
     }
     return {MANIFEST: (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode(), **files}

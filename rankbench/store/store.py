@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import BlockResult, CellResult
@@ -83,18 +81,11 @@ class Store(Journal):
 
         Raises
         ------
-        StoreError
-            The suite cannot be read back, or a member is named twice.
+        ValidationError
+            The suite could not be read back.
         """
-        try:
-            SuiteRecord.model_validate(suite_json)
-        except ValidationError as error:
-            raise StoreError(f"{self.path}: the resolved suite is incomplete: {error}") from error
+        SuiteRecord.model_validate(suite_json)
         text = json.dumps(suite_json, sort_keys=True)
-        shown = Counter((m.experiment, m.n, m.repetition, m.label) for m in members)
-        twice = [place for place, count in shown.items() if count > 1]
-        if twice:
-            raise StoreError(f"{self.path}: the plan shows {twice[0]} twice; give the contenders different labels")
         rows = [(m.experiment, m.label, m.spec, json.dumps(m.config, sort_keys=True), *astuple(m)[4:]) for m in members]
         with self._transaction():
             self.connection.execute("DELETE FROM suite")
@@ -118,15 +109,12 @@ class Store(Journal):
         Raises
         ------
         StoreError
-            The block has a cell twice, or the disk refused.
+            The disk refused.
         """
         known = self.known(cell.cell for cell in block.cells)
         new = [cell for cell in block.cells if cell.cell not in known]
         if not new:
             return
-        often, times = Counter(cell.cell for cell in new).most_common(1)[0]
-        if times > 1:
-            raise StoreError(f"cell {often}: the block has it {times} times")
         key, number = block.key, self.contents.blocks + 1
         values = (number, key.protocol, key.dataset, int(key.n), int(key.repetition), int(key.seed))
         row = (*values, stored_number(block.seconds))

@@ -32,7 +32,7 @@ def test_rows_hold_what_the_journal_holds(tmp_path: Path) -> None:
     with Journal(made(tmp_path / "run")) as journal:
         rows = written(published_rows(journal), tmp_path / "rows")
         assert rows.record() == journal.record()
-        assert json.loads(rows.suite_text()) == json.loads(journal.suite_text())
+        assert json.loads(rows.contents.suite) == json.loads(journal.contents.suite)
         assert rows.members() == journal.members()
         assert rows.progress() == journal.progress()
         assert repr(rows.cells()) == repr(journal.cells())

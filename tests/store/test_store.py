@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from small_journals import KEY, QUERIES, begin, done, member
 
-from rankbench.errors import StoreError
 from rankbench.interfaces.cell import BlockResult, CellResult, Curve, cell_problem
 from rankbench.store.journal import Journal
 from rankbench.store.store import Store
@@ -80,19 +79,6 @@ def test_a_second_begin_replaces_the_plan_and_keeps_cells(tmp_path: Path) -> Non
         assert store.cells() == {}  # of the plan
         assert store.known(["c"]) == {"c"}
         assert store.progress() == (0, 1)
-
-
-def test_a_label_twice_is_refused_and_the_former_plan_stays(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        begin(store, member("c"))
-        with pytest.raises(StoreError, match="twice"):
-            begin(store, member("d"), member("e"))
-        assert store.members() == [member("c")]
-
-
-def test_incomplete_suite_is_refused(tmp_path: Path) -> None:
-    with Store(tmp_path) as store, pytest.raises(StoreError, match="sources"):
-        store.begin({"name": "x"}, [])
 
 
 @pytest.mark.parametrize(

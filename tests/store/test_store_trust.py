@@ -136,14 +136,6 @@ def test_what_is_read_is_looked_at_again(kept: Path) -> None:
             journal.curves("c")
 
 
-def test_a_cell_twice_in_a_block_is_refused(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        begin(store, member("c"))
-        with pytest.raises(StoreError, match="cell c: the block has it 2 times"):
-            store.commit(BlockResult(KEY, [done("c"), done("c", 0.25)], 1.0))
-        assert store.known(["c"]) == set()
-
-
 @pytest.mark.parametrize(
     "added",
     [
