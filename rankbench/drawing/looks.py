@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -220,8 +220,6 @@ def _laid_out(figure: Canvas) -> Iterator[None]:
         figure.set_canvas(canvas)
 
 
-T = TypeVar("T")
-
 TOGETHER = 16
 """Series of one panel: more of them cannot be told apart, and become small multiples."""
 
@@ -229,7 +227,7 @@ _GROUP = 8
 """Series of a panel among small multiples: each has a color of its own there."""
 
 
-def groups(series: Sequence[T]) -> list[tuple[T, ...]]:
+def groups(series: Sequence[str]) -> list[tuple[str, ...]]:
     """Return which series share a panel: all of up to sixteen, else groups of up to eight, alike in size."""
     if len(series) <= TOGETHER:
         return [tuple(series)]

@@ -87,11 +87,8 @@ def line_names(
     own = {key: [label for label in found if label not in added] or found for key, found in labels.items()}
     short = {key: _common(found, parameter) for key, found in own.items()}
     times = Counter([*short.values(), *used])
-    return {key: name if times[name] == 1 else _ends(own[key]) for key, name in short.items()}
-
-
-def _ends(labels: list[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{labels[0]} ... {labels[-1]}"
+    ends = {key: " ... ".join(dict.fromkeys((found[0], found[-1]))) for key, found in own.items()}
+    return {key: name if times[name] == 1 else ends[key] for key, name in short.items()}
 
 
 def _common(labels: list[str], parameter: str) -> str:
