@@ -17,7 +17,6 @@ from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.runtime import available_cores
 from rankbench.core.text import duration_text
 from rankbench.errors import SpecError
-from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.table import with_column
 from rankbench.ranking.log_dataset import own_log, suite_of
 from rankbench.reports.results import report as write
@@ -38,8 +37,14 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
         suite: str | None, dataset: Sequence[str], extra: Sequence[str], log: str | None, columns: str, reader: str,
         control: str, **options: Any,
     ) -> Any:  # fmt: skip
-        which, data, more = with_log(suite, dataset, log, columns, reader, control)
-        return command(which, dataset=data, extra=(*extra, *more), **options)
+        if log is None:
+            if columns or reader or control:
+                raise SpecError("--columns, --control and --reader say how to read a --log")
+            return command(suite or "paper", dataset=dataset, extra=extra, **options)
+        if control:
+            columns, extra = with_column(columns, "control", control), (*extra, *_WITH_AND_WITHOUT)
+        own = own_log(log, columns=columns, reader=reader)
+        return command(suite or suite_of(own), dataset=[*dataset, own], extra=extra, **options)
 
     for option in reversed(_SUITE_OPTIONS):
         chosen = option(chosen)
@@ -94,28 +99,6 @@ _SUITE_OPTIONS = (
     ),
     with_option,
 )
-
-
-def with_log(
-    suite: str | None, dataset: Sequence[str], log: str | None, columns: str, reader: str, control: str
-) -> tuple[str, list[str | Dataset], tuple[str, ...]]:
-    """Return the suite, the data sets that were asked for, of which the log is one, and contenders to add.
-
-    Raises
-    ------
-    InputError, SpecError
-        See `rankbench.ranking.log_dataset.own_log`; or columns without a log.
-    """
-    data: list[str | Dataset] = list(dataset)
-    if log is None:
-        if columns or reader or control:
-            raise SpecError("--columns, --control and --reader say how to read a --log")
-        return suite or "paper", data, ()
-
-    if control:
-        columns = with_column(columns, "control", control)
-    own = own_log(log, columns=columns, reader=reader)
-    return suite or suite_of(own), [*data, own], _WITH_AND_WITHOUT if control else ()
 
 
 @click.command()

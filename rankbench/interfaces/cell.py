@@ -304,14 +304,10 @@ def reason(error: BaseException, packages: Collection[str] = ()) -> str:
     packages : collection of str, optional
         See `own_frame`.
     """
-    from bdb import BdbQuit
-
     if isinstance(error, ContenderFailed):
         return printable(f"{error}")
     frame = own_frame(error, packages)
     text = exception_text(error)
-    if isinstance(error, BdbQuit):
-        text = "a debugger ended: worker processes read no keyboard; use breakpoint() in a test, with pytest"
     if frame is None or (isinstance(error, RankbenchError) and _package(frame) == OURSELVES):
         return printable(text)  # our own errors say what to do, and where is of no use
     place = printable(f" at {_file(frame)}:{frame.tb_lineno}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from rankbench.core.text import code, first_of, grouped_digits, markdown, number, place_range_text, without_nan
+from rankbench.core.text import code, first_of, grouped_digits, markdown, number, without_nan
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
@@ -14,6 +14,7 @@ from rankbench.reports.experiment_data import samplers_of
 from rankbench.reports.figures import DrawnFigure
 from rankbench.reports.leaderboard_intro import headline_section, items_said, leaders_of, who_is_best
 from rankbench.reports.standings import Standing, best_first, standings_so_far
+from rankbench.reports.tables import rank_text
 from rankbench.store.journal import StoredResults
 
 MOST_SHOWN = 15
@@ -78,12 +79,9 @@ class Headline(NamedTuple):
 
 
 def _cells(row: Standing, *, ranked: bool) -> tuple[str, ...]:
-    status = row.status if row.status != "done" else "—"
     if not ranked:
-        return (number(row.mean) if row.status == "done" else status,)
-    if row.rank_low is None:
-        return status, number(row.mean)
-    return place_range_text(row.rank_low, row.rank_high or row.rank_low), number(row.mean)
+        return (number(row.mean) if row.status == "done" else row.status,)
+    return rank_text(row), number(row.mean)
 
 
 def headline_of(analysis: Analysis) -> Headline:

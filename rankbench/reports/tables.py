@@ -59,7 +59,7 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
     for row in best_first(rows):
         name = row.shown + (" †" if row.equals else "")
         cells = [
-            _rank(row),
+            rank_text(row),
             f"**{name}**" if row.rank_low == 1 and told_apart and not row.oracle else name,
             number(row.mean),
             number(row.sd) if resampled else interval_text(row.lower, row.upper),
@@ -77,7 +77,8 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
     return Grid.from_rows(columns, lines)
 
 
-def _rank(row: Standing) -> str:
+def rank_text(row: Standing) -> str:
+    """Return the places that a contender may hold; of one without, why it has none."""
     if row.rank_low is None:
         return row.status if row.status != "done" else "—"
     return place_range_text(row.rank_low, row.rank_high or row.rank_low)

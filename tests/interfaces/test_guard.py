@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bdb import BdbQuit
 from pathlib import Path
 
 import numpy as np
@@ -43,9 +42,6 @@ class Raises(rankbench.Model):
 
     def in_long(self, x):
         raise ValueError("x" * 10_000)  # leaves long
-
-    def in_debugger(self, x):
-        raise BdbQuit  # leaves debugger
 
     def in_unprintable(self, x):
         try:
@@ -95,10 +91,6 @@ def test_what_we_say_of_a_contender_has_no_place():
     cell = failed("c", ContenderFailed("theta has the wrong shape"))
     assert (cell.reason, cell.trace) == ("theta has the wrong shape", "")
     assert reason(InputError("no such file")) == "InputError: no such file"
-
-
-def test_a_debugger_that_reads_no_keyboard_says_where_one_does():
-    assert reason(guarded(lambda: Raises(way="debugger").features(None))).startswith("a debugger ended: ")
 
 
 def test_an_error_of_ours_is_placed_where_the_contender_called_us():

@@ -151,8 +151,6 @@ def within_the_declared_range(subject: Subject) -> None:
     low, high = it.bounds()
     if not (it.range[0] <= low < high <= it.range[1]):
         raise CheckFailed(f"bounds {low, high} are not within the declared range {it.range}")
-    if it.direction not in ("minimize", "maximize"):
-        raise CheckFailed(f"direction is {it.direction!r}, neither 'minimize' nor 'maximize'")
     values = [(call.label, outputs(call)[0]) for call in (*calls(subject), *edge_calls(subject))]
     rng = np.random.default_rng(11)
     for m in rng.integers(2, 12, size=60):

@@ -45,10 +45,6 @@ def judged_on_something(subject: Subject) -> None:
 
 
 def _check_metric(metric: Metric) -> None:
-    if metric.direction not in ("minimize", "maximize"):
-        raise CheckFailed(
-            f"metric {metric.name!r} has the direction {metric.direction!r}, neither 'minimize' nor 'maximize'"
-        )
     low = -math.inf if metric.low is None else metric.low
     high = math.inf if metric.high is None else metric.high
     level = metric.chance
