@@ -387,15 +387,9 @@ def check_weights(weights: NDArray[np.float64]) -> None:
     low, high = float(weights.min()), float(weights.max())
     with np.errstate(over="ignore"):
         total = float(weights.sum())
-    if not np.isfinite(total) or total > _HUGE or high < _TINY:
+    if not np.isfinite(total) or total > _HUGE or high < _TINY or high > _RATIO * low:
         raise InputError(
-            f"weights add up to {total:.3g}, of which no scores can be computed; divide all of them by one number, "
-            "so that they are about 1",
-            column="weight",
-        )
-    if high > _RATIO * low:
-        raise InputError(
-            f"weights, added up, range from {low:.3g} to {high:.3g}: the small ones are lost in rounding; leave them "
-            "out, or mend the large ones",
+            f"weights add up to {total:.3g}, and range from {low:.3g} to {high:.3g}: scores would be lost in rounding; "
+            "divide all of them by one number, so that they are about 1, and mend those that are far from the others",
             column="weight",
         )

@@ -62,7 +62,7 @@ def makers(component: Component) -> set[str]:
 
 
 def fitted_problem(fitted: object) -> str:
-    """Say what is wrong with what a method returned; empty if nothing."""
+    """Say what is wrong with what a method returned; empty if nothing. The rest is looked at in the cell's result."""
     if not isinstance(fitted, Fitted):
         return f"fit returned {type(fitted).__name__}, not Fitted"
     if not callable(fitted.score):
@@ -74,8 +74,6 @@ def fitted_problem(fitted: object) -> str:
             return "theta is not a vector"
         if trouble := trouble_with(fitted.theta):
             return f"theta is {trouble}"
-    if trouble := trouble_with(fitted.optimality, "number"):
-        return f"optimality is {trouble}"
     if not isinstance(fitted.converged, bool | np.bool_):
         return f"converged is {type(fitted.converged).__name__}, not true or false"
     if not isinstance(fitted.info, dict) or not all(
@@ -83,11 +81,6 @@ def fitted_problem(fitted: object) -> str:
         for k, v in fitted.info.items()
     ):
         return "info is not a dict of str to float"
-    for name, curve in fitted.curves.items():
-        if trouble := trouble_with(curve.steps) or trouble_with(curve.values):
-            return f"curve {name!r} is {trouble}"
-        if np.ndim(curve.steps) != 1 or np.shape(curve.steps) != np.shape(curve.values):
-            return f"curve {name!r} has {np.shape(curve.steps)} steps and {np.shape(curve.values)} values"
     return ""
 
 
