@@ -76,10 +76,9 @@ def planned(
     InputError
         The data cannot be had or read.
     """
-    if reps is not None:
-        _count(reps, "reps")
     loaded = load_suite(suite)
     if reps is not None:
+        _count(reps, "reps")
         loaded = _limited(loaded, reps)
     by_unit: list[str] = []
     if time_unit is not None:

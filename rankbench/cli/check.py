@@ -12,10 +12,9 @@ from rich.text import Text
 
 from rankbench.cli.output import complete_any, kind_option
 from rankbench.cli.shown import Answer, Table, answering
-from rankbench.plugin.registry import KINDS, SUITE
 from rankbench.testing.check import CheckResult, summary
 from rankbench.testing.isolated import check_named
-from rankbench.testing.scaffold import of_this_python, write_plugin, write_suite
+from rankbench.testing.scaffold import PLUGIN_KINDS, of_this_python, write_plugin, write_suite
 
 
 @click.command("check")
@@ -82,7 +81,7 @@ def new() -> None:
 
 @new.command("plugin")
 @click.argument("name")
-@click.option("--kind", required=True, type=click.Choice([*KINDS, SUITE]), help="What the plugin brings.")
+@click.option("--kind", required=True, type=click.Choice(PLUGIN_KINDS), help="What the plugin brings.")
 @click.option("--compiled", is_flag=True, help="With kernels for numba; of a surrogate, aggregator, loss or optimizer.")
 @answering
 def plugin(name: str, kind: str, compiled: bool) -> Answer:

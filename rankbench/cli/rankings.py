@@ -234,19 +234,7 @@ def matrix_answer(found: Aggregation, top: int | None) -> Answer:
 
 
 def systems_answer(found: ScoreRanking) -> Answer:
-    """Return rankings of the systems of a score table by several methods side by side."""
-    return Answer(
-        found.as_dict,
-        [_systems_table(found)],
-        frame=found.table,
-        notes=found.notes,
-        below=found.notes,
-        picture=found.plot,
-    )
-
-
-def _systems_table(found: ScoreRanking) -> Table:
-    """Return a table with all of the first method, scores and ranks of the others."""
+    """Return rankings of the systems of a score table side by side: all of the first method, less of the others."""
     first, *others = found.table.partition_by("method", maintain_order=True)
     columns = ["rank", "tier", "system", first["method"][0], "95% interval", "P(first)"]
     columns.append(f"P(top {found.facts['top_k']})")
@@ -259,7 +247,14 @@ def _systems_table(found: ScoreRanking) -> Table:
         for other in by_name:
             cells += [number(other[row["system"]]["score"]), _rank(other[row["system"]])]
         rows.append(cells)
-    return Table(columns, rows, (2,))
+    return Answer(
+        found.as_dict,
+        [Table(columns, rows, (2,))],
+        frame=found.table,
+        notes=found.notes,
+        below=found.notes,
+        picture=found.plot,
+    )
 
 
 def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:

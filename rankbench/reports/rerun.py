@@ -87,13 +87,12 @@ def rerun(
         ran = run_in_pool(found.sources, chosen, workers if workers > 1 else 0)
         comparison = SameCells(results, made, exact=_same_machine(results))
         comparison.differences += _plan_differences(comparison, plan.members, shown)
-        if progress:
-            progress.start(len(chosen), 0)
+        told = progress or Progress()
+        told.start(len(chosen), 0)
         for block in ran:
             for cell in block.cells:
                 comparison.add(shown[cell.cell], cell)
-            if progress:
-                progress.advance()
+            told.advance()
     drawn = f"{len(chosen):,} of {len(tasks):,} blocks, drawn by seed {seed}" if len(chosen) < len(tasks) else (
         f"all {len(tasks):,} blocks"
     )  # fmt: skip

@@ -172,11 +172,8 @@ def _check_foreign(folder: Path) -> None:
     if os.path.lexists(folder / FILE):
         return
     found = [name for name in REPORTED if os.path.lexists(folder / name)]
-    found += [
-        f"figures/{path.name}"
-        for end in ("svg", "png", "csv")
-        for path in sorted((folder / "figures").glob(f"*.{end}"))
-    ]
+    figures = sorted((folder / "figures").glob("*.*"))
+    found += [f"figures/{path.name}" for path in figures if path.suffix in (".svg", ".png", ".csv")]
     if found:
         raise StoreError(
             f"{folder} has no journal of a run ({FILE}), but {found[0]}, which would be lost; choose another --out, or "

@@ -76,14 +76,12 @@ def compare_results(
         raise SpecError(f"{base} is {kind}: a reference is of files of pytest-benchmark")
     if unchanged and not all(holds_results(path) for path in (base, head)):
         raise SpecError("what must be unchanged are cells: give the folders of two runs, or of published results")
+    limit = margin or (Margin(SLOWER_BY, relative=True) if kind == "a benchmark" else Margin())
+    family, limits, differing = Family(limit, gate, alpha), str(limit), None
     if kind == "a benchmark":
-        limit = margin or Margin(SLOWER_BY, relative=True)
-        changes, notes = speed_changes(base, head, reference, Family(limit, gate, alpha))
-        return Comparison(str(base), str(head), tuple(changes), str(limit), alpha, tuple(notes))
-    limits = str(margin or Margin())
-    differing = None
-    if kind == "a log":
-        changes, notes = ranking_changes(base, head, method, columns, Family(margin or Margin(), gate, alpha))
+        changes, notes = speed_changes(base, head, reference, family)
+    elif kind == "a log":
+        changes, notes = ranking_changes(base, head, method, columns, family)
     else:
         changes, notes, limits = _of_folders(base, head, margin, gate, alpha)
         if unchanged:
@@ -91,7 +89,7 @@ def compare_results(
                 lines, flipped = unchanged_cells(before, after, gate)
             differing = tuple(lines)
             notes += [f"flipped within tolerance: {one}" for one in flipped]
-    if gate and not changes:
+    if gate and not changes and kind != "a benchmark":
         form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
         raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
     places = [(one.where.split(", n = ")[0].partition(":")[0], one.what) for one in changes]

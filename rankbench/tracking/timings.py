@@ -6,7 +6,6 @@ table. docs/reference/json.md describes the columns.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rankbench.core.system import replace_file
 from rankbench.errors import StoreError
+from rankbench.store.export import parquet_bytes
 from rankbench.store.published import sha256
 
 TIMINGS = "timings"
@@ -135,9 +135,7 @@ def write_timings(directory: Path, timings: Timings) -> None:
     StoreError
         It cannot be written.
     """
-    buffer = io.BytesIO()
-    _frame(timings).write_parquet(buffer, compression="zstd")
-    data = buffer.getvalue()
+    data = parquet_bytes(_frame(timings))
     facts = timings.facts.model_dump() | {
         "launches": timings.launches,
         "rounds": timings.rounds,
