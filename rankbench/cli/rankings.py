@@ -154,10 +154,18 @@ def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form:
     every = len(across.categories)
     left = [f"{shown} of {every} categories are shown, those with the most judgments; --format csv has all"]
     left *= shown < every
+    columns = [pl.Series(_unlike("item", across.categories), across.items, pl.String)]
+    for at, name in enumerate(across.categories):
+        if cells == "scores":
+            columns.append(pl.Series(name, across.scores[:, at]).fill_nan(None))
+            continue
+        for side, end in enumerate(("low", "high")):
+            column = pl.Series(f"{name} {_place(found)}_{end}", across.ranks[:, at, side])
+            columns.append(column.set(column == 0, None))
     return Answer(
         lambda: _across_record(found, across),
         [table],
-        frame=_across_frame(across, cells, _place(found)),
+        frame=pl.DataFrame(columns),
         notes=[*found.notes, *(left if form == "table" else ())],
         below=[*left, *found.notes],
     )
@@ -177,18 +185,6 @@ def across_table(across: RankingsAcross, cells: AcrossCells, title: str, *, fitt
         room = terminal_width()
         count = max(1, sum(sum(widths[: at + 2]) - _GAP <= room for at in range(count)))
     return Table(columns[: count + 1], [row[: count + 1] for row in rows], (0,), title)
-
-
-def _across_frame(across: RankingsAcross, cells: AcrossCells, place: str) -> pl.DataFrame:
-    columns = [pl.Series(_unlike("item", across.categories), across.items, pl.String)]
-    for at, name in enumerate(across.categories):
-        if cells == "scores":
-            columns.append(pl.Series(name, across.scores[:, at]).fill_nan(None))
-            continue
-        for side, end in enumerate(("low", "high")):
-            column = pl.Series(f"{name} {place}_{end}", across.ranks[:, at, side])
-            columns.append(column.set(column == 0, None))
-    return pl.DataFrame(columns)
 
 
 def _unlike(name: str, others: list[str]) -> str:

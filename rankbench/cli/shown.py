@@ -130,7 +130,11 @@ def show(answer: Answer, form: Format = "table", out: Path | None = None) -> Non
     for note in answer.notes:
         say(f"note: {note}", err=True)
     if form == "github" and answer.annotations is not None:
-        _annotate(answer.annotations, answer.page)
+        for line in answer.annotations:
+            echo(visible(line))
+        if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with open(summary, "a", encoding="utf-8") as file:
+                file.write(answer.page)
         return
     if form in ("table", "github"):
         for part in answer.parts:
@@ -160,15 +164,6 @@ def _print(part: Part) -> None:
     print_table([column.translate(flat) for column in part.columns], rows, title=part.title)
 
 
-def _annotate(lines: Sequence[str], page: str) -> None:
-    """Print annotations, and add a page to the job's summary."""
-    for line in lines:
-        echo(visible(line))
-    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(summary, "a", encoding="utf-8") as file:
-            file.write(page)
-
-
 def _encoded(answer: Answer, form: Format) -> bytes:
     """Return an answer in a form.
 
@@ -181,8 +176,11 @@ def _encoded(answer: Answer, form: Format) -> bytes:
         version = {} if "schema" in record else {"schema_version": JSON_SCHEMA}
         indent = 2 if answer.frame is None else 1  # rows may be many
         return f"{json.dumps({**version, **record}, indent=indent, allow_nan=False)}\n".encode("ascii")
+    if form == "md" and answer.page:
+        return answer.page.encode()
     if form == "md":
-        return _markdown(answer)
+        tables = [_markdown_table(part) for part in answer.parts if isinstance(part, Table)]
+        return ("\n\n".join([*tables, *map(markdown, answer.below)]) + "\n").encode()
     if answer.picture is not None and form in ("png", "svg"):
         from rankbench.drawing.canvas import picture_bytes
 
@@ -194,14 +192,6 @@ def _encoded(answer: Answer, form: Format) -> bytes:
     file = io.BytesIO()
     answer.frame.write_parquet(file)
     return file.getvalue()
-
-
-def _markdown(answer: Answer) -> bytes:
-
-    if answer.page:
-        return answer.page.encode()
-    tables = [_markdown_table(part) for part in answer.parts if isinstance(part, Table)]
-    return ("\n\n".join([*tables, *map(markdown, answer.below)]) + "\n").encode()
 
 
 def _markdown_table(table: Table) -> str:

@@ -23,11 +23,6 @@ _COLUMNS = (
 _KEYS = ("experiment", "n", "contender", "repetition", "metric", "split", "step")
 
 
-def config_hash(config: dict[str, Any]) -> str:
-    """Return a hash of all of a contender's parameters."""
-    return hashlib.blake2b(json.dumps(config, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
 def results_frame(results: StoredResults) -> pl.DataFrame:
     """Return one row for each experiment, contender, block, metric, split and step, sorted.
 
@@ -64,7 +59,7 @@ def _rows(
     head = (
         record.name,
         member.experiment,
-        config_hash(member.config),
+        hashlib.blake2b(json.dumps(member.config, sort_keys=True).encode(), digest_size=8).hexdigest(),
         source.protocol,
         source.dataset,
         source.fingerprint,

@@ -5,6 +5,7 @@ Environments are built in the cache folder, once: a released version by pip, a c
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -91,7 +92,7 @@ def _git(*arguments: str) -> str:
 
 
 def _python(folder: Path) -> Path:
-    return folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    return folder / "venv" / "bin" / "python"
 
 
 def _pip(folder: Path, *arguments: str) -> None:
@@ -125,10 +126,7 @@ def _environment(name: str, say: Callable[[str], None]) -> Iterator[tuple[Path, 
     folder = Path(os.path.abspath(cache_root())) / "environments" / f"{name}-{tag}"
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder.parent / f".{folder.name}.lock").open("wb") as lock:
-        if os.name == "posix":
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if (folder / READY).exists() and _python(folder).exists():
             yield folder, False
             return

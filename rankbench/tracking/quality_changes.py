@@ -26,6 +26,7 @@ from rankbench.store.records import SourceRecord, SuiteRecord
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
 
 _ROUNDING = 1e-12
+"""Relative to the size of losses: a standard error below it is rounding."""
 
 _PLACES = RANKING[3:]
 """Of an item that falls they grow, as its score and the bounds of it become smaller."""
@@ -261,16 +262,11 @@ def _spread(
     welch = sum(by_draw) ** 2 / sum(parts) if parts else max(1.0, *counts)
     share = sum(by_draw) / (sum(by_draw) + sum(by_unit)) if total > 0 else 1.0
     df = max(welch, 1.0), max(many - 1.0, 1.0)
-    if math.sqrt(total) > _rounding(change):
+    if math.sqrt(total) > _ROUNDING * max(abs(change.base), abs(change.head)):
         return ChangeEstimate(change, math.sqrt(total), share, df, margin).with_interval()
     # Losses that are counts of a few votes agree by chance; draws that overlap are worth fewer.
     agreed = max(min(counts) / widening**2 + 1, float(many))
     return ChangeEstimate(change, 0.0, share, df, margin, agreed)
-
-
-def _rounding(change: Change) -> float:
-    """Return below what a standard error of losses of this size is rounding."""
-    return _ROUNDING * max(abs(change.base), abs(change.head))
 
 
 def _widening(pair: _Pair, draws: int) -> float:
