@@ -6,9 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
+from rankbench import api
+from rankbench.certify.certify import certify as find
+from rankbench.certify.certify import verify as check
+from rankbench.certify.suite import consistency
 from rankbench.cli.output import complete_names, heartbeat, say, terminal_width
 from rankbench.cli.shown import Answer, answering
+from rankbench.runner.progress import ConsoleProgress
 
 
 @click.command()
@@ -29,11 +35,6 @@ def verify(directory: Path, rows: Path | None, rerun: str | None, seed: int | No
     the byte: this shows that the folder is consistent, not that it is honest. With --rerun, blocks
     are computed again and compared with the rows. Exits with 1 if anything differs, each difference on a line.
     """
-    from rich.console import Console
-
-    from rankbench import api
-    from rankbench.runner.progress import ConsoleProgress
-
     console = Console(stderr=True)
     found = api.verify(
         directory,
@@ -130,21 +131,16 @@ def certify(
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")
     if verify is not None:
-        from rankbench.certify.certify import verify as check
-
         verified = check(verify)
         record = {"accepted": verified.accepted, "said": list(verified.lines)}
         return Answer(record, verified.lines, exit_code=0 if verified.accepted else 1)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", param_hint="--picture")
     if folder is not None:
-        from rankbench.certify.suite import consistency
-
         answered = list[str]()
         with heartbeat(lambda: f"answering the suite consistency into {folder}, {len(answered)} done"):
             consistency(folder, answered.append)
         return Answer({"folder": str(folder), "answers": answered}, answered)
-    from rankbench.certify.certify import certify as find
 
     with heartbeat(f"deciding {surrogate}"):
         found = find(surrogate or "", **question)

@@ -45,13 +45,13 @@ def ended(task: BlockTask) -> None:
 
 
 def longest_running() -> str:
-    """Name the contenders of the block that has been computed for longest; empty if that is not long."""
+    """Say which contenders' block has been running for longest; empty if that is not long."""
     since, task = min(_running.copy().values(), key=lambda each: each[0], default=(math.inf, None))
     seconds = time.monotonic() - since
     if task is None or seconds < _LONG:
         return ""
     names = first_of([contender.text for contender in task.cells.values()], _NAMED)
-    return f"for {duration_text(seconds)}: {names} (n = {task.key.n:,}, repetition {task.key.repetition + 1})"
+    return f"running for {duration_text(seconds)}: {names} (n = {task.key.n:,}, repetition {task.key.repetition + 1})"
 
 
 def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:

@@ -109,7 +109,7 @@ class ConsoleProgress(Progress):
         )
         self._bar = self._bars.add_task("preparing", total=None)
         self._doing, self._blocks, self._done, self._computing = "preparing", 0, 0, 0.0
-        self._heartbeat = Heartbeat(self.warn, self._long if console.is_terminal else self._how_far)
+        self._heartbeat = Heartbeat(self.warn, longest_running if console.is_terminal else self._how_far)
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -153,9 +153,4 @@ class ConsoleProgress(Progress):
         if self._done:
             seconds = (self._heartbeat.elapsed - self._computing) / self._done * (self._blocks - self._done)
             left = f", about {duration_text(seconds)} left"
-        return "; ".join(filter(None, [f"{self._done} of {self._blocks} blocks{left}", self._long()]))
-
-    def _long(self) -> str:
-        """Name what has been running for long."""
-        longest = longest_running()
-        return f"running {longest}" if longest else ""
+        return "; ".join(filter(None, [f"{self._done} of {self._blocks} blocks{left}", longest_running()]))

@@ -178,7 +178,7 @@ def run_sent(file: Path, sent: SentTask) -> BlockResult:
         Written by `rankbench.runner.prepare.write_shared`.
     sent : SentTask
     """
-    made = {cell: guarded(partial(_contender, kind, text)) for cell, (kind, text) in sent.cells.items()}
+    made = {cell: guarded(partial(contender, base_of(kind), parse(text))) for cell, (kind, text) in sent.cells.items()}
     cells = {cell: found for cell, found in made.items() if isinstance(found, Contender)}
     lost = [failed(cell, found) for cell, found in made.items() if isinstance(found, Exception)]
     if not cells:
@@ -186,10 +186,6 @@ def run_sent(file: Path, sent: SentTask) -> BlockResult:
     losses = tuple(get(Loss, text) for text in sent.losses)
     result = run_block(_opened(file, sent.source), BlockTask(sent.key, sent.source, sent.metrics, cells, losses))
     return replace(result, cells=[*result.cells, *lost])
-
-
-def _contender(kind: str, text: str) -> Contender:
-    return contender(base_of(kind), parse(text))
 
 
 _opened = cache(open_shared)

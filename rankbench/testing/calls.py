@@ -89,23 +89,15 @@ def outputs(call: Call) -> Outputs:
     return call.run(*call.make())
 
 
-def calls(subject: Subject) -> list[Call]:
-    """Return calls on ordinary arguments; at least one.
+def calls(subject: Subject, *, edges: bool = False) -> list[Call]:
+    """Return calls on ordinary arguments, or on those at the edges of the contract; at least one.
 
     Raises
     ------
     CheckSkipped
         There is nothing that can be called without data of its own.
     """
-    return _some(subject, list(_calls(subject.it, edges=False)))
-
-
-def edge_calls(subject: Subject) -> list[Call]:
-    """Return calls on arguments at the edges of the contract."""
-    return _some(subject, list(_calls(subject.it, edges=True)))
-
-
-def _some(subject: Subject, found: list[Call]) -> list[Call]:
+    found = list(_calls(subject.it, edges=edges))
     if not found:
         raise CheckSkipped(f"this form of {subject.kind} has no call that the checks know")
     return found

@@ -15,7 +15,7 @@ from rankbench.core.spec import Spec, parse
 from rankbench.errors import ContenderDiverged, InputError, RankbenchError, SpecError, nearest
 from rankbench.interfaces.cell import reason
 from rankbench.plugin.registry import KINDS
-from rankbench.testing.calls import CALLED, Call, calls, edge_calls, outputs
+from rankbench.testing.calls import CALLED, Call, calls, outputs
 from rankbench.testing.check import CheckFailed, Subject, conformance_check, same
 
 
@@ -151,7 +151,7 @@ def within_the_declared_range(subject: Subject) -> None:
     low, high = it.bounds()
     if not (it.range[0] <= low < high <= it.range[1]):
         raise CheckFailed(f"bounds {low, high} are not within the declared range {it.range}")
-    values = [(call.label, outputs(call)[0]) for call in (*calls(subject), *edge_calls(subject))]
+    values = [(call.label, outputs(call)[0]) for call in (*calls(subject), *calls(subject, edges=True))]
     rng = np.random.default_rng(11)
     for m in rng.integers(2, 12, size=60):
         alpha = rng.choice([-1.0, 0.0, 0.5, 2.0], size=m)
@@ -166,7 +166,7 @@ def within_the_declared_range(subject: Subject) -> None:
 @conformance_check(*CALLED)
 def edge_cases(subject: Subject) -> None:
     """At the edges of the contract are finite numbers of the right shape and no warnings, or an error that says why."""
-    for call in edge_calls(subject):
+    for call in calls(subject, edges=True):
         try:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always", RuntimeWarning)
