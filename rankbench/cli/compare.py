@@ -46,7 +46,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option(
         "--false-alarms",
         "alpha",
-        type=float,
+        type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
         default=0.01,
         show_default=True,
         help="Chance of one where nothing changed.",

@@ -50,7 +50,12 @@ def add(result: Path, folder: Path, commit: str | None, date: datetime | None, r
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--series", "patterns", multiple=True, metavar="NAME", help="Only these; * stands for anything.")
 @click.option(
-    "--false-changes", "alpha", type=float, default=0.05, show_default=True, help="Chance of any, over all series."
+    "--false-changes",
+    "alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Chance of any, over all series.",
 )
 @click.option("--all", "everything", is_flag=True, help="Also series that did not change.")
 @answering

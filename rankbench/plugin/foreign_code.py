@@ -65,8 +65,6 @@ def fitted_problem(fitted: object) -> str:
     """Say what is wrong with what a method returned; empty if nothing. The rest is looked at in the cell's result."""
     if not isinstance(fitted, Fitted):
         return f"fit returned {type(fitted).__name__}, not Fitted"
-    if not callable(fitted.score):
-        return "score is not callable"
     if (fitted.model is None) != (fitted.theta is None):
         return "model and theta come together"
     if fitted.theta is not None:

@@ -90,9 +90,6 @@ def get(base: Callable[..., C], text: str | Spec) -> C:
     Elo(factor=20.0)
     """
     spec = parse(text) if isinstance(text, str) else text
-    if not isinstance(spec, Spec):
-        given = type(text).__name__
-        raise SpecError(f"write the {_kind(base)} as a text, such as 'name:param=value,...'; this is of type {given}")
     found = written_class(base, spec.name)
     if _is_grid(spec):
         raise SpecError(f"{_kind(base)} {str(spec)!r} is a grid; write one value for each parameter here")

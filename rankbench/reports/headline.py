@@ -65,16 +65,11 @@ class Headline(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON: sentences, and a row for each contender and split."""
-        names = ("mean", "lower", "upper")
-        rows = [
-            {
-                "experiment": row.experiment, "n": row.n, "contender": row.contender, "spec": row.spec,
-                "metric": row.metric, "direction": row.direction, "split": row.split, "status": row.status,
-                "rank_low": row.rank_low, "rank_high": row.rank_high, "oracle": row.oracle,
-                **without_nan({name: getattr(row, name) for name in names}),
-            }
-            for row in self.rows
-        ]  # fmt: skip
+        names = (
+            "experiment", "n", "contender", "spec", "metric", "direction", "split", "status", "rank_low", "rank_high",
+            "oracle", "mean", "lower", "upper",
+        )  # fmt: skip
+        rows = [without_nan({name: getattr(row, name) for name in names}) for row in self.rows]
         return {"who_is_best": list(self.sentences), "headline": rows}
 
 

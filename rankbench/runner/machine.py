@@ -20,9 +20,6 @@ from rankbench.plugin import manager
 from rankbench.plugin.foreign_code import is_ours
 from rankbench.runner.plan import Planned
 
-NUMBER = 8
-"""Bytes of a loss."""
-
 
 def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers: int) -> None:
     """Refuse blocks that need more memory or disk than there is, before the first one begins.
@@ -47,9 +44,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     if at_once > 1 << 20:
         check_memory(at_once, f"the draws of {len(drawn)} blocks at once, n = {max(n for _, n in drawn):,},", "fewer n")
     losses = sum(len(task.cells) * len(task.metrics) * sum(map(len, source.units.values())) for source, task in placed)
-    check_disk(
-        losses * NUMBER, folder, f"what {len(tasks):,} blocks end in", "fewer repetitions (--reps) or contenders"
-    )
+    check_disk(8 * losses, folder, f"what {len(tasks):,} blocks end in", "fewer repetitions (--reps) or contenders")
     if workers > 1 or made.plan.plugins:
         arrays = {id(array): array.nbytes for source in made.sources for array in source.arrays.values()}
         shared = Path(tempfile.gettempdir())

@@ -90,8 +90,6 @@ def subject_of(obj: object) -> Subject:
         obj = obj()
     if not isinstance(obj, Component):
         raise SpecError(f"{obj!r} is neither a component nor the path of a suite")
-    if not hasattr(obj, "kind"):
-        raise SpecError(f"{type(obj).__name__} does not derive from the base class of a kind")
     return Subject(obj.kind, obj)
 
 

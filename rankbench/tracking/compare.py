@@ -61,10 +61,8 @@ def compare_results(
     InputError
         A path that is none of these, two of different kinds, or one that is damaged.
     SpecError
-        A margin or a level that is none.
+        A margin that is none.
     """
-    if not 0 < alpha < 0.5:
-        raise SpecError(f"the chance of a false alarm must lie between 0 and .5, not {alpha:g}")
     if margin is not None and not 0 <= margin.size < float("inf"):
         raise SpecError(f"a margin is a number, 0 or more, not {margin.size:g}")
     kinds = {"a log" if method or columns else _kind(path): path for path in (base, head)}

@@ -237,8 +237,6 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
     InputError
         The folder has no entries, or a file that is none: names it.
     """
-    if not 0 < alpha < 1:
-        raise SpecError(f"the chance of a false change must lie between 0 and 1, not {alpha:g}")
     entries = []
     for path in sorted(folder.glob("*.json")):
         try:

@@ -68,14 +68,6 @@ def test_get_says_what_is_wrong(installed, entry, model, base, text, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("text", [5, None, ["doubled"], "itself"])
-def test_get_wants_a_text_and_no_component(installed, entry, model, text):
-    installed(entry(brings=lambda: [model("doubled")]))
-    given = manager.get(Model, "doubled") if text == "itself" else text
-    with pytest.raises(SpecError, match=rf"write the model as a text, .* of type {type(given).__name__}"):
-        manager.get(Model, given)
-
-
 def test_an_unknown_name_points_to_broken_plugins(installed, entry, model):
     def shattered():
         raise ImportError("x")
