@@ -185,6 +185,21 @@ class ScoreAggregator(Aggregator):
         Which scores are better.
     unit : str
         What a score is, in words.
+
+    Examples
+    --------
+    .. code-block:: python
+
+        class ShareOfBest(rankbench.ScoreAggregator):
+            '''A system's share of the best score on each task, on average.'''
+
+            name: ClassVar[str] = "share-of-best"
+            source: ClassVar[str] = "Example of the documentation"
+            unit: ClassVar[str] = "share of the best score"
+
+            def cells(self, values):
+                best = np.abs(values).max(axis=-1, keepdims=True)
+                return values / np.where(best > 0, best, 1.0)
     """
 
     judgments: ClassVar[JudgmentKind] = "measurements"

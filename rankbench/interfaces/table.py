@@ -193,6 +193,53 @@ class TableKind(Component):
     checked_by_counting : bool
         Whether rows are comparisons in the columns of the built-in kind, and counting them by pair finds all that
         `check` would refuse: Parquet is then counted as it is, and checked only to say what is wrong where.
+
+    Examples
+    --------
+    A module, and another one for the check, as importing Polars takes a while. CSV, NDJSON and Parquet files with these
+    columns are recognized wherever rankbench takes a file; `data describe` and `data convert` know them.
+
+    .. code-block:: python
+
+        from functools import partial
+        from typing import ClassVar
+
+        import rankbench
+
+
+        class Ratings(rankbench.TableKind):
+            '''Ratings: a user gives an item 1 to 5 stars.'''
+
+            name: ClassVar[str] = "ratings"
+            source: ClassVar[str] = "Example of the documentation"
+            columns: ClassVar[tuple[str, ...]] = ("query_id", "user", "item", "stars")
+            marks: ClassVar[tuple[str, ...]] = ("stars",)
+
+            @classmethod
+            def example(cls):
+                return {"query_id": ["a"] * 3, "user": list("uuv"), "item": list("xyx"), "stars": [5.0, 3.0, 1.5]}
+
+            def check(self, raw):
+                import polars as pl
+
+                from ratings_check import StarsCheck
+
+                schema = {"query_id": pl.String(), "user": pl.String(), "item": pl.String(), "stars": pl.Float64()}
+                return partial(StarsCheck, raw, pl.Schema(schema))
+
+            def facts(self, table):
+                return {"users": table.collect()["user"].n_unique()}
+
+    .. code-block:: python
+
+        from rankbench.interfaces.table_check import TableCheck
+
+
+        class StarsCheck(TableCheck):
+            def convert(self, frame):
+                found = super().convert(frame)
+                self.refuse(~found["stars"].is_between(1, 5), frame["stars"], "{} is not a number of stars from 1 to 5")
+                return found
     """
 
     kind: ClassVar[str] = "table"

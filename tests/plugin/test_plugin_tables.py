@@ -1,11 +1,13 @@
-"""A fifth kind of table, as docs/data.md writes it, installed: files, errors, shards, a suite of its own."""
+"""The kind of table in the docstring of TableKind, installed: files, errors, shards, a suite of its own."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shutil
 import subprocess
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
@@ -22,9 +24,8 @@ from rankbench.errors import PluginError
 from rankbench.interfaces.table import TableKind
 from rankbench.plugin.loading import load
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
-SECTION = PAGE.partition("## A kind of table")[2].partition("\n## ")[0]
-KIND, CHECK = re.findall(r"```python\n(.*?)```", SECTION, flags=re.DOTALL)
+EXAMPLES = inspect.getdoc(TableKind).partition("Examples\n")[2]
+KIND, CHECK = (textwrap.dedent(part.removesuffix(".. ")) for part in EXAMPLES.split("code-block:: python\n")[1:])
 
 HOOK = """
 from pathlib import Path

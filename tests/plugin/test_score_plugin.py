@@ -1,17 +1,19 @@
-"""A method on score tables, as docs/scores.md writes it, installed: checked, listed, and competing."""
+"""The method in the docstring of ScoreAggregator, installed: checked, listed, and competing."""
 
 from __future__ import annotations
 
+import inspect
 import json
-import re
+import textwrap
 from pathlib import Path
 
 import pytest
 from forked import installed
 from installed import hook, install_plugin
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scores.md").read_text(encoding="utf-8")
-(METHOD,) = re.findall(r"```python\n(.*?)```", PAGE.partition("## A method of your own")[2], flags=re.DOTALL)
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+
+METHOD = textwrap.dedent(inspect.getdoc(ScoreAggregator).partition("code-block:: python\n")[2])
 MODULE = f"""
 from typing import ClassVar
 
