@@ -152,8 +152,8 @@ def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
     Returns
     -------
     LazyFrame
-        With the columns that docs/logs.md lists. Rows are checked as they are collected: what is wrong with one
-        is an `InputError` then, with its row.
+        With the columns that docs/reference/files-and-columns.md lists. Rows are checked as they are collected: what
+        is wrong with one is an `InputError` then, with its row.
 
     Raises
     ------

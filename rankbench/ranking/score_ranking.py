@@ -176,7 +176,8 @@ def rank_scores(
     Parameters
     ----------
     scores : path, DataFrame or LazyFrame
-        A row a cell, a row a system or a row a task: docs/scores.md. With `qrels`, a TREC run or a list of them.
+        A row a cell, a row a system or a row a task: docs/how-to/score-tables.md. With `qrels`, a TREC run or a list
+        of them.
     methods : sequence of str
         Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``.
     lower : sequence of str

@@ -238,7 +238,7 @@ def wrong(protocol: Protocol, text: str, repetitions: int) -> float:
 
 @pytest.mark.long
 def test_vote_by_vote_is_ahead_of_frozen_is_ahead_of_the_win_rate_and_folds_by_pair_turn_it_around() -> None:
-    """The figures of docs/logs.md, to two digits."""
+    """The figures of docs/explanation/choosing-a-method.md, to two digits."""
     elo, rate = "elo:factor=32", "win-rate"
     vote_by_vote = {text: wrong(OneStepAhead(), text, 1) for text in (elo, rate)}
     frozen = {text: wrong(OwnLog(folds="time"), text, 5) for text in (elo, rate)}
@@ -246,7 +246,7 @@ def test_vote_by_vote_is_ahead_of_frozen_is_ahead_of_the_win_rate_and_folds_by_p
     assert vote_by_vote[elo] < frozen[elo] - 0.02 < frozen[rate] - 0.04
     assert vote_by_vote[elo] < vote_by_vote[rate] - 0.03
     assert by_pair[elo] > by_pair[rate] + 0.02
-    page = (Path(__file__).parents[2] / "docs" / "logs.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "choosing-a-method.md").read_text()
     for text, label in ((elo, "Elo, K = 32"), (rate, "win rate")):
         row = next(line for line in page.splitlines() if line.startswith(f"| {label} | ."))
         said = [float(cell) for cell in row.strip("|").split("|")[1:]]

@@ -1,4 +1,4 @@
-"""How often the places that items may hold are wrong: what docs/logs.md says of it."""
+"""How often the places that items may hold are wrong, counted by simulation."""
 
 from __future__ import annotations
 

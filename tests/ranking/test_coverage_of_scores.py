@@ -1,4 +1,4 @@
-"""How often intervals of scores cover: `make long ARGS="FILE -s"` prints the table of docs/logs.md."""
+"""How often intervals of scores cover: `make long ARGS="FILE -s"` prints a table."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class MeasurementTable(TableKind):
     """
 
     name: ClassVar[str] = "measurements"
-    source: ClassVar[str] = "mteb, SWE-bench, EuroEval; docs/scores.md"
+    source: ClassVar[str] = "mteb, SWE-bench, EuroEval"
     columns: ClassVar[tuple[str, ...]] = ("query_id", "system", "score")
     optional: ClassVar[tuple[str, ...]] = ("seed",)
     marks: ClassVar[tuple[str, ...]] = ("system", "score")
