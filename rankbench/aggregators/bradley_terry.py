@@ -161,6 +161,9 @@ class BradleyTerry(PenalizedAggregator):
     connected components of "beat, or tied with" alone ([F57]_). A log is then ranked on as many scales;
     whoever needs scores on one scale gets an error.
 
+    Prefer it where pairs have few votes and one number for each item describes the votes about right: an item's
+    score depends on whom it beat.
+
     Notes
     -----
     Limit under BTL (26), uniform pairs, k to infinity: :math:`r_i - \bar r`, which is
@@ -238,6 +241,8 @@ class Davidson(PenalizedAggregator):
     ``penalty=firth`` and ``penalty=none`` are those of `bradley-terry`, of :math:`(s, \log \nu)` together. Without a
     penalty there may be no maximum, although items are strongly connected, where ties alone connect them.
 
+    Prefer it to `bradley-terry` where many votes are ties, and ties shall be predicted.
+
     Notes
     -----
     Limit under the model itself, uniform pairs, k to infinity: the centered scores. Multiplying
@@ -286,6 +291,9 @@ class PlackettLuce(OrderAggregator):
     the rest. Behind the last place nobody is left, and the last of its items is not picked: for two
     items tied there, and so for any ballot of two items, it is exactly half a win each way. Ballots
     that tie all their items pull these together.
+
+    Prefer it to methods of comparisons where ballots rank more than two items: these count a long ballot as many
+    independent comparisons.
 
     Notes
     -----

@@ -49,6 +49,8 @@ class ClickThroughRate(CompiledClicks):
     An item that was not shown gets its query's clicks over items shown, the value towards which
     `smoothing` lists pull every item.
 
+    Prefer it as a baseline alone: an item that stands low is taken for a bad one.
+
     Notes
     -----
     It takes being low on the list for being bad: under the cascade model the limit is
@@ -75,6 +77,8 @@ class COEC(CompiledClicks):
     with :math:`r_j` the share of the lists that reach position j in which it was clicked, over
     the selections of all queries. 1 is an average item. One without expected clicks gets
     its query's ratio, the value towards which `smoothing` expected clicks pull every item.
+
+    Prefer it as a cheap correction for positions. It takes off too much where good items stand at the top.
 
     Notes
     -----
@@ -110,6 +114,9 @@ class Cascade(CompiledClicks):
     item that nobody looked at has no estimate; it gets its query's selections over
     looks, the value towards which `smoothing` looks pull every item.
 
+    Prefer it where users scan a list from the top and stop at what they select: items below are not counted as
+    seen.
+
     Notes
     -----
     Limit under the model: :math:`p_l`, for every item that has a chance to be looked at. With
@@ -143,6 +150,8 @@ class PositionDebiased(CompiledClicks):
 
     It stops when no :math:`e_j` or :math:`a_l` moves by more than `tolerance`, or after
     `iterations` steps: on small data the maximum may be approached very slowly.
+
+    Prefer it where the chance to look at an item depends on its position, not on the items above it.
     """
 
     name: ClassVar[str] = "position-debiased"

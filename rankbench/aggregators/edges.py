@@ -23,6 +23,8 @@ class AverageAdjacency(ComparisonAggregator):
     where a comparison is the matrix with its weight in entry [winner, loser]. As a list of
     edges, each directed edge is there once.
 
+    Prefer it as the graph for pairwise surrogates where the whole evidence of both directions shall be kept.
+
     Notes
     -----
     Limit, k to infinity: the mean matrix :math:`E[Y]`; under BTL (26) with unit weights
@@ -67,6 +69,9 @@ class DifferenceGraph(ComparisonAggregator):
     A pair appears in one direction at most, and not at all if its judgments cancel: the
     graph may have no edge at all.
 
+    Prefer it as the graph for pairwise surrogates: with it they are consistent wherever preferences have no cycle
+    on average.
+
     Notes
     -----
     Limit, k to infinity: the difference graph of the mean matrix E[Y] (section 3.2.2);
@@ -105,6 +110,8 @@ class Identity(ComparisonAggregator):
     A single comparison is one edge from winner to loser with the judgment's weight. The
     method `erm` takes it with order k = 1 alone: a larger sample would say no more, and which
     of its judgments comes first is chance.
+
+    Prefer it to show what surrogates do without aggregation.
 
     Notes
     -----

@@ -49,6 +49,8 @@ class PageRank(CountAggregator):
     mean 1 (the usual sum to 1: divide by m). Items without judgments all score the same, and
     never more than anybody else.
 
+    Prefer it for comparison alone: a single loss costs an item as much as many.
+
     Notes
     -----
     Limit under BTL (26), uniform pairs, k to infinity: the PageRank of the matrix
@@ -161,6 +163,8 @@ class RankCentrality(CountAggregator):
     item without judgments is its own component and scores 1, on the log scale 0. Reversing
     every judgment does not invert the scores in general, only in the limit.
 
+    Prefer it where pairs have few votes and no penalty shall shrink scores: strength is shared between pairs.
+
     Notes
     -----
     Limit under BTL (26), uniform pairs, k to infinity: proportional to :math:`e^{r_i}`,
@@ -261,6 +265,8 @@ class Eigenvector(RatioAggregator):
     Reversing every judgment does *not* invert the scores beyond three items, a known flaw
     of the method that `geometric-mean` does not have.
 
+    Prefer it to reproduce the analytic hierarchy process; it needs many judgments of each pair.
+
     Notes
     -----
     Limit under BTL (26), uniform pairs, k to infinity, with ``counts``: proportional to
@@ -313,6 +319,9 @@ class GeometricMean(RatioAggregator):
     With ``scale=ratio`` the scores are positive, with mean 1; with ``scale=log`` they are
     the logarithms, which sum to zero and are (m - 1) / m times the `mean-log-odds`. An item
     without judgments scores 0 on the log scale.
+
+    Prefer it to `eigenvector`: it is invariant to reversal, and on the log scale it is `mean-log-odds` times (m -
+    1) / m.
 
     Notes
     -----

@@ -42,6 +42,8 @@ class Borda(CountAggregator):
     without judgments scores 0. Items that are compared more often score further from 0;
     see `win-rate` for the score that does not depend on how often.
 
+    Prefer it where pairs are compared equally often and cost matters.
+
     Notes
     -----
     Limit under BTL (26), uniform pairs, k to infinity:
@@ -75,6 +77,9 @@ class WinRate(CountAggregator):
     An item without judgments scores 0, as one that wins half of its judgments does: that is
     what the half is taken off for. The scores lie in [-1/2, 1/2] and do *not* sum to zero in
     general.
+
+    Prefer it where readers must understand the score, and to `borda` where some items are compared much more often
+    than others.
 
     Notes
     -----
@@ -114,6 +119,9 @@ class NetWeights(CountAggregator):
     here judgments of twice the weight count twice, in whatever sample they are, as they do
     in the losses of [DMJ10]_ (14), whose structure this is. The average graph and its
     difference graph have the same net weights.
+
+    Prefer it to `borda` where a judgment of twice the weight shall count twice, as for the surrogates `linear` and
+    `linear-power`.
 
     Notes
     -----
@@ -160,6 +168,8 @@ class Budgeted(CountAggregator):
     which needs :math:`\hat P(j \succ l) + \hat P(j \prec l) = 1`. `win-rate` averages over an
     item's judgments, this over its opponents: whom it met how often does not matter, at the
     price that a pair seen once counts as much as one seen a hundred times.
+
+    Prefer it to `win-rate` where items met their opponents unequally often, and each pair has many votes.
 
     Notes
     -----
@@ -213,6 +223,9 @@ class Kemeny(CountAggregator):
     (which is why the aggregator does not declare itself equivariant; up to ``exact`` items with
     ``ties=average``, it is).
 
+    Prefer it where only an order is needed that contradicts the fewest votes. Its positions jump with the votes,
+    so rankings by it have no intervals.
+
     Notes
     -----
     Limit under BTL (26), uniform pairs, k to infinity: the centered ranks of the relevance
@@ -247,7 +260,10 @@ class Kemeny(CountAggregator):
 
 
 class MeanScore(ScoreAggregator):
-    """The mean of a system's scores over tasks and seeds: a task counts as much as its scale is wide."""
+    """The mean of a system's scores over tasks and seeds: a task counts as much as its scale is wide.
+
+    Prefer it where all tasks have one scale.
+    """
 
     name: ClassVar[str] = "mean-score"
     source: ClassVar[str] = "the average column of most leaderboards"
@@ -260,7 +276,10 @@ class MeanScore(ScoreAggregator):
 
 
 class MeanRank(ScoreAggregator):
-    """The mean of a system's ranks among all systems, by task and seed; 1 is the best, equal scores share ranks."""
+    """The mean of a system's ranks among all systems, by task and seed; 1 is the best, equal scores share ranks.
+
+    Prefer it where the scales of tasks differ.
+    """
 
     name: ClassVar[str] = "mean-rank"
     source: ClassVar[str] = "M. Friedman, The use of ranks, Journal of the American Statistical Association 32, 1937"
@@ -279,6 +298,8 @@ class BordaCount(ScoreAggregator):
     """The mean number of systems that a system beats, by task and seed, a tie being half of one.
 
     S systems less the mean rank, so of one order with it.
+
+    Prefer it to `mean-rank` where readers expect that more is better; both order the systems alike.
     """
 
     name: ClassVar[str] = "borda-count"
@@ -304,6 +325,9 @@ class MeanLogOdds(LogOddsAggregator):
     With ``frequencies=joint`` the weights are divided by the total weight W of the k
     judgments before c is added, as in section 5.1. With c fixed, that is smoothing by c W
     counts, which never fades.
+
+    Prefer it for regression surrogates as in the paper, with many judgments of each pair: with few it is close to
+    Borda's count.
 
     Notes
     -----
@@ -341,6 +365,8 @@ class LimitScores(LabelAggregator):
 
     since :math:`\log(1 + e^x) - \log(1 + e^{-x}) = x`. The scores sum to zero. No
     judgment is looked at: this is the reference that no method on judgments can have.
+
+    Prefer it as the reference in simulations, where the truth is known.
     """
 
     name: ClassVar[str] = "limit-scores"
@@ -367,6 +393,9 @@ class ThurstoneMosteller(CountAggregator):
     The observed pairs need not connect the items. By the pseudo-inverse the scores of each
     connected component sum to zero, so the scores of different components are on no common
     scale: their order says nothing. An item without judgments scores 0.
+
+    Prefer it where pairs have similar numbers of votes: a pair seen once weighs as much as one seen a hundred
+    times.
 
     Notes
     -----

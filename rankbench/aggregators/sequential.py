@@ -105,6 +105,8 @@ class Elo(CompiledRatings):
     Where all judgments of a time are learned from together (`learn`), each of them is by the ratings before it,
     and an item of n judgments has K at most 700 / n, as in [FIDE24]_ 8.3.3: a sum of more would overshoot.
 
+    Prefer it where strengths change and each vote must be learned from at once, at the least cost.
+
     Notes
     -----
     There is no limit: with a constant step the scores keep fluctuating around
@@ -191,6 +193,8 @@ class Glicko2(CompiledRatings):
     items, one after the other, and no time passes for the others; equal judgments in a row are one period.
 
     A judgment of weight w is w judgments in one period; a tie is half a win each way.
+
+    Prefer it to `elo` where items are compared at irregular times: it knows how uncertain each rating is.
     """
 
     name: ClassVar[str] = "glicko-2"
@@ -277,6 +281,8 @@ class DynamicBradleyTerry(CompiledRatings):
 
     Where times are not known (`aggregate` and `from_comparisons`) every judgment has a time of its own, and equal
     judgments in a row have one. The scores are those of the last time. A tie is half a win each way.
+
+    Prefer it where strengths change, items are at most 2,000, and scores of the past or their uncertainty matter.
 
     References
     ----------
