@@ -1,4 +1,4 @@
-"""Pages that follow from the code: components, the Python API, conformance checks.
+"""Pages that follow from the code: components, keys of suites, the Python API, conformance checks.
 
 They are written into `docs/reference/generated` before a site is built.
 """
@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rankbench
+from rankbench.interfaces import suite
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import Description, describe_component
 from rankbench.plugin.registry import KINDS, base_of, plural_of
 from rankbench.testing.check import all_checks
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from sphinx.application import Sphinx  # type: ignore[import-not-found]
 
 FOLDER = Path(__file__).parent / "reference" / "generated"
@@ -33,7 +35,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def write_pages() -> None:
     """Write every page; one that has not changed stays as it is, so that Sphinx does not read it again."""
     pages = {kind: component_page(kind) for kind in KINDS}
-    pages |= {"api": api_page(), "checks": checks_page(), "bibliography": bibliography_page()}
+    pages |= {"suite": suite_page(), "api": api_page(), "checks": checks_page(), "bibliography": bibliography_page()}
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages.items():
         path = FOLDER / f"{name}.rst"
@@ -47,6 +49,7 @@ def component_page(kind: str) -> str:
     names = [name for name in manager.names(kind) if manager.origin(kind, name).distribution == "rankbench"]
     parts = [_headed(title, "="), f".. currentmodule:: {base_of(kind).__module__}\n"]
     parts += [_component(describe_component(kind, name)) for name in names]
+    parts += _families([manager.component_class(base_of(kind), name) for name in names])
     return "\n".join(parts)
 
 
@@ -70,6 +73,62 @@ def _component(found: Description) -> str:
             lines += [f"   {'*' if k == 0 else ' '} - {cell}" for k, cell in enumerate(row)]
         lines.append("")
     return "\n".join(lines)
+
+
+def _families(classes: list[type]) -> list[str]:
+    """Return a section of the classes that several components derive from, and whose docstrings theirs name."""
+    public = {getattr(rankbench, name) for name in rankbench.__all__}
+    above = {base: None for cls in classes for base in cls.__mro__[1:]}
+    named = [
+        base
+        for base in above
+        if base not in public and any(f"`{base.__name__}`" in (inspect.getdoc(cls) or "") for cls in classes)
+    ]
+    if not named:
+        return []
+    lines = [_headed("Families", "-")]
+    for base in named:
+        lines += [f".. autoclass:: {base.__module__}.{base.__qualname__}", "   :noindex:", ""]
+    return lines
+
+
+def suite_page() -> str:
+    """Return the page of the keys of a suite's file: a table for each kind of table that the file may hold."""
+    tables = {
+        "Suite": ("the file itself", suite.Suite),
+        "Experiments": ("``[[experiments]]``", suite.Experiment),
+        "Contenders": ("``[[experiments.contenders]]``", suite.ContenderEntry),
+        "Claims": ("``[[experiments.claims]]``, with the keys of its :doc:`kind <claim>`", suite.Claim),
+        "Contrasts": ("``contrasts`` of a claim", suite.Contrast),
+        "Figures": ("``[[experiments.figures]]``, with the keys of its :doc:`kind <figure>`", suite.Figure),
+        "Panels": ("``panels`` of a figure of curves", suite.Panel),
+    }
+    lines = [_headed("Keys of suites", "=")]
+    for title, (where, model) in tables.items():
+        meanings = _attributes(model)
+        lines += [_headed(title, "-"), f"Written as {where}.\n", ".. list-table::", "   :header-rows: 1", ""]
+        lines += ["   * - key", "     - type", "     - default", "     - meaning"]
+        for name, field in model.model_fields.items():
+            kind, meaning = meanings[name]
+            default = "required" if field.is_required() else _word(_plain(field.get_default(call_default_factory=True)))
+            lines += [f"   * - ``{field.alias or name}``", f"     - {_word(kind)}", f"     - {default}"]
+            lines += ["     - " + re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", meaning)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _attributes(model: type[BaseModel]) -> dict[str, tuple[str, str]]:
+    """Return type and meaning of each attribute that a docstring describes."""
+    section = (inspect.getdoc(model) or "").partition("Attributes\n----------\n")[2]
+    found = {}
+    for names, kind, text in re.findall(r"^(\w[\w, ]*) : (.*)((?:\n {4}.*)*)", section, re.M):
+        for name in names.split(", "):
+            found[name] = kind, " ".join(text.split())
+    return found
+
+
+def _plain(value: object) -> object:
+    return "" if value in ((), {}) else value
 
 
 def api_page() -> str:

@@ -80,7 +80,7 @@ class Certificate:
     Attributes
     ----------
     content : dict
-        As docs/certificates.md describes it; plain values.
+        As docs/reference/certificate-format.md describes it; plain values.
     """
 
     content: dict[str, Any]

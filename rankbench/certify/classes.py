@@ -3,7 +3,7 @@
 The mean graph is all that such a risk depends on, so that a class is a union of polyhedra. A
 least point can be moved to scores whose differences are ends of pieces or ties, of which there
 are finitely many. A violation there is a solution of linear inequalities, and that there is
-none has a proof (Farkas). docs/certificates.md has the argument and the inequalities.
+none has a proof (Farkas). docs/reference/certificate-format.md has the argument and the inequalities.
 """
 
 from __future__ import annotations

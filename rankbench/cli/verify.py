@@ -121,7 +121,7 @@ def certify(
     judgments in the noise class. A counterexample is searched, made small and proved, or its
     absence is, where that can be decided. The certificate can be checked without rankbench's
     search: --verify FILE, or python -m rankbench.certify.check FILE. Its format is in
-    docs/certificates.md.
+    docs/reference/certificate-format.md.
 
     An answer is no failure: the exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT,
     CONSISTENT_AT_MU and NO_COUNTEREXAMPLE_FOUND, and 1 for INCONCLUSIVE, where nothing was decided.

@@ -87,6 +87,8 @@ class Contrast(_Part):
 
     Attributes
     ----------
+    a, b : str
+        Labels.
     at : {"each", "first", "last", "last-first"}
         At each n a contrast of its own; at the smallest or the largest n; or the
         difference between the contrast at the largest and at the smallest n.
@@ -127,6 +129,8 @@ class Claim(_OfAKind):
     kind : str
         Name of a registered kind of claim, as ``less``: it says what is measured of the contrasts and where the
         intervals are claimed to lie, and which other keys the table may hold.
+    contrasts : tuple of Contrast
+        All of them must be as claimed.
     origin : {"beforehand", "post hoc"}
         Whether it was written, and last changed, before anybody had seen such results:
         of this experiment, of another program for it, or of a trial of it.
@@ -143,6 +147,8 @@ class Panel(_Part):
 
     Attributes
     ----------
+    title : str
+        What stands above it.
     series : tuple of str
         Labels of contenders; ``*`` stands for any characters.
     n : tuple of int
@@ -185,9 +191,11 @@ class Experiment(_Part):
     name : str
         Kebab-case, at most 100 characters.
     title : str
+        Its heading on the leaderboard.
     n : tuple of int
         Distinct numbers of judgments (of what the protocol counts), in [1, 2^40).
     repetitions : int
+        How often judgments are drawn anew.
     losses : tuple of str
         In the contender grammar, or names of the protocol's own metrics; the first one is
         the headline.
@@ -215,6 +223,12 @@ class Experiment(_Part):
         Experiments on the same data that must not contradict what is recommended; by default all.
     views : str
         Why other experiments on the same data answer another question, in sentences: said beside who leads in each.
+    contenders : tuple of ContenderEntry
+        At least one.
+    figures : tuple of Figure
+        What is drawn of it.
+    claims : tuple of Claim
+        What is stated before it is run.
     """
 
     name: Name
@@ -262,6 +276,8 @@ class Suite(_Part):
     ----------
     name : str
         Kebab-case, at most 100 characters: the default output folder has it.
+    title : str
+        The heading of its leaderboard.
     seed : int
         In [0, 2^63).
     asks : str
@@ -273,6 +289,8 @@ class Suite(_Part):
         ``--dataset`` replaces it. Empty for protocols that take none.
     include : tuple of str
         Other suites whose experiments follow its own.
+    experiments : tuple of Experiment
+        Its own.
     """
 
     name: Name

@@ -86,7 +86,7 @@ class ScoreSurrogate(Surrogate):
         return None
 
     def exact_rule(self) -> Mapping[str, object] | None:
-        """Return how `exact` makes terms of a structure, by one of the rules of docs/certificates.md, or None.
+        """Return how `exact` makes terms of a structure, by a rule of docs/reference/certificate-format.md, or None.
 
         A checker follows a rule by itself; without one it takes the terms on trust.
 
@@ -157,7 +157,7 @@ class PairwiseSurrogate(Surrogate):
         return (weight, Fraction(0)) if self.linear else None
 
     def exact_rule(self) -> Mapping[str, object] | None:
-        """Return how weights become factors and offsets, by one of the rules of docs/certificates.md, or None.
+        """Return how weights become factors and offsets, by a rule of docs/reference/certificate-format.md, or None.
 
         A checker follows a rule by itself; without one it takes the terms on trust.
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FIGURE_COLUMNS = (
     "row", "column", "title", "x_label", "y_label", "mark", "name", "label", "x", "value", "lower", "upper", "hollow",
 )  # fmt: skip
-"""Columns of ``figures/NAME.csv``, in order; described in docs/leaderboard.md."""
+"""Columns of ``figures/NAME.csv``, in order; described in docs/reference/leaderboard-columns.md."""
 
 
 def figure_csv(drawing: Drawing) -> str:

@@ -28,7 +28,7 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class Standing:
-    """A row of ``leaderboard.csv``; every column is described in docs/leaderboard.md.
+    """A row of ``leaderboard.csv``; every column is described in docs/reference/leaderboard-columns.md.
 
     Attributes are in the order of the columns, `facts` standing for those of `COLUMN_FACTS`; nan and None are
     written as nothing.
@@ -297,7 +297,7 @@ COLUMNS: tuple[str, ...] = tuple(
     for field in fields(Standing)
     for name in ([fact.name for fact in COLUMN_FACTS] if field.name == "facts" else [field.name])
 )
-"""Columns of ``leaderboard.csv``, in order; described in docs/leaderboard.md."""
+"""Columns of ``leaderboard.csv``, in order; described in docs/reference/leaderboard-columns.md."""
 
 
 def values_of(row: Standing) -> list[Any]:
@@ -306,7 +306,7 @@ def values_of(row: Standing) -> list[Any]:
 
 
 UNIT_COLUMNS = ("experiment", "dataset", "n", "contender", "split", "unit", "metric", "value")
-"""Columns of ``units.csv``, in order; described in docs/leaderboard.md."""
+"""Columns of ``units.csv``, in order; described in docs/reference/leaderboard-columns.md."""
 
 
 def units_csv(samplers: Sequence[Sampler]) -> str:

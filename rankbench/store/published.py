@@ -1,8 +1,9 @@
 """Rows of published folders are written under digests; published folders and journals are opened.
 
 A folder of rows holds ``rows.json`` (the version of the format, the suite's record, and the sha256 of every table),
-``members.parquet``, ``cells.parquet``, ``losses.parquet`` and ``curves.parquet``; docs/published.md describes their
-columns. A report made from them is equal, to the byte, to that made from the journal.
+``members.parquet``, ``cells.parquet``, ``losses.parquet`` and ``curves.parquet``;
+docs/reference/leaderboard-columns.md has their columns. A report made from them is equal, to the byte, to that made
+from the journal.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class NormalizedGains(ScoreSurrogate):
         return [g / best for g in gained] if best > 0 and any(scores) else [Fraction(0)] * len(scores)
 
     def gain_rule(self, rule: str, m: int = 8) -> dict[str, object]:
-        """Return a rule of docs/certificates.md with the gain and the table of discounts."""
+        """Return a rule of docs/reference/certificate-format.md with the gain and the table of discounts."""
         return {"rule": rule, "gain": self.gain, "discounts": exact_discounts(self.discount, m, self.cutoff)}
 
     def target_kernel(self) -> Kernel:

@@ -169,7 +169,7 @@ def test_a_surrogate_without_exact_numbers_is_labelled():
 
 
 def test_the_example_of_the_documentation_is_a_certificate():
-    text = (Path(__file__).parents[2] / "docs" / "certificates.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "certificate-format.md").read_text(encoding="utf-8")
     written = re.findall(r"```json\n(.*?)```", text, flags=re.DOTALL)
     assert len(written) == 1
     assert check(written[0].encode()).proved

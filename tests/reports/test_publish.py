@@ -24,7 +24,7 @@ from rankbench.store.published import PublishedRows, published_rows, read_digest
 from rankbench.tracking.compare import compare_results
 
 FACTS = '{"suite": "paper"}\n'
-DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "leaderboard-columns.md"
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -30,7 +30,7 @@ from rankbench.reports.results import report
 from rankbench.reports.standings import COLUMNS
 from rankbench.store.records import SourceRecord
 
-DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "leaderboard-columns.md"
 
 
 def everything(folder: Path) -> dict[str, bytes]:

@@ -1,6 +1,6 @@
 """The checker proves claims on a whole noise class by infeasible systems of linear inequalities.
 
-docs/certificates.md says why these systems are all there are. For each, the certificate has
+docs/reference/certificate-format.md says why these systems are all there are. For each, the certificate has
 multipliers that add its inequalities up to ``0 <= -1`` (Farkas), which is tested exactly.
 """
 

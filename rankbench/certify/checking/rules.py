@@ -70,7 +70,7 @@ def merged(m: int, law: list[tuple[Fraction, TermSum]]) -> TermSum:
 
 
 def followed(rule: Mapping[str, Any], s: Structure, m: int, loss: Mapping[str, Any], nearly: bool = False) -> TermSum:
-    """Return the terms of one structure by a rule of docs/certificates.md, with phi number 0.
+    """Return the terms of one structure by a rule of docs/reference/certificate-format.md, with phi number 0.
 
     A surrogate of edges sees scores as the graph of leads of the loss's gains, a surrogate of
     scores sees a graph's net weights. Irrational gains are refused, or taken nearly.
