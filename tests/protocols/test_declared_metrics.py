@@ -304,7 +304,7 @@ def test_the_leaderboard_has_the_versions_of_packages_and_says_what_was_missing(
     assert "the package 'nowhere' is not installed" in text
 
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocols.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "a-suite-of-your-own.md"
 
 
 def test_the_page_lists_the_built_in_protocols_with_their_data() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -183,7 +182,6 @@ def test_dots_in_texts_are_no_keys() -> None:
     assert check_keys(toml) == toml
 
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "suites.md"
 FEW = "movielens-like:users=200,movies=300,ratings=12000"
 
 
@@ -201,15 +199,6 @@ def test_their_protocols_take_their_data(name: str) -> None:
         protocol = protocol_of(experiment.protocol)
         if protocol.table is not None and experiment.dataset:
             assert not protocol.refusal(dataset_of(experiment.dataset))
-
-
-def test_the_documented_suite_can_be_planned(tmp_path: Path) -> None:
-    text = re.search(r"```toml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    assert text is not None
-    path = tmp_path / "mine.toml"
-    path.write_text(text[1])
-    plan = api.planned(str(path)).plan
-    assert len(plan.tasks) == 20
 
 
 def test_the_suite_paper_is_the_protocol() -> None:
