@@ -45,7 +45,7 @@ def test_one_minus_a_metric_of_one_value_is_no_flip() -> None:
 
 @given(st.integers(1, 400), st.integers(1, 8), st.floats(-1, 1).filter(lambda x: abs(x) > 1e-5), st.floats(0, 5))
 def test_a_flip_is_bounded_in_units_and_in_the_mean(units: int, moved: int, by: float, level: float) -> None:
-    """By the two bounds as docs/how-to/publish-and-verify.md says them: at most 1% of the units, or one; the mean by at most .001."""
+    """By the bounds of docs/how-to/publish-and-verify.md: at most 1% of the units, or one; the mean by at most .001."""
     moved = min(moved, units)
     before = np.full((1, units), level)
     after = before.copy()
