@@ -280,3 +280,19 @@ def test_words_for_no_choice_are_no_candidates(word: str) -> None:
         with pytest.raises(InputError, match="leave such a word out of the ranking") as error:
             scan({"ranking": ranking}).collect()
         assert error.value.row == 2
+
+
+@pytest.mark.parametrize(
+    "rankings",
+    [[["b", ["a", "c"]], ["a", "b", "c"], [["a", "b"], "c"]], [["b", ["a", "c"]], [["a", "b"], "c"]]],
+    ids=["some of names alone", "all with ties"],
+)
+def test_ties_as_lists_in_some_places_are_read(rankings: list[list[object]], tmp_path: Path) -> None:
+    """Polars alone reads ``["a", "c"]`` beside a name as the text of one item."""
+    path = tmp_path / "ballots.ndjson"
+    path.write_text("".join(json.dumps({"ranking": ranking}) + "\n" for ranking in rankings))
+    places = [[place if isinstance(place, list) else [place] for place in ranking] for ranking in rankings]
+    assert rankbench.aggregate(path).table.equals(rankbench.aggregate(pl.DataFrame({"ranking": places})).table)
+    path.write_text('{"ranking": ["b", ["a"]]}\n{"ranking": ["a"]}\n[2]\n')
+    with pytest.raises(InputError, match=r":3: a row must be a JSON object, not a list"):
+        rankbench.aggregate(path)

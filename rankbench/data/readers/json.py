@@ -19,6 +19,7 @@ from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing, remark
 
+_OF_TEXTS = (pl.List(pl.String), pl.List(pl.List(pl.String)))
 _SPACED = re.compile(rb'"\s+:')
 
 
@@ -56,6 +57,10 @@ class NdjsonReader(Reader):
         raw = pl.scan_ndjson(source, infer_schema_length=None)
         if not head(path, 1 << 16).strip():
             _check_lines(path)
+        if _some_lists_in_lists(raw):
+            _check_lines(path)
+            rows = [json.loads(line) for _, line in numbered_lines(path) if line.strip()]
+            return _of_rows(rows, path, self.columns)
         return checked(raw, path=path, diagnose=lambda: _check_lines(path), columns=self.columns)
 
 
@@ -174,16 +179,38 @@ class JsonReader(Reader):
         first = head(existing(path), 1 << 16).lstrip()
         if first[:1] != b"[" and _an_object_a_line(first):
             return NdjsonReader(columns=self.columns).scan(path)
-        lines, nested = list[str](), set[str]()
-        for row in _rows(whole_text(path), path):
-            deep = {name for name, value in row.items() if _holds_object(value)}
-            nested |= deep
-            lines.append(json.dumps({name: _plain(value) for name, value in row.items() if name not in deep}))
-        raw = pl.scan_ndjson("\n".join(lines).encode(), infer_schema_length=None)
-        kept = [name for name in raw.collect_schema() if name not in nested]
-        if not kept:
-            raise InputError("the file has no rows with values in them", path=path)
-        return checked(raw.select(kept), path=path, columns=self.columns)
+        return _of_rows(_rows(whole_text(path), path), path, self.columns)
+
+
+def _of_rows(rows: list[dict[str, Any]], path: Path, columns: str) -> pl.LazyFrame:
+    """Return the table of objects that are in memory."""
+    lines, nested = list[str](), set[str]()
+    for row in rows:
+        deep = {name for name, value in row.items() if _holds_object(value)}
+        nested |= deep
+        lines.append(json.dumps({name: _plain(value) for name, value in row.items() if name not in deep}))
+    raw = pl.scan_ndjson("\n".join(lines).encode(), infer_schema_length=None)
+    kept = [name for name in raw.collect_schema() if name not in nested]
+    if not kept:
+        raise InputError("the file has no rows with values in them", path=path)
+    return checked(raw.select(kept), path=path, columns=columns)
+
+
+def _some_lists_in_lists(raw: pl.LazyFrame) -> bool:
+    """Return whether lists of texts hold lists in some places, which Polars reads as texts or cannot read."""
+    try:
+        lists = {name: dtype for name, dtype in raw.collect_schema().items() if dtype in _OF_TEXTS}
+    except pl.exceptions.PolarsError:
+        return False
+    opens = pl.element().str.starts_with("[")
+    asked = [
+        pl.col(name).list.eval(opens).list.any().any() if dtype == _OF_TEXTS[0] else pl.col(name).list.len().max() < 0
+        for name, dtype in lists.items()
+    ]
+    try:
+        return bool(asked) and any(raw.select(asked).collect(engine="streaming").row(0))
+    except pl.exceptions.PolarsError:
+        return True
 
 
 def _holds_object(value: object) -> bool:
