@@ -107,6 +107,8 @@ class ERR(ERRFamily):
 
     With the defaults the measure of Chapelle, Metzler, Zhang and Grinspan (2009) for
     grades from 0 to `top`. See `ERRFamily` for ties and for what the best ordering costs.
+
+    Prefer it where users stop at the first item that satisfies them.
     """
 
     name: ClassVar[str] = "err"

@@ -94,6 +94,8 @@ class NDCG(NDCGFamily):
 
     A constant factor in F cancels: ``log`` and ``log2`` are the same loss. See
     `NDCGFamily` for ties, for Z(s) <= 0 and for values above 1.
+
+    Prefer it for graded items whose top matters most; ``discount=log2,cutoff=10`` is NDCG@10.
     """
 
     name: ClassVar[str] = "ndcg"
@@ -132,6 +134,8 @@ class Precision(NDCGFamily):
     For ``s_j`` in {0, 1} with at least k ones it is one minus precision at k; with fewer
     ones the best ordering still has loss 0. Values are in [0, 1] for s >= 0, which the
     paper assumes; scores below 0 can cost more than 1.
+
+    Prefer it where only the top k items are seen, whatever their order.
     """
 
     name: ClassVar[str] = "precision"

@@ -24,6 +24,8 @@ class PairwiseDisagreement(Loss):
 
     Y_ij >= 0 is the weight of "i over j"; the diagonal does not count.
 
+    Prefer it for preferences without grades. Its other name is pairwise error rate, with ``normalize=true``.
+
     Notes
     -----
     The two sums differ so that a tie is not charged twice: ``alpha_i = alpha_j`` with

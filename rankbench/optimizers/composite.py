@@ -33,6 +33,9 @@ class Composite(StepOptimizer):
     Sridharan 2012), or the last one alone (``off``). An average of sparse iterates is
     sparse only where all of them are.
 
+    Prefer it to study stochastic optimization, or where the risk has no short form: surrogates of pairs at a k in
+    between. It takes every surrogate and penalty.
+
     Notes
     -----
     c and t0 are plain numbers, in the units of the features. With L the largest
@@ -107,6 +110,9 @@ class Proximal(Solver):
     (FISTA). Momentum is given up whenever it leads uphill. The curvature L is searched for
     at every step by comparing gradients, :math:`(\nabla f(\theta) - \nabla f(y))'(\theta - y)
     \leq L |\theta - y|^2 / 2`, which rounding disturbs less than comparing values.
+
+    Prefer it for smooth surrogates with ``l1``, ``radius`` or ``box``. Its optimality is the length of a proximal
+    step, which is 0 exactly at minimizers.
     """
 
     name: ClassVar[str] = "proximal"

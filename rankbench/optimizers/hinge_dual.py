@@ -151,6 +151,9 @@ class HingeDual(Solver):
 
     `Fit.optimality` is the duality gap, an upper bound on how far the objective is above
     its minimum.
+
+    Prefer it for `pairwise-hinge`, in either form. ``lambda`` must be above 0: without it there is no dual to
+    compare with.
     """
 
     name: ClassVar[str] = "hinge-dual"

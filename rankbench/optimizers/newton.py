@@ -34,6 +34,8 @@ class Newton(Solver):
     A Hessian costs several gradients, so that one is kept for as long as a full step
     with it shrinks the gradient norm tenfold (Shamanskii's method). That changes the
     path, not where it ends.
+
+    Prefer it for smooth surrogates with up to a few thousand features; it deals with the penalty ``lambda`` alone.
     """
 
     name: ClassVar[str] = "newton"
@@ -143,6 +145,8 @@ class LBFGS(Solver):
     Its line search compares objective values, so that the gradient norm cannot get far
     below ``sqrt(eps |objective| curvature)``, about 1e-8 for objectives near 1. `Newton`
     does not have this floor.
+
+    Prefer it to `newton` where features are many; it deals with the penalty ``lambda`` alone.
     """
 
     name: ClassVar[str] = "lbfgs"
@@ -211,6 +215,8 @@ class Exact(Solver):
 
     ``theta = (H + lambda I)^-1 b``; with ``lambda = 0`` and a singular H the minimizer of
     least norm.
+
+    Prefer it for quadratic surrogates (`regression`, `linear`); it deals with the penalty ``lambda`` alone.
     """
 
     name: ClassVar[str] = "exact"

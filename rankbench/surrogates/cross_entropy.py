@@ -57,6 +57,8 @@ class ListNet(_Softmax):
     Its risk is smallest where :math:`P_\alpha` is the mean of :math:`P_s`: items are
     ordered by that mean and not by the mean of G(s_j)/Z(s), so that it is not consistent
     for the NDCG family; `cross-entropy` is.
+
+    Prefer it to compare with published results of ListNet; `cross-entropy` is its consistent form.
     """
 
     name: ClassVar[str] = "listnet"
@@ -85,6 +87,8 @@ class CrossEntropy(_Softmax, GainShares):
     by their sum. The risk is smallest where the softmax of alpha is proportional to the
     mean of G(s_j)/Z(s), with which alpha is consistent for the NDCG family (14),
     [DMJ13]_ Corollary 1. Negative gains are dealt with as `GainShares` says.
+
+    Prefer it to `listnet` where contenders are judged by a loss of the NDCG family.
 
     Notes
     -----

@@ -91,6 +91,9 @@ class OrderPreserving(OrderPreservingFamily, GainShares):
     ``phi(alpha, s) = sum_j G(s_j)/Z(s) sum_l phi(alpha_j - alpha_l)``: convex and, with G
     and F of the loss, consistent for the NDCG family (14). Negative gains are dealt with
     as `GainShares` says. See `OrderPreservingFamily` for the sign.
+
+    Prefer it to `regression` where only the order of the gains shall be fitted, not their sizes; a step costs
+    O(m^2).
     """
 
     name: ClassVar[str] = "order-preserving"
@@ -113,6 +116,8 @@ class OrderPreservingERR(OrderPreservingFamily):
     `err`: consistent for the ERR family (16) where the scores of items are independent
     (Lemma 1 needs a product measure; without it there are counterexamples). See
     `OrderPreservingFamily` for the sign.
+
+    Prefer it where contenders are judged by `err`, with the gain of that loss.
     """
 
     name: ClassVar[str] = "order-preserving-err"

@@ -141,6 +141,9 @@ class PairwiseLogistic(PairwiseFormula):
     Of the form (12) or (13), see `Pairwise`: not consistent for the pairwise disagreement
     (Theorems 2 and 3). With its defaults it is the negative log-likelihood of the
     Bradley-Terry-Luce model (26).
+
+    Prefer it on `difference-graph` with ``form=weighted``, where it is consistent without cycles, or as the usual
+    reference on single judgments.
     """
 
     name: ClassVar[str] = "pairwise-logistic"
@@ -154,6 +157,9 @@ class PairwiseExponential(PairwiseFormula):
     Of the form (12) or (13), see `Pairwise`: not consistent for the pairwise disagreement
     (Theorems 2 and 3). With ``form=margin`` it is (12) again, with weights
     ``exp(h(Y))``. Margins below -709 cost infinitely much.
+
+    Prefer `pairwise-logistic`, unless results of boosting shall be compared: one wrong pair may outweigh all
+    others.
     """
 
     name: ClassVar[str] = "pairwise-exponential"
@@ -167,6 +173,9 @@ class PairwiseHinge(PairwiseFormula):
     Of the form (12) or (13), see `Pairwise`: not consistent for the pairwise disagreement
     (Theorems 2 and 3). Convex and not smooth; `dphi` is a subgradient, at the kink t = 1
     the one of the flat side.
+
+    Prefer it where its consistency shall be proved for a whole class of noise, or with few features and many pairs
+    (`optimizer=hinge-dual`).
     """
 
     name: ClassVar[str] = "pairwise-hinge"
@@ -181,6 +190,8 @@ class PairwiseSquaredHinge(PairwiseFormula):
     Of the form (12) or (13), see `Pairwise`: not consistent for the pairwise disagreement
     (Theorems 2 and 3). Its derivative is continuous, with a second derivative everywhere
     but at t = 1; `ddphi` takes the flat side there, which Newton steps can do with.
+
+    Prefer it to `pairwise-hinge` where a smooth solver (`newton`, `lbfgs`) shall find the minimizer.
     """
 
     name: ClassVar[str] = "pairwise-squared-hinge"
@@ -194,6 +205,8 @@ class PairwiseSquared(PairwiseFormula):
     Of the form (12) or (13), see `Pairwise`: not consistent for the pairwise disagreement
     (Theorems 2 and 3). It increases beyond t = 1, so that winning by more is charged too,
     and it is not consistent on the aggregator `difference-graph` either.
+
+    Prefer it as a counterexample alone.
     """
 
     name: ClassVar[str] = "pairwise-squared"
@@ -272,6 +285,9 @@ class Linear(LeastSquares, ValueRegularized):
     constant and a factor it is ``|alpha - b/nu|^2 / (2m)``, quadratic, so that
     ``optimizer=exact`` has the closed form for linear models. See `ValueRegularized` for
     b, for consistency and for the factor.
+
+    Prefer it for the pairwise disagreement in low noise, on the aggregator `net-weights`: it is consistent, has a
+    closed form, and needs no sampling at k = inf.
     """
 
     name: ClassVar[str] = "linear"
@@ -307,6 +323,8 @@ class LinearPower(ValueRegularized):
     The loss (14) with ``r(a) = |a|^p / p``, p > 1, whose minimizer (15) is
     ``sign(b) |b/nu|^(1/(p-1))``. With p = 2 it is `linear`, which has a closed form for
     linear models. See `ValueRegularized` for b, for consistency and for the factor.
+
+    Prefer it to `linear` where another power of the scores shall be charged; it needs `newton` (p >= 2) or `lbfgs`.
     """
 
     name: ClassVar[str] = "linear-power"

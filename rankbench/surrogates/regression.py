@@ -158,6 +158,9 @@ class Regression(LeastSquares, NormalizedGains):
 
     ``normalize=false`` leaves Z(s) out: its minimizer orders items by the mean of G(s_j),
     which is consistent for losses that do not divide by Z(s), not for the NDCG family.
+
+    Prefer it for the NDCG family: it is consistent, and its minimizer has a closed form (`optimizer=exact`). Take
+    the gain and the discount of the loss.
     """
 
     name: ClassVar[str] = "regression"
