@@ -76,7 +76,8 @@ def test_commands_and_options_exist(document: str, line: str) -> None:
 
 def test_commands_are_found_in_every_page_that_shows_some() -> None:
     pages = {document for document, _ in shown_commands()}
-    guides = {f"docs/how-to/{name}.md" for name in ("a-suite-of-your-own", "log-formats", "real-data", "writing-plugins")}
+    names = "a-suite-of-your-own", "log-formats", "real-data", "writing-plugins"
+    guides = {f"docs/how-to/{name}.md" for name in names}
     assert {"README.md"} | guides <= pages
     assert ("docs/how-to/real-data.md", "data convert queries.txt shards --shards 2") in shown_commands()
 
