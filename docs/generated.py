@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import rankbench
 from rankbench.interfaces import suite
+from rankbench.interfaces.protocol import Protocol
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import Description, describe_component
 from rankbench.plugin.registry import KINDS, base_of, plural_of
@@ -57,6 +58,8 @@ def _component(found: Description) -> str:
     cls = manager.component_class(base_of(found.kind), found.name)
     facts = {"source": found.source, "properties": ", ".join(found.properties)}
     facts |= {name.replace("_", " "): _word(value) for name, value in found.declarations.items()}
+    if issubclass(cls, Protocol):
+        facts |= {"competing": plural_of(cls.contender), "data": cls.table or "none, or populations of its own"}
     lines = [_headed(found.name, "-")]
     # Classes of data sets are made of their cards: no module has them.
     named = hasattr(sys.modules[cls.__module__], cls.__qualname__)
@@ -69,10 +72,18 @@ def _component(found: Description) -> str:
         for p in found.parameters:
             meaning = p.description.replace("|", r"\|")
             rows.append((f"``{p.name}``", p.type, _word(p.default), _word(p.bounds), meaning))
-        for row in rows:
-            lines += [f"   {'*' if k == 0 else ' '} - {cell}" for k, cell in enumerate(row)]
-        lines.append("")
+        lines += _rows(rows)
+    if issubclass(cls, Protocol) and cls.metrics:
+        lines += [".. list-table::", "   :header-rows: 1", ""]
+        metrics = [("metric", "better", "chance level", "meaning")]
+        metrics += [(f"``{m.name}``", m.better, _word(m.chance), _word(m.sentence)) for m in cls.metrics]
+        lines += _rows(metrics)
     return "\n".join(lines)
+
+
+def _rows(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return the rows of a list-table, and the blank line after it."""
+    return [f"   {' ' if k else '*'} - {cell}" for row in rows for k, cell in enumerate(row)] + [""]
 
 
 def _families(classes: list[type]) -> list[str]:
