@@ -64,7 +64,15 @@ def ndcg(grades: dict[str, int], docs: dict[str, float], k: int, *, burges: bool
     return found / best
 
 
+def precision(grades: dict[str, int], docs: dict[str, float], k: int) -> float:
+    """Return the relevance of the first k documents, relative to the largest possible one."""
+    order = sorted(docs, key=docs.__getitem__, reverse=True)[:k]
+    best = sum(sorted((max(grade, 0) for grade in grades.values()), reverse=True)[:k])
+    return sum(max(grades.get(doc, 0), 0) for doc in order) / best
+
+
 MEASURES = {
+    "precision:k=5": lambda grades, docs: precision(grades, docs, 5),
     "": lambda grades, docs: ndcg(grades, docs, 10),
     "ndcg:gain=identity,cutoff=5": lambda grades, docs: ndcg(grades, docs, 5),
     "ndcg:cutoff=20": lambda grades, docs: ndcg(grades, docs, 20, burges=True),

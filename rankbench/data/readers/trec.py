@@ -80,9 +80,12 @@ class TrecReader(Reader):
         loss = manager.get(Loss, self.loss)
         if loss.structure != "scores":
             raise SpecError(f"{loss.name!r} judges orders by {loss.structure}, and qrels have grades; take ndcg or err")
-        cutoff = getattr(loss, "cutoff", None)
+        cutoff = getattr(loss, "cutoff", getattr(loss, "k", None))
         if cutoff is None:
-            raise SpecError(f"{self.loss} looks at all places, and a run lists the first ones only; take ndcg or err")
+            raise SpecError(
+                f"{self.loss} has no parameter cutoff or k, and a run lists the first places only; take ndcg, err or "
+                "precision"
+            )
         if math.isfinite(cutoff):
             return loss, int(cutoff)
         few = loss.model_copy(update={"cutoff": _FEW})
