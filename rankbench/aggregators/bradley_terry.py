@@ -132,7 +132,7 @@ class PenalizedAggregator(ControlledAggregator):
         return controlled_sandwich(votes, fit, self._penalties(votes), ties=self.own_ties)
 
     def refuse_unidentified(self, votes: CovariateVotes) -> None:
-        """Refuse covariates whose effects cannot be told from those of others, or of items."""
+        """Refuse covariates whose effects the votes do not identify, beside items and other covariates."""
         refuse_unidentified(votes)
 
 
@@ -199,7 +199,7 @@ class BradleyTerry(PenalizedAggregator):
         return self.from_counts(counts)
 
     def replicates(self, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
-        """Return the scores of resamples, shape (B, m), each by a few Newton steps from those of the log.
+        """Return the scores of resamples, shape (B, m), by a few Newton steps from the log's scores.
 
         Without a penalty a resample in which a scale falls apart has none: its row is nan. With Firth's each resample
         has the pseudo-votes of the log, which differ from its own by less the more votes there are.

@@ -123,9 +123,9 @@ def on_scale(
 class LogOddsAggregator(CountAggregator):
     """An aggregator of the smoothed log-odds of pairs; see `log_odds`."""
 
-    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both sides, c.")
+    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="The constant c, added to both sides.")
     frequencies: Literal["counts", "joint"] = Field(
-        default="counts", description="Whether c is added to counts or to frequencies among the k judgments."
+        default="counts", description="Add c to counts, or to frequencies among the k judgments."
     )
 
     def pair_log_odds(self, counts: PairCounts) -> NDArray[np.float64]:

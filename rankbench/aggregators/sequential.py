@@ -202,12 +202,12 @@ class Glicko2(CompiledRatings):
     source: ClassVar[str] = "[G12]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "sequential"})
 
-    volatility: float = Field(
-        default=0.06, gt=0, le=10, allow_inf_nan=False, description="sigma of an item of which nothing is known."
+    volatility: float = Field(default=0.06, gt=0, le=10, allow_inf_nan=False, description="sigma of a new item.")
+    tau: float = Field(
+        default=0.5, gt=0, le=10, allow_inf_nan=False, description="Constraint on changes of volatility."
     )
-    tau: float = Field(default=0.5, gt=0, le=10, allow_inf_nan=False, description="How much volatilities may change.")
     deviation: float = Field(
-        default=350.0, gt=0, le=1e5, allow_inf_nan=False, description="Points of an item of which nothing is known."
+        default=350.0, gt=0, le=1e5, allow_inf_nan=False, description="Deviation of a new item, in points."
     )
 
     def start(self, m: int) -> NDArray[np.float64]:

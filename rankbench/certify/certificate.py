@@ -92,12 +92,12 @@ class Certificate:
 
     @property
     def rigorous(self) -> bool:
-        """Whether it was made in exact or interval arithmetic; else it is numerical."""
+        """True for exact or interval arithmetic, false for a numerical certificate."""
         return bool(self.content["arithmetic"] != "numerical")
 
     @property
     def gap(self) -> Fraction:
-        """How much less the least surrogate risk is on the winning side; 0 where nothing strict is claimed."""
+        """Distance between the least surrogate risks of both sides; 0 where nothing strict is claimed."""
         return Fraction(self.content["gap"])
 
     @property
@@ -197,8 +197,8 @@ class Certificate:
             "CONSISTENT_AT_MU": f"The surrogate's risk is least among these; at scores ({scores}) it is at least "
             f"{gap:.4g} below that of every wrong order.",
             "VIOLATION": f"Scores ({scores}), which order the items {self.preferred_order}, have a surrogate risk of "
-            f"at most {least:.6g}; those of the right orders have at least {gap:.4g} more. Who minimizes the surrogate "
-            "ends in a wrong order.",
+            f"at most {least:.6g}; right orders have at least {gap:.4g} more. Minimizing the surrogate ends "
+            "in a wrong order.",
             "VIOLATION_BOUNDARY": f"Scores ({scores}), which order the items {self.preferred_order}, have the least "
             f"surrogate risk of all, {least:.6g}, and wrong orders come as near to it as one likes: the infimum "
             "outside of the right orders is the same (gap 0), so that a minimizer need not be right.",

@@ -118,7 +118,7 @@ def certify(
 
 @dataclass(frozen=True)
 class Verified:
-    """What became of a certificate.
+    """Outcome of the verification of a certificate.
 
     Attributes
     ----------

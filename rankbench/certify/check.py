@@ -37,7 +37,7 @@ MOST_BYTES = 4_000_000
 
 @dataclass(frozen=True)
 class Checked:
-    """What a certificate was found to prove.
+    """Outcome of a check of a certificate.
 
     Attributes
     ----------
@@ -195,12 +195,12 @@ def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, list[st
     sums = [(w, read_risk(e["surrogate"], m, len(phis))) for (w, _), e in zip(seen, cert["seen"], strict=True)]
     rule = cert["surrogate"]["rule"]
     if rule is None:
-        trusted.append("that the surrogate's terms of each structure are those of its source")
+        trusted.append("that the surrogate's source has these terms for each structure")
     else:
         check_rule(rule)
         for (_, s), (_, own) in zip(seen, sums, strict=True):
             expected = merged(m, [(Fraction(1), followed(rule, s, m, cert["loss"]))])
-            require(merged(m, [(Fraction(1), own)]) == expected, "the surrogate's terms are not those of its rule")
+            require(merged(m, [(Fraction(1), own)]) == expected, "the surrogate's terms do not follow its rule")
     named = check_name(cert["surrogate"], cert["phis"])
     trusted += named if rule is not None else []
     if any(phi.text and phi.trusted for phi in phis):

@@ -28,7 +28,7 @@ Row = tuple[Form, Fraction]
 
 @dataclass(frozen=True)
 class ClassDecision:
-    """What became of a class.
+    """Decision on a class of distributions.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from rankbench.losses.err import ERRFamily
 from rankbench.losses.ndcg import NDCGFamily
 
 AggregationName: TypeAlias = Literal["none", "mean", "difference"]
-"""What a surrogate sees of a population of graphs: single ones, their mean, or its difference graph."""
+"""Input of a surrogate from a population of graphs: single ones, their mean, or its difference graph."""
 
 RiskFunction: TypeAlias = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
 """Scores alpha, shape (m,), to the risk and a subgradient, shape (m,)."""
@@ -187,7 +187,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Consistency:
-    """What minimizing a surrogate does on one population.
+    """Effect of minimizing a surrogate on one population.
 
     Attributes
     ----------

@@ -122,7 +122,7 @@ class FloatRisk:
 
     @property
     def shift_invariant(self) -> bool:
-        """Whether only differences of scores matter."""
+        """True if only differences of scores matter."""
         return not self.forms.sum(axis=1).any() and abs(float(self.linear.sum()) + self.entropy) < 1e-12
 
     def terms(self, alpha: Vector) -> Jets:

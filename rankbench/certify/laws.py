@@ -31,7 +31,7 @@ class Law:
 
     @property
     def of_graphs(self) -> bool:
-        """Whether structures are graphs."""
+        """True if structures are graphs."""
         return isinstance(self.support[0][1], Mapping)
 
     @property

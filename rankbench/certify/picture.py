@@ -112,8 +112,8 @@ def draw_counterexample(certificate: Certificate) -> dict[str, bytes]:
         _draw_risks(last, rows, "surrogate", "least surrogate risk (less is better)", names=False)
         total = math.factorial(law.items)
         if len(rows) < total:
-            which = "least surrogate risk" if "risk" in certificate.content else "the proof"
-            middle.set_ylabel(safe(f"{len(rows)} of {total} orders, those of {which}"), fontsize=8)
+            which = "with the least surrogate risk" if "risk" in certificate.content else "in the proof"
+            middle.set_ylabel(safe(f"{len(rows)} of {total} orders {which}"), fontsize=8)
         about = f"{certificate.surrogate} for {certificate.loss}, {certificate.noise}"
         figure.suptitle(f"{safe(f'{about}: {certificate.label}')}\n{safe(_subtitle(certificate))}", fontsize=9.5)
         handles, names = last.get_legend_handles_labels()

@@ -17,7 +17,7 @@ ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Solved:
-    """What became of ``max c'x, A x <= b, x >= 0``.
+    """Outcome of ``max c'x, A x <= b, x >= 0``.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class _Dictionary:
             self.pivot(min(leaving)[2], column)
 
     def multipliers(self, n: int) -> tuple[Fraction, ...]:
-        """Return those of the rows, whose slacks come after n variables: minus the objective's coefficients."""
+        """Return the multipliers of the rows: minus the objective's coefficients of their slacks, after n variables."""
         found = {variable: -entry for variable, entry in zip(self.free, self.rows[-1][1:], strict=True)}
         return tuple(found.get(n + row, ZERO) for row in range(1, len(self.rows)))
 

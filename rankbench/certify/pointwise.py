@@ -24,7 +24,7 @@ DIGITS = 12
 """Decimals of slopes."""
 
 SAFE = 1e-8
-"""What claimed numbers leave to rounding."""
+"""Margin for rounding in claimed numbers."""
 
 
 class Bound(NamedTuple):

@@ -153,8 +153,7 @@ SCORES: tuple[Setting, ...] = (
     ),
     _of_scores(
         "Z differs",
-        "grades (1, 0, 0) with probability .6, (0, 2, 2) with .4: the gains that count most are those of the query "
-        "with the smaller Z(s)",
+        "grades (1, 0, 0) with probability .6, (0, 2, 2) with .4: gains count most in the query with the smaller Z(s)",
         (0.6, (1.0, 0.0, 0.0)),
         (0.4, (0.0, 2.0, 2.0)),
     ),

@@ -45,10 +45,10 @@ from rankbench.errors import InputError, PluginError
 from rankbench.interfaces.surrogate import PairwiseSurrogate, Surrogate
 
 EDGE = 1e-9
-"""What stands for the gap of an equality, which is a violation too."""
+"""Gap that stands for an equality, which is a violation too."""
 
 SEEN = 1e-7
-"""Margins below this are not looked for: they could not be told from rounding."""
+"""Least margin that the search looks for: smaller ones may be rounding."""
 
 MOST_BYTES = 1_000_000
 """Of a file with a law."""
@@ -56,7 +56,7 @@ MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class Question:
-    """Whether a surrogate is consistent for a loss, in a class of noise.
+    """Question whether a surrogate is consistent for a loss, in a class of noise.
 
     Attributes
     ----------

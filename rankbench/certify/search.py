@@ -160,7 +160,7 @@ def smaller(law: Law, noise: NoiseClass, judge: Judge, merge: bool) -> Law:
 
 
 def _weights(law: Law) -> list[int]:
-    """Return whole weights in proportion to those of a law."""
+    """Return whole weights in proportion to a law's weights."""
     total = int(np.lcm.reduce([weight.denominator for weight, _ in law.support]))
     return [int(weight * total) for weight, _ in law.support]
 

@@ -181,7 +181,7 @@ class ExactRisk:
 
     @property
     def linear_pieces(self) -> bool:
-        """Whether the risk is piecewise linear, by exact pieces."""
+        """True if the risk is piecewise linear, by exact pieces."""
         return bool(self.risk.terms) and all(phi.piecewise_linear for phi in self.phis)
 
 

@@ -137,7 +137,7 @@ class Verb(NamedTuple):
 
     @property
     def built_in(self) -> bool:
-        """Whether it is one of rankbench's own."""
+        """True for a subcommand of rankbench's own."""
         return self.distribution == "rankbench"
 
 

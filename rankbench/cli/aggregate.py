@@ -45,7 +45,7 @@ from rankbench.ranking.score_ranking import rank_scores
     type=click.Choice(["auto", "bootstrap", "judges", "sandwich", "judges+queries"]),
     help="95% intervals and rank ranges; alone, what suits the log.",
 )
-@click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns mean, as left=model_x,right=model_y.")
+@click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=model_x,right=model_y.")
 @reader_option
 @click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Of the resamples.")
@@ -100,7 +100,7 @@ def aggregate(
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
     if effects and (not options["control"] or matrix):
-        raise SpecError("--effects shows those of --control: say what to control for, and leave --matrix out")
+        raise SpecError("--effects shows effects of covariates: name covariates with --control, and leave --matrix out")
     if across and (options["by"] is None or matrix):
         raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix")
     with heartbeat(f"ranking {shown_log(log)}"):
@@ -129,7 +129,7 @@ def aggregate(
     shell_complete=complete_names("aggregator"),
     help="Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and borda-count.",
 )
-@click.option("--lower", multiple=True, metavar="TASK", help="A task of which less is better, as latency; repeatable.")
+@click.option("--lower", multiple=True, metavar="TASK", help="A task in which less is better, as latency; repeatable.")
 @click.option(
     "--without",
     multiple=True,
@@ -143,7 +143,7 @@ def aggregate(
     "--columns",
     default="",
     metavar="ROLE=NAME,..",
-    help="What columns mean: system=model,task=dataset,score=accuracy,seed=run; system or task alone: its row holds "
+    help="Roles of columns: system=model,task=dataset,score=accuracy,seed=run; system or task alone: its row holds "
     "all scores of it.",
 )
 @reader_option
@@ -153,14 +153,14 @@ def aggregate(
     default="",
     metavar="NAME",
     shell_complete=complete_names("loss"),
-    help="What judges runs; default: ndcg:gain=identity,cutoff=10 (nDCG@10).",
+    help="Metric of runs; default: ndcg:gain=identity,cutoff=10 (nDCG@10).",
 )
 @click.option(
     "--missing",
     type=click.Choice(["tasks", "systems"]),
     default="tasks",
     show_default=True,
-    help="What is left out where cells are missing: tasks that not all systems have, or systems without all tasks.",
+    help="Part to leave out where cells are missing: tasks that not all systems have, or systems without all tasks.",
 )
 @file_options("Write a file, whole or not at all; .png and .svg: a picture of the first method's ranking.")
 def rank(

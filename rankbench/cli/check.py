@@ -81,7 +81,7 @@ def new() -> None:
 
 @new.command("plugin")
 @click.argument("name")
-@click.option("--kind", required=True, type=click.Choice(PLUGIN_KINDS), help="What the plugin brings.")
+@click.option("--kind", required=True, type=click.Choice(PLUGIN_KINDS), help="Kind of the plugin's component.")
 @click.option("--compiled", is_flag=True, help="With kernels for numba; of a surrogate, aggregator, loss or optimizer.")
 @answering
 def plugin(name: str, kind: str, compiled: bool) -> Answer:

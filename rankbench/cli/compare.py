@@ -56,7 +56,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "margin",
         metavar="X|X%",
         callback=_margin,
-        help="What a practical difference must exceed; default: 0, for speeds 5%, in turns 1%.",
+        help="Margin that a practical difference exceeds; default: 0, for speeds 5%, in turns 1%.",
     )(command)
 
 
@@ -79,9 +79,9 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     default="",
     metavar="NAME",
     shell_complete=complete_names("aggregator"),
-    help="Who ranks two logs of votes; default: as rankbench aggregate.",
+    help="Aggregator of two logs of votes; default: as rankbench aggregate.",
 )
-@click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of two logs mean, as left=model_x.")
+@click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns of two logs, as left=model_x.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")
 def compare(base: Path, head: Path, form: Format | None, out: Path | None, **options: Any) -> None:
     """Compare two results and say what is worse.
@@ -146,7 +146,12 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
 @dataset_option
 @with_option
 @click.option("--only", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Time only this; * stands for anything.")
-@click.option("--n", type=click.IntRange(min=1), multiple=True, help="Which n; default: each experiment's smallest.")
+@click.option(
+    "--n",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="Number of judgments, repeatable; default: each experiment's smallest.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Of the order of turns; default: a new one, which is kept.")
 @comparison_options
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE-timings.")

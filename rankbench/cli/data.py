@@ -101,7 +101,7 @@ def verify(name: str | None) -> Answer:
 @data.command()
 @click.argument("table", metavar="FILE|NAME", shell_complete=complete_names("dataset", files=True))
 @reader_option
-@click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of votes mean, as left=model_x.")
+@click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns of votes, as left=model_x.")
 @answering
 def describe(table: str, reader: str, columns: str) -> Answer:
     """Tell what is in a file, a folder of shards, or a data set, and which columns are read as what."""

@@ -82,7 +82,7 @@ _SUITE_OPTIONS = (
         help="Your own votes, ballots or clicks, judged by held-out ones: suite own-log or own-clicks on this file "
         "(or folder of shards, or data set).",
     ),
-    click.option("--columns", default="", metavar="ROLE=NAME,..", help="What the log's columns mean, as left=model_x."),
+    click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of the log's columns, as left=model_x."),
     click.option(
         "--control",
         default="",

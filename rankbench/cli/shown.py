@@ -66,7 +66,7 @@ Part: TypeAlias = "Table | str | RenderableType"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a subcommand answers, for people and for programs.
+    """Answer of a subcommand, for people and for programs.
 
     Attributes
     ----------

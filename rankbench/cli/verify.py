@@ -86,7 +86,7 @@ def _blocks(rerun: str | None) -> int | None:
     shell_complete=complete_names("aggregator"),
     help="The surrogate sees judgments after this aggregation.",
 )
-@click.option("--k", default="inf", type=float, show_default=True, help="How many judgments are aggregated; inf: all.")
+@click.option("--k", default="inf", type=float, show_default=True, help="Number of judgments to aggregate; inf: all.")
 @click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
 @click.option(
     "--laws", type=click.IntRange(min=1), help="Distributions searched at most; the result is then the same everywhere."

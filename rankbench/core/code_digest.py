@@ -35,7 +35,7 @@ POPULATIONS = ("certify/conditional_risks.py", "certify/kernels.py", "certify/po
 """Files within `AFTERWARDS` from which protocols draw votes all the same."""
 
 COMPILED_TOO = ("core/gains.py", "interfaces/exact.py", "surrogates/phi.py")
-"""Python of which functions of kernels are made, outside of them."""
+"""Files outside of kernels from which kernels make functions."""
 
 NUMERICS = ("llvmlite", "numba", "numpy", "polars", "scipy")
 """Libraries whose version can change a number."""
@@ -44,7 +44,7 @@ COMPILERS = ("llvmlite", "numba", "numpy", "scipy")
 """Libraries whose version can change machine code: its compilers, and whose constants and functions are in it."""
 
 SOURCES = (".py", ".so", ".pyd")
-"""What modules are made of: text, or machine code."""
+"""Endings of modules: text, or machine code."""
 
 SWITCHES = ("NPY_DISABLE_CPU_FEATURES", "NUMBA_CPU_FEATURES", "NUMBA_CPU_NAME", "OPENBLAS_CORETYPE")
 """Environment variables that choose other machine code on the same machine."""

@@ -127,7 +127,7 @@ that averaged over structures it is the surrogate of the mean target.
 """
 
 JudgmentKind = Literal["comparisons", "selections", "orders", "measurements"]
-"""What one judgment is: a winner and a loser, clicks on a shown list, a ballot, or a system's score on a task."""
+"""One judgment: a winner and a loser, clicks on a shown list, a ballot, or a system's score on a task."""
 
 StructureKind = Literal["scores", "edges"]
 """A score vector in R^m, or a weighted adjacency matrix held as a list of edges."""

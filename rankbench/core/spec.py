@@ -35,7 +35,7 @@ GRID_POINTS = 10_000
 """Points that one spec may expand to."""
 
 DEPTH = 20
-"""How deep lists and nested components may stand in each other."""
+"""Deepest nesting of lists and components."""
 
 WORD_LENGTH, QUOTED_LENGTH, NUMBER_LENGTH = 200, 10_000, 40
 """Characters of a word, between quotes, and of a number."""

@@ -255,7 +255,7 @@ def normalized(name: str) -> str:
 
 
 Promise: TypeAlias = Literal["array", "number", "number and array", "arrays"]
-"""What a method returns: an array of numbers, one number, both in a tuple, or a tuple of arrays."""
+"""Return value of a method: an array of numbers, one number, both in a tuple, or a tuple of arrays."""
 
 _WHOLE = 2**53
 """Up to here float64 has every integer."""

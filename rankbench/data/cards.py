@@ -102,7 +102,7 @@ class Archive(Record):
 
 
 class Expected(Record):
-    """What reading all files must give."""
+    """Counts that a reading of all files must give."""
 
     queries: int = Field(ge=1)
     rows: int = Field(ge=1)
@@ -169,7 +169,7 @@ class Card(Record):
 
     @cached_property
     def downloadable(self) -> bool:
-        """Whether every file can be fetched, by itself or in an archive."""
+        """True if rankbench can fetch every file, by itself or in an archive."""
         urls = {archive.name: archive.url for archive in self.archives}
         return all((file.url or (file.archive and urls[file.archive])) is not None for file in self.files)
 

@@ -249,7 +249,7 @@ class WithCovariance(Protocol):
         """
 
     def prefers_covariance(self) -> bool:
-        """Return whether intervals by formula cover better than those of resamples, with these parameters."""
+        """Return whether intervals by formula cover better than intervals of resamples, with these parameters."""
 
 
 @runtime_checkable

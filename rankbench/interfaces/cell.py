@@ -49,7 +49,7 @@ FAILURES: frozenset[Status] = frozenset({"error", "timeout"})
 
 @dataclass(frozen=True, order=True)
 class BlockKey:
-    """Which matched draw: protocol and data set (canonical specs), n, repetition and the suite's seed."""
+    """Key of a matched draw: protocol and data set (canonical specs), n, repetition and the suite's seed."""
 
     protocol: str
     dataset: str
@@ -74,7 +74,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class CellResult:
-    """What one contender did on one block.
+    """Result of one contender on one block.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def _problem_with_losses(cell: CellResult, units: Mapping[Split, int] | None, me
         if not _numbers(losses):
             return f"{metric} on the {split} units is not a one-dimensional array of numbers but has shape {shape}"
         if units is not None and shape != (units.get(split, 0),):
-            return f"{metric} has shape {shape} on the {split} units, of which the plan has {units.get(split, 0)}"
+            return f"{metric} has shape {shape} on the {split} units; the plan has {units.get(split, 0)}"
         known = losses[~np.isnan(losses)] if metric in _UNKNOWN else losses
         if not np.isfinite(known).all():
             return f"{metric} is not finite on some {split} unit; call it diverged"

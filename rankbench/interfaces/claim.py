@@ -84,7 +84,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a claim rests on.
+    """Evidence on which a claim rests.
 
     Attributes
     ----------

@@ -153,7 +153,7 @@ def longest_list(selections: Selections) -> int:
 
 
 def rows_of(selections: Selections, item_offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the item, among those of all queries, and the position from 0 of each row, shape (P,) both."""
+    """Return the item of each row, numbered over all queries, and its position from 0, shape (P,) both."""
     lengths = np.diff(selections.starts)
     first = np.repeat(item_offsets[:-1], selections.counts)
     positions = np.arange(len(selections.items)) - np.repeat(selections.starts[:-1], lengths)

@@ -15,7 +15,7 @@ from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales, numbered_pairs
 
 _FEW = 64
-"""Most different rows of covariates of which votes are summed up."""
+"""Most different rows of covariates for which votes are summed up."""
 
 _LOOKED_AT = 10_000
 
@@ -243,7 +243,7 @@ class ControlledAggregator(CountAggregator):
     covariates, ``--control``; without it is one like any other, made of counts.
     """
 
-    control: bool = Field(default=False, description="Use the covariates of the log, those of --control.")
+    control: bool = Field(default=False, description="Use the log's covariates that --control names.")
 
     @abstractmethod
     def fit_controlled(self, votes: CovariateVotes) -> ControlledFit:
@@ -266,7 +266,7 @@ class ControlledAggregator(CountAggregator):
         """
 
     def refuse_unidentified(self, votes: CovariateVotes) -> None:
-        """Refuse covariates whose effects the votes cannot tell from those of others, or of items.
+        """Refuse covariates whose effects the votes do not identify, beside items and other covariates.
 
         Raises
         ------

@@ -56,12 +56,12 @@ class ConvexPhi:
 
     @property
     def exact(self) -> bool:
-        """Whether it is given by pieces."""
+        """True if pieces define it."""
         return bool(self.pieces)
 
     @property
     def piecewise_linear(self) -> bool:
-        """Whether all pieces are linear."""
+        """True if all pieces are linear."""
         return self.exact and all(not any(c[2:]) for _, c in self.pieces)
 
 
@@ -123,7 +123,7 @@ MOST_ENUMERATED = 8
 
 @dataclass(frozen=True)
 class BayesRisk:
-    r"""What is known of :math:`\min_\alpha E\, L(\alpha, s)`.
+    r"""Bounds of the Bayes risk :math:`\min_\alpha E\, L(\alpha, s)`.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class BayesRisk:
 
     @property
     def exact(self) -> bool:
-        """Whether the Bayes risk is known, and `alpha` optimal."""
+        """True if the Bayes risk is known, and `alpha` optimal."""
         return self.lower == self.upper
 
 

@@ -58,7 +58,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a method learned from a block.
+    """Result of a method's learning from a block.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class Penalty:
 
     @property
     def smooth(self) -> bool:
-        """Whether it is the l2 penalty alone (or nothing)."""
+        """True for the l2 penalty alone (or none)."""
         return self.parts <= {"l2"}
 
     @property

@@ -54,7 +54,7 @@ class Metric:
 
     @property
     def better(self) -> str:
-        """Which way is better, in words."""
+        """The better direction, in words."""
         return "less is better" if self.direction == "minimize" else "more is better"
 
 
@@ -105,7 +105,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Budget:
-    """What stochastic contenders were given.
+    """Budget of stochastic contenders.
 
     Attributes
     ----------

@@ -230,7 +230,7 @@ class PairCounts:
 
 @dataclass(frozen=True, eq=False)
 class ClusterCounts:
-    """What each cluster said about each pair, one sum an outcome.
+    """Judgments of each cluster on each pair, one sum an outcome.
 
     12 bytes for each of the K combinations of cluster, pair and outcome that occur, at most as many as judgments.
 

@@ -28,7 +28,7 @@ C = TypeVar("C", bound=Component)
 
 @dataclass(frozen=True)
 class Contender:
-    """A component that competes, or a grid of them, of which its protocol chooses one on validation data.
+    """A component that competes, or a grid from which its protocol chooses one on validation data.
 
     `rankbench.plugin.manager.contender` makes it. Its text is for people, for files and for other
     processes: inside of one nobody reads it again.
@@ -99,11 +99,11 @@ def sees_truth(component: Component) -> bool:
 
 
 JUDGMENT = 12
-"""Bytes of a judgment of which nothing is known: query, winner and loser."""
+"""Bytes of a judgment where nothing else is known: query, winner and loser."""
 
 
 STRETCHES = "stretches of time"
-"""What units are that follow one another (`Protocol.judged_on`): neighbors may be alike, which intervals allow for."""
+"""Name of units that follow one another (`Protocol.judged_on`): neighbors may be alike, which intervals allow for."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class BlockTask:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What all blocks of a protocol on a data set share.
+    """Parts that all blocks of a protocol on a data set share.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class Prepared:
 
     @property
     def simulated(self) -> bool:
-        """Whether nobody ever judged anything."""
+        """True if nobody ever judged anything."""
         return self.protocol.simulated if self.dataset is None else self.dataset.simulated
 
     def assumptions(self) -> list[str]:
@@ -214,7 +214,7 @@ class Prepared:
 
 
 class Protocol(Component):
-    """How an experiment is done.
+    """The way in which an experiment draws judgments and judges contenders.
 
     Attributes
     ----------

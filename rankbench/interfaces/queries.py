@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError, PluginError
 
 Unranked: TypeAlias = Literal["absent", "last"]
-"""What it means that a ballot does not mention an item; see `Orders`."""
+"""Meaning of an item that a ballot does not mention; see `Orders`."""
 
 
 @dataclass(frozen=True, eq=False)

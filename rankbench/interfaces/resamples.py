@@ -26,13 +26,13 @@ _MOST_DRAWN = 1 << 24
 """Most judgments that are drawn one by one; of more, how often each outcome of a pair is drawn."""
 
 _SAYS_MUCH = 16
-"""Outcomes of pairs of which a unit says more than that on average: resamples are summed pair by pair then."""
+"""Most outcomes of pairs a unit on average: with more, resamples are summed pair by pair."""
 
 _AT_ONCE = 8_000_000
 """Bytes of the sums of resamples that are made together, where they are many."""
 
 _AT_MOST = 50_000_000
-"""Bytes of those of a few that gain by being made together, unless two of them take more."""
+"""Bytes of the sums of a few resamples that gain by being made together, unless two of them take more."""
 
 _TILE = 4096
 """Pairs whose sums stay in the processor's cache."""
@@ -235,7 +235,7 @@ def _cells_of(counts: PairCounts) -> NDArray[np.float64]:
 
 
 _APART = 1 << 32
-"""What is added to the seed of the second kind of units: as many of both kinds are not drawn alike."""
+"""Offset of the seed for the second kind of units: as many of both kinds are not drawn alike."""
 
 
 @dataclass(frozen=True, eq=False)

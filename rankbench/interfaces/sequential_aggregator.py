@@ -61,12 +61,12 @@ class TimedCounts:
 
 @dataclass(frozen=True, eq=False)
 class ScoreSpread:
-    """How certain scores over time are, by the joint posterior.
+    """Uncertainty of scores over time, by the joint posterior.
 
     Attributes
     ----------
     deviation : ndarray of float64, shape (T, m)
-        Standard deviation of each score less the mean of those of its time; nan where an item has none.
+        Standard deviation of each score less the mean score of its time; nan where an item has none.
     now, then : ndarray of float64, shape (m, m)
         Covariance of the scores of the last time, and of an earlier one; nan where an item has none.
     across : ndarray of float64, shape (m, m)
@@ -81,7 +81,7 @@ class ScoreSpread:
 
 @dataclass(frozen=True, eq=False)
 class ScoreHistory:
-    """What a model says of scores over time.
+    """Scores over time by a model.
 
     Attributes
     ----------
@@ -304,5 +304,5 @@ class TaskScores:
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """Which cells have a score of one seed at least, shape (T, S)."""
+        """Cells with a score of one seed at least, shape (T, S)."""
         return np.asarray((~np.isnan(self.values)).any(axis=0))

@@ -161,9 +161,9 @@ class Panel(_Part):
 
 
 class Figure(_OfAKind):
-    """How an experiment is drawn.
+    """Figure of an experiment.
 
-    What ``--with`` adds is drawn too, as its kind has a place for it.
+    It shows contenders that ``--with`` adds too, as its kind has a place for them.
 
     Attributes
     ----------

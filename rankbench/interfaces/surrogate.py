@@ -139,7 +139,7 @@ class PairwiseSurrogate(Surrogate):
 
     @property
     def linear(self) -> bool:
-        """Whether `edges` changes nothing: the surrogate is linear in the structure."""
+        """True if `edges` changes nothing: the surrogate is linear in the structure."""
         return type(self).edges is PairwiseSurrogate.edges
 
     def exact_phi(self) -> ConvexPhi | None:

@@ -258,7 +258,7 @@ class TableKind(Component):
 
     @property
     def row(self) -> JudgmentKind | None:
-        """What a row is, or stands for (see `as_judgments`): the first of `judgments`; None: no judgment."""
+        """Kind of judgment in a row (see `as_judgments`): the first of `judgments`; None: no judgment."""
         return self.judgments[0] if self.judgments else None
 
     @classmethod

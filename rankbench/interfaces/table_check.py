@@ -16,7 +16,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
 
 UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-"""What Polars raises where a file cannot be read; damaged Parquet can make it panic, which is no `Exception`."""
+"""Errors of Polars where a file cannot be read; damaged Parquet can make it panic, which is no `Exception`."""
 
 LONGEST_NAME = 10_000
 """Most characters of a name: what is longer is no name but a misread column."""
@@ -334,7 +334,7 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
 
 
 def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, str]:
-    """Return columns by role, of which a weight's that is 0 somewhere is `WEIGHTLESS` as well; a remark counts rows."""
+    """Return columns by role, with a weight that is 0 somewhere as `WEIGHTLESS` too; a remark counts rows."""
     dtype = raw.collect_schema()[roles["weight"]] if "weight" in roles else None
     if dtype is None or not (dtype.is_numeric() or dtype == pl.String):
         return dict(roles)  # the check refuses what is no number
@@ -367,7 +367,7 @@ def _distinct(raw: pl.LazyFrame, name: str) -> int:
 
 
 def check_weights(weights: NDArray[np.float64]) -> None:
-    """Refuse weights, or sums of them, of which scores would silently be wrong.
+    """Refuse weights, or sums of them, that would make scores silently wrong.
 
     A float has sixteen digits: besides a weight that is 1e15 times as large, another one is lost
     in the sum. Squares of weights beyond 1e100, or below 1e-100, leave the finite numbers.

@@ -74,7 +74,7 @@ class RandomScores(Method):
     properties: ClassVar[frozenset[Property]] = frozenset({"stochastic"})
     needs_features: ClassVar[bool] = False
 
-    stream: int = Field(default=0, ge=0, description="Which of the independent baselines this one is.")
+    stream: int = Field(default=0, ge=0, description="Number of this baseline among independent ones.")
 
     def fit(self, block: Block) -> Fitted:
         """Return a scorer that draws from the block's generator for this stream."""
@@ -95,7 +95,7 @@ class Feature(Method):
     name: ClassVar[str] = "feature"
     source: ClassVar[str] = "Baseline"
 
-    index: int = Field(default=0, ge=0, description="Which feature, from 0.")
+    index: int = Field(default=0, ge=0, description="Index of the feature, from 0.")
 
     def fit(self, block: Block) -> Fitted:
         """Return a scorer that reads the column.
@@ -116,7 +116,7 @@ class Feature(Method):
 
 
 class Oracle(Method):
-    """Score items by their relevance labels, those of the queries that are judged included.
+    """Score items by their relevance labels, also in the queries that are judged.
 
     Not a competitor but a yardstick: where judgments follow the labels, as under BTL (26),
     its loss is the Bayes risk, and what another contender loses more is that one's excess
@@ -156,7 +156,7 @@ Vector = NDArray[np.float64]
 
 
 class LogOddsRegression(Method):
-    r"""Base of estimators that fit score differences to log-odds, a subclass says of which samples.
+    r"""Base of estimators that fit score differences to log-odds; a subclass chooses the samples.
 
     Every pair of items of a query that was voted on is a structure of its own, the
     smoothed log-odds of a sample of its votes (section 5.1)

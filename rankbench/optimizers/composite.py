@@ -97,7 +97,7 @@ class Composite(StepOptimizer):
 
 
 EASE, STRAIN = 0.8, 2.0
-"""What the curvature estimate is multiplied with after every step, and after one that was too long."""
+"""Factors of the curvature estimate after every step, and after one that was too long."""
 
 
 class Proximal(Solver):

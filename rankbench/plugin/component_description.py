@@ -69,7 +69,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Description:
-    """What `rankbench list` and `rankbench info` know about a component.
+    """Description of a component for `rankbench list` and `rankbench info`.
 
     Attributes
     ----------

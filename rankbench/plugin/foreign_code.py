@@ -55,7 +55,7 @@ def strangers(component: Component) -> set[str]:
 
 
 def makers(component: Component) -> set[str]:
-    """Return the distributions of a component's class and of those of the components in it, ours too."""
+    """Return the distributions of a component and of the components in it, ours too."""
     inner = [getattr(component, attribute) for attribute in component.attributes().values()]
     nested = (makers(value) for value in inner if isinstance(value, Component))
     return {manager.maker_of(component)}.union(*nested)

@@ -36,7 +36,7 @@ TWO_LINES = f"`@rankbench.hookimpl` / `def {HOOK}(): return [...]`"
 
 @dataclass(frozen=True)
 class PluginStatus:
-    """What became of one entry point.
+    """Outcome of loading one entry point.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Loader:
 
     @property
     def statuses(self) -> list[PluginStatus]:
-        """What became of each that was loaded: built-in ones first, then by distribution and entry point."""
+        """Outcomes of all that were loaded: built-in ones first, then by distribution and entry point."""
         return [status for _, status in sorted(self._statuses, key=lambda each: _place(each[0]))]
 
     def load(self, kind: str = "") -> None:

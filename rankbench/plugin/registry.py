@@ -188,7 +188,7 @@ class Origin:
 
 
 class Registry:
-    """What the plugins of a process registered.
+    """Components and suites that the plugins of a process registered.
 
     A name that one distribution registers twice stands for the first. One that two distributions register is
     contested: to write it is an error. A built-in one still stands for ours, where nobody wrote it.

@@ -68,7 +68,7 @@ def test_plugins_that_declare_exact_numbers_are_proved_of():
         assert check(certificate.to_bytes()).proved
     trusted = check(rankbench.certify(Softplus(), mu=THEOREM_2).to_bytes()).trusted
     assert trusted == (
-        "that rule and phi are those of the surrogate's source",
+        "that the surrogate's source has this rule and phi",
         "that the expression of phi is convex and not below its infimum",
     )
 

@@ -140,7 +140,7 @@ def test_a_rule_that_says_linear_of_what_is_not_is_refused():
     surrogate = other(Plain, **squared)
     with pytest.raises(PluginError, match="says by its rule"):
         rankbench.certify(surrogate, aggregator="difference-graph", noise="dag")
-    with pytest.raises(PluginError, match="terms are not those of its rule"):
+    with pytest.raises(PluginError, match="terms do not follow its rule"):
         rankbench.certify(surrogate, mu=THEOREM_2)
 
 

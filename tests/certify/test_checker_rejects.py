@@ -68,7 +68,7 @@ CHANGES = [
     ("violation", "alpha_value", "1000", "less than it says"),
     ("violation", "bounds/0/value", "-1000", "less than it says"),
     ("proof", "cells/proofs/0/multipliers", ["0"] * 15, "no solution|numbers"),
-    ("proof", "noise", "any", "not those of a class"),
+    ("proof", "noise", "any", "does not hold the noise class"),
     ("proof", "aggregation", None, "."),
     ("violation", "bounds/0/cuts", [], "no key|rule or phi"),
     ("violation", "seen/0/note", [], "no key|rule or phi"),
@@ -102,7 +102,7 @@ def test_a_name_is_that_of_rankbench_whatever_the_distribution(violation):
 def test_the_rule_of_somebody_elses_surrogate_is_taken_on_trust(violation, proof):
     for content in (violation, proof):
         found = check(json.dumps(changed(content, THEIRS)).encode())
-        assert found.trusted == ("that rule and phi are those of the surrogate's source",)
+        assert found.trusted == ("that the surrogate's source has this rule and phi",)
         assert not found.followed
 
 

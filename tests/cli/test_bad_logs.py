@@ -223,7 +223,7 @@ REFUSED = {
     "aggregate votes.csv --scale elo:anchor=b": "after the anchor's name comes @ and its points",
     "aggregate votes.csv --scale points": "write elo, or elo:anchor=NAME@1000",
     "aggregate votes.csv --scale elo --method win-rate": "are no log-odds",
-    "aggregate votes.csv --effects": "--effects shows those of --control",
+    "aggregate votes.csv --effects": "--effects shows effects of covariates",
     "aggregate votes.csv --control wrds": "there is no column 'wrds' to control for",
     "aggregate votes.csv --since 3": "--time-unit and --since go with --over time",
     "aggregate votes.csv --over time --by kind": "leave --by,",

@@ -43,8 +43,8 @@ def test_what_has_no_end_is_refused_with_the_numbers(empty: Path, monkeypatch: p
     with pytest.raises(InputError) as error:
         piped_in(source, monkeypatch)
     assert str(error.value) == (
-        f"-: more than 0.025 GB were piped in, and 0.050 GB are free in {empty}, of which half is taken; give a file, "
-        "or set TMPDIR to where there is room"
+        f"-: more than 0.025 GB were piped in, and 0.050 GB are free in {empty}; rankbench takes "
+        "half of that at most; give a file, or set TMPDIR to where there is room"
     )
     assert source.given < 27_000_000
     assert not list(empty.iterdir())

@@ -32,7 +32,7 @@ settle_runtime()
 
 
 AT_MAXIMUM, NEEDS_SOLUTION, STUCK, UNFINISHED = 0, 1, 2, 3
-"""What `newton` ends with: it came to rest; the next step has to be solved for; rounding stops it; too many steps."""
+"""Outcomes of `newton`: it came to rest; the next step has to be solved for; rounding stops it; too many steps."""
 
 NEWTON_WORK = WORK + 2
 """Vectors of length m that `newton` needs, besides a number a pair."""

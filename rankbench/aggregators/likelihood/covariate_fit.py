@@ -54,7 +54,7 @@ _PART = 10
 """Every tenth row, if these are ten an item."""
 
 _NEAR = 0.25
-"""What `_TOLERANCE` is for a start."""
+"""Tolerance for a start, in place of `_TOLERANCE`."""
 
 _FAR = 30.0
 """Log-odds that a typical value of a covariate adds where it separates the votes."""
@@ -62,7 +62,7 @@ _FAR = 30.0
 
 @dataclass(frozen=True)
 class Penalties:
-    """What is taken off the log-likelihood.
+    """Penalties that are subtracted from the log-likelihood.
 
     Attributes
     ----------
@@ -337,9 +337,9 @@ def _clustered(
 
 
 def refuse_unidentified(votes: CovariateVotes) -> None:
-    """Refuse covariates whose effects cannot be told from those of items, or of covariates before them.
+    """Refuse covariates that items, or the covariates before them, explain.
 
-    Where all items are equal: of each covariate what items and the others do not explain of it, by least squares.
+    Least squares give the rest of each covariate that they do not explain, where all items are equal.
 
     Raises
     ------
@@ -357,8 +357,8 @@ def refuse_unidentified(votes: CovariateVotes) -> None:
     for k, name in enumerate(names):
         if left[k, k] <= least * whole[k]:
             raise InputError(
-                f"control {name!r}: it follows from the items alone, as what never changes of an item does: its effect "
-                "cannot be told from their scores; leave it out",
+                f"control {name!r}: it follows from the items alone, as a property that never changes: no vote "
+                "separates its effect from their scores; leave it out",
                 column=name,
             )
         before = np.linalg.lstsq(left[:k, :k], left[:k, k], rcond=None)[0] if k else np.zeros(0)
@@ -367,7 +367,7 @@ def refuse_unidentified(votes: CovariateVotes) -> None:
             parts = np.abs(before) * np.sqrt(np.diag(left)[:k])
             others = [other for other, part in zip(names, parts, strict=False) if part > 1e-3 * parts.max(initial=0.0)]
             raise InputError(
-                f"control {name!r}: it follows from {', '.join(map(repr, others))} and the items: its effect cannot be "
-                "told from theirs; leave one of them out",
+                f"control {name!r}: it follows from {', '.join(map(repr, others))} and the items: no vote separates "
+                "their effects; leave one of them out",
                 column=name,
             )

@@ -66,12 +66,12 @@ class RowSums:
 
 
 class RowParts(NamedTuple):
-    """What each row of a block says by itself.
+    """Slopes and information of each row of a block by itself.
 
     Attributes
     ----------
     pull, weight, beside : ndarray of float64, shape (rows,)
-        Slope and information by its margin; information by its margin and log nu, of Davidson's model.
+        By the row's margin: slope, information, and information with log nu, of Davidson's model.
     """
 
     pull: NDArray[np.float64]
@@ -104,7 +104,7 @@ class VoteRows:
 
     @cached_property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """What kernels take of the rows: items, outcomes, covariates."""
+        """Arrays of the rows for kernels: items, outcomes, covariates."""
         values = np.ascontiguousarray(self.votes.covariates.values)
         outcomes = np.ascontiguousarray(self.votes.outcomes)
         first, second = (np.ascontiguousarray(each, np.int32) for each in (self.votes.first, self.votes.second))

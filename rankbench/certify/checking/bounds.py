@@ -109,7 +109,7 @@ def check_bounds(claim: PointClaim, cert: Any, value: Any) -> None:
 
 
 def by_cone(bounds: list[Any], cells: list[Levels]) -> list[tuple[Levels, Any]]:
-    """Return the bound of each cone, of which each has one, and no other has."""
+    """Return the bound of each cone, and require one for each."""
     by_name = {bound["order"]: bound for bound in bounds}
     each = cells and len(by_name) == len(bounds) and set(by_name) == {named(cell) for cell in cells}
     require(each, "there is not one bound for each cone that needs one")

@@ -56,7 +56,7 @@ def check_cells(cert: Any, m: int) -> tuple[str, ...]:
     check_keys(cert["cells"], ["class", "proofs"], "cells")
     shown, written = cert["cells"]["class"], cert["cells"]["proofs"]
     holds = shown in {"low": ("low", "dag"), "dag": ("dag",), "any": ("any",)}[cert["noise"]]
-    require(holds, "the cells are not those of a class that holds the noise class")
+    require(holds, "the class of the cells does not hold the noise class")
     require(isinstance(written, list) and len(written) <= MOST_PROOFS, f"there are at most {MOST_PROOFS} proofs")
     for proof in written:
         check_keys(proof, ["part", "alpha", "multipliers"], "a proof")

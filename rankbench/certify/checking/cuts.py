@@ -40,7 +40,7 @@ DIGITS = "1e-38"
 """The last one of logarithms that are taken nearly."""
 
 BESIDE = Fraction(1, 10**9)
-"""From a kink up to which any slope between those of its sides is one."""
+"""Distance from a kink within which any slope between the slopes of its sides is one."""
 
 
 def formula(surrogate: Any, seen: list[tuple[Fraction, Structure]], m: int, loss: Any, exact: bool) -> Any:
@@ -80,7 +80,7 @@ def _nearly(rule: dict[str, Any], s: Structure, m: int, loss: Any) -> TermSum:
 
 
 def _short(risk: TermSum) -> TermSum:
-    """Return a sum with rounded numbers, so that those of many structures have a short common denominator."""
+    """Return a sum with rounded numbers: sums of many structures then have a short common denominator."""
 
     def short(number: Fraction) -> Fraction:
         return Fraction(round(number * PARTS), PARTS)

@@ -33,10 +33,10 @@ LARGEST_SEEN = 400
 """Structures that aggregation may make of it."""
 
 EXACT_AGGREGATORS = ("average-adjacency", "difference-graph", "net-weights")
-"""Which this checker follows."""
+"""Aggregators that this checker follows."""
 
 MOST_BITS = 2000
-"""Of the common denominator of a law's numbers."""
+"""Most bits of the common denominator of a law's numbers."""
 
 MOST_DRAWS = 20_000
 """Judgments in all ways to draw k of mu, whatever their order."""

@@ -32,7 +32,7 @@ class Rejected(Exception):
 
 
 class Uncheckable(Exception):
-    """What is installed does not suffice to check a certificate, which may be right."""
+    """Installed software does not suffice to check a certificate, which may be right."""
 
 
 def require(holds: object, why: str) -> None:

@@ -113,7 +113,7 @@ KEYS: dict[str, set[str]] = {
     "squares": {"nu"},
     "power": {"nu", "power"},
 }
-"""What a rule has beside its name; a scale may be left out, and is 1."""
+"""Keys of a rule beside its name; a scale may be left out, and is 1."""
 
 
 def check_rule(rule: Mapping[str, Any]) -> None:
@@ -219,7 +219,7 @@ WORDS: dict[str, tuple[object, ...]] = {
     "discount": ("log", "log2", "reciprocal"),
     "phi": tuple(PUSHES),
 }
-"""What parameters that are no numbers may be."""
+"""Allowed words of parameters that are no numbers."""
 
 PUSHED = {
     "order-preserving": "pushes",
@@ -250,7 +250,7 @@ def rule_of(surrogate: Any, count: int, digits: str) -> tuple[dict[str, Any], An
     """
     name, parameters = surrogate["name"], surrogate["parameters"]
     require(name in PARAMETERS, f"rankbench has no surrogate {name[:40]!r} that this checker knows")
-    require(set(parameters) == PARAMETERS[name], f"the parameters have other keys than those of {name}")
+    require(set(parameters) == PARAMETERS[name], f"the parameters have other keys than {name} has")
     for key, words in WORDS.items():
         known = parameters.get(key, words[0]) in words
         require(known, f"the parameter {key} of {name} is none that there is")
@@ -307,7 +307,7 @@ def check_name(surrogate: Any, phis: Any) -> list[str]:
     Returns what is taken on trust: that those of other distributions are what their source computes.
     """
     if not built_in(surrogate):
-        return ["that rule and phi are those of the surrogate's source"]
+        return ["that the surrogate's source has this rule and phi"]
     require(surrogate["rule"] is not None, "a surrogate of rankbench has a rule")
     rule, phi = rule_of(surrogate, len(rationals(surrogate["rule"].get("discounts", []))), DECIMALS)
     right = _numbers(surrogate["rule"]) == _numbers(rule) and phis == ([] if phi is None else [phi])

@@ -40,7 +40,7 @@ from rankbench.interfaces.queries import Comparisons
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Who rated what, sorted by user.
+    """Ratings of movies, sorted by user.
 
     Attributes
     ----------

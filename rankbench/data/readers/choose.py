@@ -47,7 +47,7 @@ class PartsReader(Reader):
     source: ClassVar[str] = "spark.apache.org, docs.dask.org, docs.pola.rs"
     parquet: ClassVar[bool] = True
 
-    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
 
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:

@@ -47,10 +47,10 @@ class CsvReader(Reader):
     source: ClassVar[str] = "RFC 4180"
     extensions: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
 
-    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
     header: bool | None = Field(
         default=None,
-        description="Whether the first line names the columns; null: as it looks, or `columns` are numbers.",
+        description="The first line names the columns; null: as it looks, or `columns` are numbers.",
     )
 
     @classmethod
@@ -103,7 +103,7 @@ class CsvReader(Reader):
 
 @dataclass(frozen=True)
 class _Form:
-    """How a file is written.
+    """Layout of a file.
 
     Attributes
     ----------
@@ -295,7 +295,7 @@ class ExcelReader(Reader):
     source: ClassVar[str] = "ECMA-376"
     extensions: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm")
 
-    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
     sheet: str = Field(default="", description="Name of the sheet; empty: the first.")
 
     def scan(self, path: Path) -> pl.LazyFrame:

@@ -79,7 +79,7 @@ def streamed(batches: Callable[[], Iterator[pl.DataFrame]], schema: pl.Schema) -
 def frames_in_turn(
     frames: Sequence[pl.LazyFrame], guards: Sequence[Callable[[], AbstractContextManager[None]]]
 ) -> pl.LazyFrame:
-    """Return frames one after the other, of which only the rows and columns are read that are asked.
+    """Return frames one after the other, and read only the rows and columns that are asked for.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class NdjsonReader(Reader):
     source: ClassVar[str] = "jsonlines.org"
     extensions: ClassVar[tuple[str, ...]] = (".ndjson", ".jsonl")
 
-    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
 
     @classmethod
     def example(cls) -> bytes:
@@ -161,7 +161,7 @@ class JsonReader(Reader):
     source: ClassVar[str] = "RFC 8259"
     extensions: ClassVar[tuple[str, ...]] = (".json",)
 
-    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
 
     @classmethod
     def example(cls) -> bytes:

@@ -42,7 +42,7 @@ ERRORS: dict[int, str] = {
     QID: "the query id in {token} is empty; write qid:N",
     LATE_QID: "{token} must stand right after the label, once",
 }
-"""What the statuses of `parse_lines` mean; 0 is success."""
+"""Messages for the statuses of `parse_lines`; 0 is success."""
 
 _NUMBER_OK, _NUMBER_HARD, _NUMBER_BAD, _NUMBER_NOT_FINITE, _NUMBER_OVERFLOW = range(5)
 _LOW, _HIGH = 1.0 - 2.0**-50, 1.0 + 2.0**-50
@@ -56,7 +56,7 @@ TokenPlaces = Annotated[NDArray[np.int64], types.int64[:, ::1]]
 
 @declared(inline="always")
 def _ends(byte: Byte) -> bool:
-    """Whether a token ends at this byte: blank, tab, carriage return, newline or ``#``."""
+    """Return whether a token ends at this byte: blank, tab, carriage return, newline or ``#``."""
     return byte == 32 or byte == 9 or byte == 13 or byte == 10 or byte == 35
 
 

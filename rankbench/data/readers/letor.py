@@ -56,11 +56,9 @@ class LetorReader(Reader):
     )
 
     d: int = Field(default=0, ge=0, le=1 << 24, description="Number of features; 0: the largest index of the file.")
-    zero_based: bool = Field(default=False, alias="zero-based", description="Whether feature indices count from 0.")
-    allow_single: bool = Field(
-        default=False, alias="allow-single", description="Whether a query may have a single item."
-    )
-    negative: bool = Field(default=False, description="Whether labels below 0 are grades, and not an error.")
+    zero_based: bool = Field(default=False, alias="zero-based", description="Feature indices count from 0.")
+    allow_single: bool = Field(default=False, alias="allow-single", description="A query may have a single item.")
+    negative: bool = Field(default=False, description="Labels below 0 are grades, and not an error.")
 
     @classmethod
     def example(cls) -> bytes:

@@ -39,7 +39,7 @@ class ParquetReader(Reader):
     extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     parquet: ClassVar[bool] = True
 
-    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+    columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
 
     @classmethod
     def example(cls) -> bytes:
@@ -83,7 +83,7 @@ class ShardedFile(Record):
 
 
 class Manifest(Record):
-    """What ``rankbench data convert`` wrote.
+    """Record of the shards that ``rankbench data convert`` wrote.
 
     Attributes
     ----------

@@ -31,12 +31,8 @@ class PreflibReader(Reader):
     source: ClassVar[str] = "preflib.org, format of 2022; N. Mattei and T. Walsh, ADT 2013"
     extensions: ClassVar[tuple[str, ...]] = (".soc", ".soi", ".toc", ".toi")
 
-    names: bool = Field(
-        default=True, description="Whether items are called by their names; else by their numbers in the file."
-    )
-    counts: bool = Field(
-        default=True, description="Whether voters and unique orders must be as many as the header says."
-    )
+    names: bool = Field(default=True, description="Call items by their names; else by their numbers in the file.")
+    counts: bool = Field(default=True, description="Require as many voters and unique orders as the header says.")
 
     @classmethod
     def example(cls) -> bytes:

@@ -23,7 +23,7 @@ from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
 
 SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https", "hf")
-"""What an address may begin with, before ``://``."""
+"""Schemes of addresses, before ``://``."""
 
 _SECRET = re.compile(r"(?i)((?:key|secret|token|signature|credential|password)[\w-]*\s*[=:>]\s*)[^\s,;&<\"']+")
 _CREDENTIAL = re.compile(r"(?i)key|secret|token|credential|password")
@@ -176,7 +176,7 @@ def _filled(path: Path, source: IO[bytes]) -> Path:
                 if room is not None and size > room // _SHARE:
                     raise InputError(
                         f"-: more than {room / _SHARE / GB:,.3f} GB were piped in, and {room / GB:,.3f} GB are free in "
-                        f"{path.parent.parent}, of which half is taken; {_ELSEWHERE}"
+                        f"{path.parent.parent}; rankbench takes half of that at most; {_ELSEWHERE}"
                     )
                 file.write(block)
                 if size == len(block):

@@ -182,7 +182,7 @@ _PACKED = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zip": b"P
 _UNPACK: dict[str, Callable[[IO[bytes]], Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 
 _SCANNED = ("", "gzip", "zstd")
-"""What Polars reads by itself."""
+"""Compressions that Polars reads by itself."""
 
 
 def unpacked_name(path: Path) -> str:
@@ -213,7 +213,7 @@ _DAMAGED: tuple[type[BaseException], ...] = (
     RuntimeError,
     *UNREADABLE,
 )
-"""What is raised of compressed data that cannot be read; `RuntimeError` is what zipfile raises of a password."""
+"""Errors for compressed data that cannot be read; zipfile raises `RuntimeError` where a password is needed."""
 
 
 @contextmanager

@@ -39,9 +39,7 @@ class TrecReader(Reader):
     source: ClassVar[str] = "trec.nist.gov; trec_eval"
 
     qrels: str = Field(default="", description="The file with the judgments.")
-    loss: str = Field(
-        default=TREC_LOSS, description="What runs are judged by; one that looks at the first places only."
-    )
+    loss: str = Field(default=TREC_LOSS, description="Metric of runs; it looks at the first places only.")
 
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:

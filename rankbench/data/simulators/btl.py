@@ -138,7 +138,7 @@ def preference_matrix(labels: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 LawName: TypeAlias = Literal["btl", "thurstone", "heteroscedastic", "intransitive", "plackett-luce"]
-"""How judgments come about; see `make_populations`."""
+"""Law of simulated judgments; see `make_populations`."""
 
 _SCORES, _NOISE, _ANGLES, _EXPOSURE = range(4)
 

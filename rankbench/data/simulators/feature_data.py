@@ -70,7 +70,7 @@ class MovieLensLike(Dataset):
             "Ratings 1 to 5 with the marginal shares .061, .114, .271, .342, .212 of MovieLens-100K.",
             "A rating is the movie's quality, the user's leniency, tastes for genres and for eight hidden factors "
             "and noise; about a third of its variance is the movie's quality and the user's leniency.",
-            "Which movies a user rates depends on their popularity (a power law), their quality and the user's taste; "
+            "Popularity (a power law), quality and the user's taste decide which movies a user rates; "
             "genre flags are independent with the shares of MovieLens-100K.",
             "Less alike: real tastes are richer than eight factors and change over time; real genres come together.",
         ]
@@ -240,7 +240,7 @@ class Web10kLike(Dataset):
 
 @dataclass(frozen=True)
 class _Population:
-    """What all queries share: loadings, weights, thresholds."""
+    """Parts that all queries share: loadings, weights, thresholds."""
 
     features: int
     seed: int

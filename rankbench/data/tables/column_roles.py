@@ -37,11 +37,11 @@ from rankbench.interfaces.table import (
 from rankbench.interfaces.table_check import WEIGHTLESS, RawTable
 
 OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "self", "control")
-"""What is said beside columns: words of the winner's column, those whose rows are left out, games that stand there from
-both sides, rows of one item, and covariates."""
+"""Options beside columns: words of the winner's column, words whose rows are left out, games that stand there from both
+sides, rows of one item, and covariates."""
 
 READINGS = ("side", "item", "points", "margin", "preference")
-"""What a winner's column may hold: sides, names of items, points of the left from 0 to 1, by how much the left won, or
+"""Readings of a winner's column: sides, names of items, points of the left from 0 to 1, the left's margin, or
 preferences from 1, the left won, to 2. Given as a role, or found by `rankbench.data.tables.sides.decided`."""
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -89,10 +89,10 @@ ROLES: dict[str, tuple[str, ...]] = {
     "rest_of_vote": ("rest_of_vote",),
     **dict.fromkeys((*READINGS, *OPTIONS), ()),
 }
-"""What a column may be, and the names that it usually has, the likeliest first: see `plain_name`."""
+"""Roles of columns, with their usual names, the likeliest first: see `plain_name`."""
 
 OUTCOMES = (("winner",), ("left_won", "right_won"), ("left_wins", "right_wins"), ("left_score", "right_score"))
-"""What may say which of two items won, the first of them that is there."""
+"""Roles that say which of two items won; the first that is there counts."""
 
 _SIDED = ("left", "right", *(role for roles in OUTCOMES[1:] for role in roles))
 

@@ -100,9 +100,9 @@ class ComparisonTable(TableKind):
 
 
 def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
-    """Return votes of which those are left out that say again what another one says from the other side.
+    """Return votes without repetitions of a vote from the other side.
 
-    They are about the same items, with the same result, time, query and judge; of two the later one is left out.
+    Both are about the same items, with the same result, time, query and judge; the later one is left out.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ _UNREAD = {
     "side": "is neither of the two sides, nor a tie; the sides are {sides} here",
     "winner": "is neither of the two items, nor a tie; the sides are {sides} here",
 }
-"""What is wrong with an outcome that cannot be read, by the first of these roles that the log has."""
+"""Messages for an outcome that cannot be read, by the first of these roles that the log has."""
 
 _WORDS = 6
 """Words that say nothing of who won, of those that an error proposes to leave out."""
@@ -250,9 +250,9 @@ class ComparisonsCheck(TableCheck):
         return value
 
     def unread(self, unknown: pl.Series) -> str:
-        """Return what is wrong with a row of which it cannot be read who won; ``{}`` is what it says.
+        """Return the message for a row without a readable winner; ``{}`` stands for the row's text.
 
-        `unknown` is what all such rows say; others are null.
+        `unknown` holds the texts of all such rows; others are null.
         """
         names = self.names
         if unknown.drop_nulls().str.contains(_SHEET_DATE).any():
@@ -326,7 +326,7 @@ def _turned(votes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _divided(votes: pl.DataFrame, share: pl.Series) -> pl.DataFrame:
-    """Return votes of which some have a share for the one that stands first: each of these is two, one each way."""
+    """Divide each vote that has a share for the first item into two, one each way."""
     rows = votes.with_columns(share=share).with_row_index("row")
     some = rows.filter(pl.col("share").is_not_null())
     other = pl.col("weight") * (1 - pl.col("share"))

@@ -18,7 +18,7 @@ from rankbench.core.text import plain_name, short_repr
 from rankbench.errors import InputError, nearest
 
 CONTROL = "control: "
-"""What names of columns with covariates begin with, in the schema of comparisons; the rest is the term."""
+"""Prefix of columns with covariates, in the schema of comparisons; the rest is the term."""
 
 _SIDES = (("a", "b"), ("left", "right"), ("1", "2"), ("home", "away"), ("white", "black"))
 _OUTCOMES = (("winner", "loser"), ("chosen", "rejected"), ("won", "lost"))
@@ -86,7 +86,7 @@ class ControlTerm:
 
     @property
     def scaled(self) -> bool:
-        """Whether it is divided by its root mean square."""
+        """True if it is divided by its root mean square."""
         return bool(self.column) and not self.raw
 
 

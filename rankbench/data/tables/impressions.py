@@ -27,7 +27,7 @@ IMPRESSIONS: dict[str, tuple[str, ...]] = {
     "doc": ("doc", "doc_id", "document", "document_id", "item", "item_id", "product", "product_id", "url", "url_id"),
     "clicked": ("clicked", "click", "is_click", "is_clicked", "clicks"),
 }
-"""What a column of impressions may be, and the names that it usually has, the likeliest first."""
+"""Roles of columns of impressions, with their usual names, the likeliest first."""
 
 _NEEDED = ("session", "position", "doc", "clicked")
 

@@ -26,7 +26,7 @@ from rankbench.interfaces.table_check import QUOTED, RawTable, TableCheck
 
 
 class ItemTable(TableKind):
-    """What is ranked: items with features and graded labels, the rows of a query together.
+    """Items with features and graded labels, the rows of a query together.
 
     ``item`` may be missing; features stand in a column ``x`` of lists, or in columns ``x_0, x_1, ...`` (or from
     ``x_1``).

@@ -142,7 +142,7 @@ BALLOT_ROLES = (
     | {role: ROLES[role] for role in ("query", "judge", "weight")}
     | dict.fromkeys(RANKS, ())
 )
-"""What a column of ballots may be, and the names that it usually has."""
+"""Roles of columns of ballots, with their usual names."""
 
 _NAMES = pl.List(pl.String())
 _FORM = '["best", ["tied", "tied"], "last"]'
@@ -256,7 +256,7 @@ class OrdersCheck(TableCheck):
         for row in changes.fill_null(True).arg_true():
             query, names = ids[row], tuple(lists[row])
             if self.candidates.setdefault(query, names) != names:
-                what = f"the candidates of query {short_repr(query)} are not those of its other rows"
+                what = f"the candidates of query {short_repr(query)} differ from its other rows"
                 raise self.error(what, row, column.name)
         ranked = ranking.to_frame().with_row_index("row").explode("ranking", empty_as_null=False)
         items = ranked.explode("ranking", empty_as_null=False).rename({"ranking": "item"})

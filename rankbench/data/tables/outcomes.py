@@ -47,7 +47,7 @@ TIED = (
     *("1/2", "½", "0.5-0.5", "tie (inconsistent)", "[[c]]", "[[a=b]]"),
     *BOTH_BAD,
 )
-"""What a winner's column may say instead of a name, in small letters; see `tie_words`."""
+"""Words of a winner's column in place of a name, in small letters; see `tie_words`."""
 
 
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
@@ -187,7 +187,7 @@ def _parts(name: str) -> frozenset[str]:
 
 
 _OF_THE_LEFT = ("label", "result", "outcome", "points", "score", "target", "y")
-"""Names of columns, in small letters, of which 1 says that the left won and 0 that the right did."""
+"""Names of columns, in small letters, where 1 says that the left won and 0 that the right did."""
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 """Texts, in small letters, of a score that nobody made."""
@@ -369,7 +369,7 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
         return {"margin": column}
     if high > 1:
         raise InputError(
-            f"the column holds numbers from {low:g} to {high:g}, of which it is not clear which say that "
+            f"the column holds numbers from {low:g} to {high:g}, and rankbench cannot decide which say that "
             f"{short_repr(columns['left'])} won: write left, right or tie, or the winner's name",
             column=column,
         )

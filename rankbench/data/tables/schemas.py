@@ -71,7 +71,7 @@ GAMES = ("left_games", "right_games", "level_games")
 
 
 def comparisons_schema(columns: pl.Schema, control: str = "") -> pl.Schema:
-    """Return the schema of comparisons with those of the optional columns that are among `columns`.
+    """Return the schema of comparisons, with the optional columns that are among `columns`.
 
     ``time`` has the type that it has there; texts get that of their reading
     (`rankbench.data.tables.times.TimeReading`). Behind them stand the covariates that `control` names, of
@@ -121,7 +121,7 @@ SAYS_NOTHING = "says_nothing"
 
 
 def orders_schema(columns: Iterable[str]) -> pl.Schema:
-    """Return the schema of orders with those of the optional columns that are among `columns`."""
+    """Return the schema of orders, with the optional columns that are among `columns`."""
     required: dict[str, pl.DataType] = {"query_id": pl.String(), "ranking": pl.List(pl.List(pl.String()))}
     optional = {"weight": pl.Float64(), "judge": pl.String(), "candidates": pl.List(pl.String())}
     return _with_optional(required, optional, columns)
@@ -135,6 +135,6 @@ def selections_schema(*, part: bool) -> pl.Schema:
 
 
 def measurements_schema(columns: Iterable[str]) -> pl.Schema:
-    """Return the schema of measurements with those of the optional columns that are among `columns`."""
+    """Return the schema of measurements, with the optional columns that are among `columns`."""
     required = {"query_id": pl.String(), "system": pl.String(), "score": pl.Float64()}
     return _with_optional(required, {"seed": pl.String()}, columns)

@@ -24,7 +24,7 @@ from rankbench.interfaces.table import (
 from rankbench.interfaces.table_check import RawTable
 
 AS_SCORES = "system="
-"""What to say as ``columns`` of a table that is one of scores, whatever its columns are called: all is guessed."""
+"""Value of ``columns`` for a table of scores with any names of columns: rankbench guesses all roles."""
 
 ROLE_NAMES: dict[str, tuple[str, ...]] = {
     "system": ("system", "model", "model_name", "model_id", "method", "agent", "submission", "algorithm"),
@@ -32,10 +32,10 @@ ROLE_NAMES: dict[str, tuple[str, ...]] = {
     "score": ("score", "main_score", "value", "resolved", "accuracy", "result"),
     "seed": ("seed", "iteration", "bootstrap_iteration", "run", "fold", "trial", "repetition"),
 }
-"""What a column may be, and the names that it usually has, the likeliest first."""
+"""Roles of columns, with their usual names, the likeliest first."""
 
 WITHOUT = "without"
-"""What is said, as a role, of a column beside the scores that is left out; it may be said of several."""
+"""Role of a column beside the scores that is left out; several columns may have it."""
 
 MISSING = ("", "na", "n/a", "nan", "null", "-", "\u2013", "\u2014")
 """Texts, in small letters, that say that a cell is missing."""
@@ -227,7 +227,7 @@ def _texts(raw: RawTable, names: list[str]) -> list[str]:
 
 
 def _some(raw: RawTable, facts: Mapping[str, pl.Expr]) -> list[str]:
-    """Return the columns of which a fact is true, in one pass."""
+    """Return the columns with a true fact, in one pass."""
     if not facts:
         return []
     with raw.reading():

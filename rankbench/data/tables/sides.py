@@ -118,7 +118,7 @@ class OutcomeWords:
 
 
 def _sides_meant(columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Return the words of the left and those of the right: said ones beside the usual ones, unless these say else."""
+    """Return the words of the left and the right: given ones, with the usual ones unless these contradict."""
     usual = side_words(columns["left"], columns["right"])
     said = [plain_words(columns.get(role, "")) for role in ("left_word", "right_word")]
     if set(said[0]) & set(usual[1]) or set(said[1]) & set(usual[0]):

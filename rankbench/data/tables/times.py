@@ -49,7 +49,7 @@ _LONG = re.compile(rf"{_DAY}.*[.,]\d{{7,}}|[+-]?[\d.]{{16,}}([eE][+-]?\d+)?$")
 
 @dataclass(frozen=True)
 class TimeReading:
-    """What the times of a column are taken for.
+    """Reading of a column's times.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ def _native(dtype: pl.DataType, name: str) -> TimeReading:
 
 
 TimeUnit: TypeAlias = Literal["time", "minute", "hour", "day", "week", "month", "quarter", "year"]
-"""What votes are taken to be of one time; ``time``: of the same one in the log."""
+"""Span whose votes count as of one time; ``time``: the same time in the log."""
 
 CALENDAR_UNITS: dict[TimeUnit, str] = {
     "minute": "1m",
@@ -240,7 +240,7 @@ def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
         return times
     if not isinstance(times.dtype, pl.Datetime) and times.dtype != pl.Date:
         raise SpecError(
-            f"the log's times are numbers, of which nobody knows what a {unit} is; leave --time-unit out, or write "
+            f"the log's times are numbers, and nothing says how many make a {unit}; leave --time-unit out, or write "
             "dates or date-times"
         )
     return times.dt.truncate(CALENDAR_UNITS[unit])
@@ -284,7 +284,7 @@ def comparable_time(time: float | date) -> float | datetime:
 
 
 def read_time(text: str, like: float | date) -> float | datetime:
-    """Return the time that a text says, to compare with those of a log: of a year, quarter, month or day its beginning.
+    """Return the time that a text says, to compare with a log's: the beginning of a year, quarter, month or day.
 
     Parameters
     ----------

@@ -97,5 +97,5 @@ class Composition(Method):
 
     @property
     def penalty(self) -> Penalty:
-        """What is added to the risk."""
+        """Penalty that is added to the risk."""
         return Penalty(self.l2, self.l1, self.radius, self.box)

@@ -69,7 +69,7 @@ ROUNDING = 1e-10
 
 
 class TargetTable(NamedTuple):
-    """Which structures and targets the contenders of a block share.
+    """Structures and targets that the contenders of a block share.
 
     S structures (aggregator, k) in increasing k, P targets (structure, surrogate).
 
@@ -134,7 +134,7 @@ class Scratch(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What is added up along the stream, in two halves that a query's draws go to in turn.
+    """Sums along the stream, in two halves that a query's draws go to in turn.
 
     Attributes
     ----------

@@ -1,0 +1,86 @@
+"""Plain words: first sentences of docstrings, help texts and messages begin with a noun or a verb and say one thing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "rankbench"
+CLAUSE = re.compile(r"^(What|Who|Whatever|Whether|Which|How)\b|\b(of which|of whom|those of)\b")
+LONGEST = 25
+
+ROOMS = (
+    *("aggregators", "certify", "cli", "core", "data", "interfaces", "methods", "optimizers", "plugin", "surrogates"),
+)
+"""Rooms whose texts follow these rules."""
+
+BY_DIGEST = "published certificates name the file by its digest"
+
+EXCEPTIONS = {
+    "Base of pairwise surrogates whose phi is a `PhiFormula`, "
+    "of which the NumPy forms and the compiled ones are made.": BY_DIGEST,
+    "Whether h(Y) = Y multiplies phi.": BY_DIGEST,
+}
+"""Sentences that stay, with the reason."""
+
+
+def files() -> list[Path]:
+    """Return the files of these rooms, without templates."""
+    found = (path for name in ROOMS for path in (PACKAGE / name).rglob("*.py"))
+    return sorted(path for path in found if "templates" not in path.parts)
+
+
+def sentences(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the first sentence of each docstring, and every other text of several words, with its line.
+
+    Fields of an f-string are a word each.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and (text := ast.get_docstring(node)):
+            yield node.body[0].lineno, first_sentence(text)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            parts.add(id(node.value))
+            yield node.lineno, first_sentence(node.value.value)
+        if isinstance(node, ast.JoinedStr):
+            whole = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+            yield node.lineno, whole
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield node.lineno, node.value
+
+
+def first_sentence(text: str) -> str:
+    """Return a docstring's first sentence in one line."""
+    paragraph = " ".join(text.strip().split("\n\n")[0].split())
+    return re.split(r"(?<=[.:;]) ", paragraph)[0]
+
+
+def unplain(text: str) -> bool:
+    """Return whether a sentence has a clause as subject, or a dangling "those of"."""
+    return bool(CLAUSE.search(text.strip())) and " " in text.strip()
+
+
+def test_sentences_begin_with_a_noun_or_a_verb() -> None:
+    found = []
+    for path in files():
+        for line, text in sentences(path):
+            if unplain(text) and text not in EXCEPTIONS:
+                found.append(f"{path.relative_to(ROOT)}:{line}: {text[:100]}")
+    assert not found, "\n".join(dict.fromkeys(found))
+
+
+def test_first_sentences_of_docstrings_are_short() -> None:
+    found = []
+    for path in files():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                text = first_sentence(ast.get_docstring(node) or "")
+                if len(text.split()) > LONGEST:
+                    found.append(f"{path.relative_to(ROOT)}:{node.body[0].lineno}: {text[:100]}")
+    assert not found, "\n".join(found)
