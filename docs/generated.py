@@ -17,6 +17,8 @@ from rankbench.interfaces.protocol import Protocol
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import Description, describe_component
 from rankbench.plugin.registry import KINDS, base_of, plural_of
+from rankbench.suites import suite_files
+from rankbench.suites.suite_files import read_suite
 from rankbench.testing.check import all_checks
 
 if TYPE_CHECKING:
@@ -114,7 +116,7 @@ def suite_page() -> str:
         "Figures": ("``[[experiments.figures]]``, with the keys of its :doc:`kind <figure>`", suite.Figure),
         "Panels": ("``panels`` of a figure of curves", suite.Panel),
     }
-    lines = [_headed("Keys of suites", "=")]
+    lines = [_headed("Suites", "=")]
     for title, (where, model) in tables.items():
         meanings = _attributes(model)
         lines += [_headed(title, "-"), f"Written as {where}.\n", ".. list-table::", "   :header-rows: 1", ""]
@@ -125,6 +127,10 @@ def suite_page() -> str:
             lines += [f"   * - ``{field.alias or name}``", f"     - {_word(kind)}", f"     - {default}"]
             lines += ["     - " + re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", meaning)]
         lines.append("")
+    lines += [_headed("Built-in suites", "-"), ".. list-table::", "   :header-rows: 1", ""]
+    own = Path(suite_files.__file__).parent
+    read = [read_suite(path) for _, path in sorted(manager.suites().items()) if own in path.parents]
+    lines += _rows([("suite", "question"), *((f"``{one.name}``", one.asks) for one in read)])
     return "\n".join(lines)
 
 
