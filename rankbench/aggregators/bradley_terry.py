@@ -153,7 +153,7 @@ class BradleyTerry(PenalizedAggregator):
 
     The ridge makes good predictions, and scores that are too close to one another. With ``penalty=firth`` half the log
     determinant of the information takes the place of the ridge ([F93]_, Jeffreys' prior): scores have next to no
-    bias and are finite on each connected component; two items of which one won k of n differ by
+    bias and are finite on each connected component; two items differ, if one won k of n, by
     log((k + 1/2) / (n - k + 1/2)). `rankbench aggregate` and the rankings of runs take it, for their intervals are of
     the log-odds behind the votes. It takes an m x m matrix: of more than 4000 items it is ``penalty=none``.
 

@@ -184,9 +184,9 @@ class Glicko2(CompiledRatings):
     r"""Glicko-2: ratings that know how uncertain they are, and how much they change.
 
     Each item has a rating :math:`\mu`, a deviation :math:`\phi` and a volatility :math:`\sigma`. A rating period is a
-    time: all judgments in it are by what was known before it, and an item's new values are those of [G12]_ steps 3
-    to 7. A period without judgments adds :math:`\sigma^2` to :math:`\phi^2`, up to the deviation of an item of which
-    nothing is known. That i beats j is expected with the log-odds
+    time: all judgments in it are by what was known before it, and [G12]_ steps 3 to 7 give an item's new
+    values. A period without judgments adds :math:`\sigma^2` to :math:`\phi^2`, up to the deviation of a new
+    item. That i beats j is expected with the log-odds
     :math:`g(\sqrt{\phi_i^2 + \phi_j^2}) (\mu_i - \mu_j)`. The scores are :math:`\mu`: 173.7 points each.
 
     Where times are not known (`aggregate` and `from_comparisons`), every judgment is a period of its own to its two
@@ -280,7 +280,7 @@ class DynamicBradleyTerry(CompiledRatings):
     joint posterior of all scores of all times, with its covariance.
 
     Where times are not known (`aggregate` and `from_comparisons`) every judgment has a time of its own, and equal
-    judgments in a row have one. The scores are those of the last time. A tie is half a win each way.
+    judgments in a row have one. The result has the scores of the last time. A tie is half a win each way.
 
     Prefer it where strengths change, items are at most 2,000, and scores of the past or their uncertainty matter.
 
@@ -329,7 +329,7 @@ class DynamicBradleyTerry(CompiledRatings):
         """Return the mode of the joint posterior of all scores; q is of a unit of time.
 
         It is not filtered but smoothed: no normal distribution stands for what came before, so that the last
-        scores differ a little from those of `learn`.
+        scores differ a little from the scores of `learn`.
         """
         self.check_size(counts.m)
         return walking_scores(counts, self.drift, self.variance)

@@ -30,8 +30,8 @@ def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:
 
     NAME is the distribution of a plugin or the folder that it is installed from (everything that it
     brings), a component with or without parameters (surrogate/mine:gamma=2), a suite, or a suite's
-    file. Each check runs in a process that may hang or die. What needs a package that is not installed
-    is skipped. Exit code 1 if a check fails or none is executed.
+    file. Each check runs in a process that may hang or die. Checks whose packages are not installed
+    are skipped. Exit code 1 if a check fails or none is executed.
     """
     results = []
     with Console(stderr=True).status("") as status:  # seen on a terminal alone

@@ -87,8 +87,8 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
     """Compare two results and say what is worse.
 
     Each is the folder of a run, a published one, one of `rankbench time`, or JSON of pytest-benchmark: a folder
-    with a file of each job, or one file, which is described only. What both saw is paired by block and unit;
-    different data are never compared. Of two logs of votes, of which the second contains the first,
+    with a file of each job, or one file, which is described only. Results of both are paired by block and unit;
+    different data are never compared. If the second of two logs of votes contains the first,
     the rankings are compared: what moved, and is it real? Exits with 0 where nothing is worse, 1 where something is, or
     is another number under --unchanged, 2 where the input cannot be used, 3 where something of BASE was not tested.
     """

@@ -37,7 +37,7 @@ def own_cards_folder() -> Path | None:
     Raises
     ------
     InputError
-        What is named is no folder; the file is not TOML, or has other keys.
+        The path is no folder; the file is not TOML, or has other keys.
     """
     said, path = os.environ.get(VARIABLE, ""), Path(SETTINGS)
     named = said or (_read_toml(path, _Settings).cards if path.is_file() else None)
@@ -75,7 +75,7 @@ class CardFile(Record):
     archive, member : str, optional
         Where it can be extracted from: name of an archive, exact name in it.
     prefix : str
-        Stands before the query ids of this file, so that those of several files differ. Of
+        Stands before the query ids of this file, so that ids of several files differ. Of
         selections, before the session ids: files are parts of the same queries' log, and
         the column ``part`` says which.
     table : bool
@@ -121,7 +121,7 @@ class Card(Record):
     reader : str
         In the contender grammar, as ``letor:allow-single=true``.
     table : str
-        What the rows are, as `Dataset.table`: a built-in kind of table.
+        Kind of the rows, as `Dataset.table`: a built-in kind of table.
     named : bool
         Whether items have names.
     d : int, optional

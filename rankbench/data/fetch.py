@@ -37,7 +37,7 @@ def cache_folder() -> Path:
 def card_folder(card: Card) -> Path | None:
     """Return the folder that holds a card's files, or None if there is none.
 
-    Files that their licence allows to ship stand beside the card, and so may those of a user's own card.
+    Files that their licence allows to ship stand beside the card, and so may files of a user's own card.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def verify_file(path: Path, sha256: str) -> None:
 def fetch(card: Card, *, accept_license: bool = False) -> Path:
     """Download a card's files into the user's cache and return their folder.
 
-    What is there already, and right, is not downloaded again.
+    Files that are there already, and right, are not downloaded again.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def fetch(card: Card, *, accept_license: bool = False) -> Path:
     LicenseError
         The data is restricted: names the terms and the command.
     ChecksumError
-        What was downloaded is not what the card describes; it is deleted.
+        A downloaded file is not as the card describes; it is deleted.
     InputError
         No address is known, or it does not answer.
     """

@@ -59,14 +59,14 @@ class Aggregator(Component):
     Attributes
     ----------
     judgments : JudgmentKind
-        What it aggregates: ``comparisons``, ``selections``, ``orders`` or ``measurements``.
+        Judgments that it aggregates: ``comparisons``, ``selections``, ``orders`` or ``measurements``.
     structure : StructureKind
         ``scores``: shape (m,). ``edges``: the weighted adjacency matrix, shape (m, m), entry
         [i, j] the preference for i over j.
     needs_truth : bool
         Whether the structure is made from the labels instead of the judgments; order k means nothing then.
     unit : str
-        What its scores are in, as ``log-odds``; empty: bare numbers.
+        Unit of its scores, as ``log-odds``; empty: bare numbers.
     most_items : int or None
         Most items that it can rank, for those that fill an m x m matrix; None: no limit.
     """
@@ -242,7 +242,7 @@ class WithCovariance(Protocol):
         ----------
         counts : PairCounts
         scores : ndarray of float64, shape (m,)
-            What `from_counts` made of them.
+            Result of `from_counts` for them.
         clusters : ClusterCounts, optional
             The same judgments by what is independent; by default every judgment is. Or some of them: what clusters
             add to the covariance is a sum over them, and of a long log they come part by part.
@@ -266,7 +266,7 @@ class NearStart(Protocol):
         counts : PairCounts
             As `from_counts` gets them: the same items as before, and more judgments.
         scores : ndarray of float64, shape (m,)
-            What was made of the judgments before.
+            Result for the judgments before.
         """
 
 

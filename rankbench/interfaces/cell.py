@@ -84,7 +84,7 @@ class CellResult:
     reason : str
         Empty when done; else what happened, in words.
     optimality : float
-        How far from optimal the fit stopped; nan where nothing was optimized.
+        Distance of the fit from an optimum where it stopped; nan where nothing was optimized.
     losses : dict of (metric, split) to ndarray of float64, shape (U_split,)
         Loss of every unit (of every query, as a rule), in the order of the split's units.
         Empty unless done.
@@ -133,7 +133,7 @@ def cell_problem(
         Number of units of each split; without it, only what the cell says by itself is
         looked at.
     metrics : collection of str, optional
-        What a done cell must have losses of, on every split that has units.
+        Losses that a done cell must have, on every split that has units.
 
     Returns
     -------

@@ -89,7 +89,7 @@ class Evidence:
     Attributes
     ----------
     texts : tuple of str
-        What is compared, in words, for each of P contrasts.
+        Comparison in words, for each of P contrasts.
     bounds : Bounds
         Over queries and draws.
     by_draws : Bounds
@@ -120,7 +120,7 @@ class Compared:
     direction : {"minimize", "maximize"}
         Of the headline.
     split : Split
-        What they are judged on.
+        Split that they are judged on.
     repetitions : tuple of int
         R, at least one.
     seed : int
@@ -196,12 +196,12 @@ class Compared:
 
 
 class ClaimKind(Component):
-    """A kind of claim; its parameters are the keys that a claim's table may hold beside those of all claims.
+    """A kind of claim; its parameters are the keys that a claim's table may hold beside the keys of all claims.
 
     Attributes
     ----------
     name : str
-        What ``kind`` says in a suite's file.
+        Value of ``kind`` in a suite's file.
     ratio : bool
         Whether a ratio is shown, instead of a difference.
     on_splits : bool

@@ -43,13 +43,13 @@ class ClickModel:
 
         With :math:`x_j` the product of score and examination at position j, within [0, 1],
         :math:`x_j \prod_{l<j} (1 - x_l)` for a user who stops, else
-        :math:`x_j / \max(1, \sum_l x_l)`. What a list's chances leave to 1 is the chance of
+        :math:`x_j / \max(1, \sum_l x_l)`. The rest of a list's chances, up to 1, is the chance of
         selecting nothing.
 
         Parameters
         ----------
         selections : Selections
-            What was shown; clicks are not looked at.
+            Lists that were shown; clicks are not looked at.
         item_offsets : ndarray of int64, shape (Q + 1,)
 
         Returns
@@ -115,8 +115,8 @@ class SelectionAggregator(Aggregator):
     def fit(self, selections: Selections, item_offsets: NDArray[np.int64]) -> ClickModel:
         """Estimate scores from the selections of all queries together.
 
-        What positions have in common is estimated from all queries, items' scores from
-        those of their own.
+        Parameters of positions are estimated from all queries, items' scores from
+        the items' own queries.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class ClickPopulation(Dataset):
     def draw(self, n: int, entropy: Sequence[int]) -> Selections:
         """Draw n sessions, of the items as `truth` has them.
 
-        The first sessions of a longer draw are those of a shorter one.
+        A longer draw begins with the sessions of a shorter one.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class Covariates:
     names : tuple of str, length p
         As they were asked for, as ``log(length)``.
     scales : tuple of float
-        What each was divided by: its root mean square over the votes, so that an effect is that of a typical
+        Divisor of each: its root mean square over the votes, so that an effect is that of a typical
         difference. It is not centered, as 0 is "no difference". 1 where it was left as it is.
     values : ndarray of float64 or float32, shape (n, p)
         Divided already.
@@ -57,7 +57,7 @@ class CovariateVotes:
     covariates : Covariates
         Of the first item less the second.
     clusters : ndarray of int32, shape (R,), optional
-        Who judged, if votes of one judge are not independent.
+        Judges, if votes of one judge are not independent.
     weighted : bool
         Whether a row is one vote of any weight; else weights are numbers of votes.
     """
@@ -155,8 +155,8 @@ class CovariateVotes:
     def summed(self) -> CovariateVotes:
         """Return votes that are alike (of one pair, judge and row of covariates) as one row, if such rows are few.
 
-        Votes with weights are left as they are: their squares would not be known any more. So are votes of which
-        nearly each has covariates of its own.
+        Votes with weights are left as they are: their squares would not be known any more. So are votes
+        if nearly each has covariates of its own.
         """
         values = self.covariates.values
         if self.weighted or not values.shape[1]:
@@ -212,7 +212,7 @@ class ControlledFit:
     scores : ndarray of float64, shape (m,)
         They sum to zero on every scale.
     effects : ndarray of float64, shape (p,)
-        What a covariate of 1 adds to the margin of a vote's first item.
+        Margin that a covariate of 1 adds for a vote's first item.
     scales : Scales
         Items that can be compared.
     extra : ndarray of float64, shape (e,)

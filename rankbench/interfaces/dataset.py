@@ -1,7 +1,7 @@
 """Data sets give tables; readers read files into tables.
 
 A reader turns one file into a lazy frame in the columnar schema
-(`rankbench.data.tables`). What it yields is checked: a frame that comes out of a
+(`rankbench.data.tables`). Its frames are checked: a frame that comes out of a
 reader needs no second look.
 """
 
@@ -31,7 +31,7 @@ class Dataset(Component):
     Attributes
     ----------
     table : str
-        What its rows are: the name of a kind of table.
+        Kind of its rows: the name of a kind of table.
     named : bool
         Whether items have names: one that comes back in another query is known again.
     title : str
@@ -82,7 +82,7 @@ class Dataset(Component):
         """Return a sha256 (hex) of the data: of the files, or of a simulator's parameters."""
 
     def memory(self) -> int:
-        """Return how many bytes the table takes in memory, at least; 0: nobody knows.
+        """Return the least number of bytes that the table takes in memory; 0: unknown.
 
         A run that needs more than there is is refused before anything is read.
         """
@@ -228,7 +228,7 @@ class Remarks(list[str]):
     Attributes
     ----------
     columns : dict of str to str
-        What columns are called in the file, by what they mean.
+        Names of columns in the file, by role.
     left : list of str
         Columns of the file that were not read; where every other column is a task or a system there is none.
     """

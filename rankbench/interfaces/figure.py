@@ -36,7 +36,7 @@ class PairedIntervals(NamedTuple):
     estimate, lower, upper : ndarray of float64, shape (C,)
         Of a contender's mean minus that of another one; nan where there is no interval.
     words : str
-        What the intervals are, as "95% over queries and draws".
+        Kind of intervals, as "95% over queries and draws".
     """
 
     estimate: NDArray[np.float64]
@@ -85,7 +85,7 @@ class RaceResults:
     n : int
         Number of judgments.
     n_declared : int
-        What the suite's file says instead, before any scaling.
+        Number in the suite's file, before any scaling.
     arms : tuple of ArmResults
         All contenders, in the suite's order.
     repetitions : tuple of int
@@ -120,7 +120,7 @@ class ExperimentResults(ABC):
     layout : Layout
         Whether contenders are compared, give exact numbers, or rank named items.
     counts : str
-        What n counts, in the plural; empty where nothing is drawn.
+        Noun for n, in the plural; empty where nothing is drawn.
     """
 
     metrics: tuple[str, ...]
@@ -210,12 +210,12 @@ class Line:
     Attributes
     ----------
     name : str
-        Which series of the figure it is.
+        Name of the series in the figure.
     x, y : ndarray of float64, shape (P,)
     lower, upper : ndarray of float64, shape (P,)
         Edges of the band; nan where there is none.
     label : str
-        What a plot's own legend calls it; else its name.
+        Name in a plot's own legend; else its name.
     hollow : ndarray of bool, shape (P,), optional
         Points with hollow markers; see `Drawing.hollow`.
     """
@@ -258,7 +258,7 @@ class Plot:
     zero : bool
         Values are differences: 0 has a line.
     notes : str
-        What the notes of the dots are.
+        Meaning of the dots' notes.
     """
 
     title: str = ""
@@ -298,15 +298,15 @@ class Drawing:
     legends : {"figure", "columns", "none"}
         One under all plots; one under each column, for its own lines; or none.
     hollow : str
-        What hollow markers mean.
+        Meaning of hollow markers.
     size : tuple of float
         Width and height of a plot in inches.
     n : tuple of int, optional
         Numbers of judgments (as run) that it shows; None: all of the experiment's.
     bands : str
-        What bands and intervals are, in words; empty: over draws, at the figure's level.
+        Kind of bands and intervals, in words; empty: over draws, at the figure's level.
     note : str
-        What else a reader of the figure must know, a line of its own.
+        Note for a reader of the figure, a line of its own.
     """
 
     plots: tuple[tuple[Plot, ...], ...]
@@ -327,12 +327,12 @@ class Drawing:
 
 
 class FigureKind(Component):
-    """A kind of figure; its parameters are the keys that a figure's table may hold beside those of all figures.
+    """A kind of figure; its parameters are the keys that a figure's table may hold beside the keys of all figures.
 
     Attributes
     ----------
     name : str
-        What ``kind`` says in a suite's file.
+        Value of ``kind`` in a suite's file.
     """
 
     kind: ClassVar[str] = "figure"
@@ -353,7 +353,7 @@ class FigureKind(Component):
         Parameters
         ----------
         metrics : collection of str
-            What the experiment computes, as results name it.
+            Names of metrics that the experiment computes, as in results.
         n : collection of int
             Numbers of judgments as the suite's file writes them.
         configs : sequence of dict
@@ -368,7 +368,7 @@ class FigureKind(Component):
         Parameters
         ----------
         figure : Figure
-            What its table says beside the parameters of this kind: file, title, level of bands.
+            Entries of its table beside the parameters of this kind: file, title, level of bands.
         results : ExperimentResults
         """
 
@@ -392,9 +392,9 @@ def metric_words(metric: str, better: str, *, before: str = "", after: str = "",
     metric : str
         As the suite writes it.
     better : str
-        Which way is better, in words.
+        The better direction, in words.
     before, after : str
-        What stands before and after the metric's name.
+        Texts before and after the metric's name.
     lines : {1, 2}
         Of the text; a metric with parameters has two.
     """

@@ -68,13 +68,13 @@ class Fitted:
     model, theta : Model and ndarray of float64, shape (d',), optional
         Of a linear contender, whose scores are then computed together with the others'.
     optimality : float
-        How far from optimal the fit stopped (gradient norm, duality gap); nan if the
+        Distance of the fit from an optimum (gradient norm, duality gap); nan if the
         method optimizes nothing.
     converged : bool
     info : dict of str to float
         Anything worth a column in the results.
     curves : dict of str to Curve
-        What was recorded along the way, by metric.
+        Records of the fit's course, by metric.
     """
 
     score: Callable[[Queries], NDArray[np.float64]]
@@ -319,7 +319,7 @@ class Solver(Optimizer):
     Attributes
     ----------
     needs : frozenset of Property
-        What a surrogate must declare for the solver to work on it.
+        Declarations of a surrogate that the solver needs.
     budget : str or None
         The parameter that bounds `Fit.iterations`; None: it needs no bound.
     """

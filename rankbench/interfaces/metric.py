@@ -22,22 +22,22 @@ class Metric:
         As rows have it: kebab-case, or the canonical spec of a loss.
     direction : {"minimize", "maximize"}
     sentence : str
-        What it is, in a sentence.
+        Description in a sentence.
     low, high : float or None
         Its range; None: it has no bound.
     chance : float or None
-        What a coin gets: what a contender must pass to predict anything. None: there is no such level.
+        Chance level, which a contender must pass to predict anything. None: there is no such level.
     unit : str
-        What its values are in: ``nats``, ``share of votes``; empty for bare numbers.
+        Unit of its values: ``nats``, ``share of votes``; empty for bare numbers.
     words : dict of float to str
-        What values are called, where they stand for words.
+        Names of values that stand for words.
     caution : str
-        What its reader must bear in mind, in a sentence that begins with what the metric does.
+        Warning to a reader, in a sentence that begins with the metric's verb.
     jumps : bool
         It is a function of an order, or of a sign: where two numbers are all but equal, rounding decides, and
         another machine may get another value.
     tolerance : float
-        How far two machines may differ in a value where nothing jumps, relative to the larger of the value and 1.
+        Largest difference between two machines where nothing jumps, relative to the larger of the value and 1.
     """
 
     name: str
@@ -67,8 +67,8 @@ class Fact:
     name : str
         As `rankbench.interfaces.cell.CellResult.info` has it.
     sentence : str
-        What is told. About a race: what stands before the values, without its colon. About a contender: all of
-        it, with ``{value}`` in it.
+        Text of the fact. About a race: the words before the values, without colon. About a contender: the whole
+        sentence, with ``{value}`` in it.
     about : {"race", "contender"}
         Told once for all contenders at one n, or under the table of each.
     summary : {"mean", "largest"}
@@ -80,7 +80,7 @@ class Fact:
     said : str
         One value: ``{value}``, and ``{at}``, the parameter's value. Without the parameter: `said_without`, ``{label}``.
     same_as : str
-        A contender of which the fact is 1 in all repetitions equals the one whose `parameter` is this and all
+        A contender whose fact is 1 in all repetitions equals the one whose `parameter` is this and all
         others are the same. Empty: the fact says nothing of that.
     because : str
         Why it equals that one, in words.
@@ -112,9 +112,9 @@ class Budget:
     name : str
         The fact that has it.
     sentence : str
-        What it is, without its colon.
+        Description without its colon.
     unit : str
-        What it counts.
+        Unit of the count.
     steps : tuple of str
         Facts that have the number of steps; the first that is known counts.
     """

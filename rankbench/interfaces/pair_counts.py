@@ -135,7 +135,7 @@ class PairCounts:
         Parameters
         ----------
         comparisons : Comparisons
-            Of one query; those of weight 0 say nothing.
+            Of one query; comparisons of weight 0 say nothing.
         m : int
             Number of its items, whose names are their numbers.
 
@@ -261,7 +261,7 @@ class ClusterCounts:
 
 @lru_cache(maxsize=64)
 def _numbers(m: int) -> tuple[str, ...]:
-    """Return "0", "1", ..: names of the items of queries, most of which are of few sizes."""
+    """Return "0", "1", ..: names of a query's m items."""
     return tuple(map(str, range(m)))
 
 
@@ -373,7 +373,7 @@ def strongly_connected(counts: PairCounts) -> Scales:
 
 
 def within(counts: PairCounts, scales: Scales, ridge: float) -> PairCounts:
-    """Return the counts that a fit is about: all with a ridge, else those of pairs within scales."""
+    """Return the counts for a fit: all with a ridge, else counts of pairs within scales."""
     if ridge > 0 or len(scales) == 1:
         return counts
     return counts.select(scales.scale_of[counts.low] == scales.scale_of[counts.high])

@@ -58,7 +58,7 @@ class Contender:
         Parameters
         ----------
         base : type
-            What it must be, as of `rankbench.get`.
+            Class that it must have, as of `rankbench.get`.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Contender:
         Parameters
         ----------
         base : type
-            What they must be, as of `rankbench.get`.
+            Class that they must have, as of `rankbench.get`.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class BlockTask:
     source : int
         Index of the `Prepared` that the block is drawn from.
     metrics : tuple of str
-        What every contender is to be judged by: names of the protocol's own metrics, or the specs of `losses`.
+        Metrics of every contender: names of the protocol's own metrics, or the specs of `losses`.
     cells : dict of cell id to Contender
         Of the kind `Protocol.contender`; more than one point are choices that the protocol makes on
         validation data.
@@ -142,14 +142,14 @@ class Prepared:
     fingerprint : str
         sha256 (hex) of the data; of nothing, where there are none.
     units : dict of Split to tuple of str
-        What losses are given for, a name each: queries, as a rule. Losses of a split have
+        Names of the units that losses are given for: queries, as a rule. Losses of a split have
         this many values, in this order.
     arrays : dict of str to ndarray
         Read-only; worker processes map them into memory.
     scale : float
         By which the suite's n are multiplied.
     notes : tuple of str
-        What a reader must know about all this.
+        Notes for a reader.
     splits : dict of Split to str
         Titles, where the data decide what losses are given for; else the protocol's.
     test_share : float or None
@@ -221,23 +221,23 @@ class Protocol(Component):
     contender : str
         Kind of the components that compete.
     table : str or None
-        What the data sets that it takes are, the name of a kind of table; None: it makes its
+        Kind of the data sets that it takes, the name of a kind of table; None: it makes its
         own populations, or needs none.
     metrics : tuple of Metric
         Its own metrics. Empty: contenders are judged by loss components.
     facts : tuple of Fact
-        What its rows have beside losses that a report tells; by default what `erm` says of its solutions.
+        Facts of its rows, beside losses, that a report tells; by default what `erm` says of its solutions.
     budget : Budget or None
-        Which fact says what stochastic contenders were given.
+        Fact with the budget of stochastic contenders.
     curves : dict of str to (Split, Direction)
         Split and direction of the curves that it records itself. Curves that are not named
         are the methods' own, of what they minimize on the design units.
     splits : dict of Split to str
         The sets of units that contenders are judged on, with a title for each.
     counts : str
-        What n counts, in the plural. Empty: nothing is drawn.
+        Noun for n, in the plural. Empty: nothing is drawn.
     judged_on : str
-        What the units are, in the plural: intervals are over these.
+        Noun for the units, in the plural: intervals are over these.
     test_share : float or None
         Repetitions are splits of the same observations, and this share of each is tested
         on: statistics then use the corrected resampled t. Losses are one number a split.
@@ -346,7 +346,7 @@ class Protocol(Component):
     def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
         """Return how long each cell of a block takes by itself, about, in seconds; optional.
 
-        It may compute a little to find out: less than the block. Cells of which it cannot say are left out.
+        It may compute a little to find out: less than the block. Cells with unknown costs are left out.
         """
         return {}
 

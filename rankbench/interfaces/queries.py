@@ -147,7 +147,7 @@ class Selections:
     offsets : ndarray of int64, shape (Q + 1,)
         Selections of query q are ``offsets[q]:offsets[q + 1]``.
     starts : ndarray of int64, shape (n + 1,)
-        What selection s showed is rows ``starts[s]:starts[s + 1]``, the top of the list
+        Selection s showed rows ``starts[s]:starts[s + 1]``, the top of the list
         first.
     items : ndarray of int32, shape (P,)
         Item shown, *within* the query, in ``[0, m_q)``; no item twice in a selection.
@@ -185,10 +185,10 @@ class Orders:
         Place of the item on the ballot, from 0, not decreasing within a ballot; items of
         one place are tied.
     weights : ndarray of float64, shape (n,)
-        How many voters cast it; positive and finite.
+        Number of voters who cast it; positive and finite.
     unranked : {"absent", "last"}
-        What a ballot says of the items that it does not mention: nothing, or that all of
-        them come after those that it mentions, in an order that nobody knows.
+        Meaning of items that a ballot does not mention: none, or that all of them come after
+        the items that it mentions, in an unknown order.
     """
 
     offsets: NDArray[np.int64]
@@ -284,7 +284,7 @@ def with_unranked(orders: Orders, m: int) -> tuple[Orders, NDArray[np.int64]]:
         If ``orders.unranked`` is ``last``, every ballot has m rows, the items that it does not
         mention together on a place of their own at the end. Else `orders` itself.
     ranked : ndarray of int64, shape (n,)
-        How many rows of each ballot are its own.
+        Number of rows of each ballot that are its own.
     """
     ranked = np.diff(orders.starts)
     if orders.unranked == "absent":

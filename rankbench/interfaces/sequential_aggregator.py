@@ -152,7 +152,7 @@ class SequentialAggregator(ComparisonAggregator):
         ----------
         state : ndarray of float64, shape (m, s)
         votes : Comparisons
-            Of one query, of which each weighs something; ties are marked.
+            Comparisons of one query with positive weights; ties are marked.
         time : int
             Its number, from 0.
         """
@@ -182,9 +182,9 @@ class ScoreAggregator(Aggregator):
     Attributes
     ----------
     direction : {"minimize", "maximize"}
-        Which scores are better.
+        Direction of better scores.
     unit : str
-        What a score is, in words.
+        Unit of a score, in words.
 
     Examples
     --------
@@ -239,7 +239,7 @@ class ScoreAggregator(Aggregator):
         values : ndarray of float64, shape (R, T, S)
             As `cells` gets them.
         weights : ndarray of float64, shape (R, T)
-            How often each cell counts: whole numbers, some of them 0, not all.
+            Number of times that each cell counts: whole numbers, some of them 0, not all.
         """
         shares = weights / weights.sum()
         return np.asarray(np.einsum("rt,rts->s", shares, self.checked_cells(values)))
@@ -274,7 +274,7 @@ class ScoreAggregator(Aggregator):
         ----------
         values : ndarray of float64, shape (R, T, S)
         of_seeds, of_tasks : ndarray of float64, shapes (B, R) and (B, T)
-            How often each is in a resample.
+            Number of times that each is in a resample.
         """
         found = np.full((len(of_tasks), values.shape[2]), np.nan)
         for row, seeds, tasks in zip(found, of_seeds, of_tasks, strict=True):

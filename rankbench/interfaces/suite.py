@@ -65,7 +65,7 @@ class ContenderEntry(_Part):
     Attributes
     ----------
     use : Spec
-        Who competes; in a file, a text in the contender grammar.
+        Component that competes; in a file, a text in the contender grammar.
     label : str
         Name on the leaderboard; ``{k}``, ``{lambda}`` are replaced by the point's
         parameters. Empty: the canonical spec. At most 200 characters.
@@ -148,7 +148,7 @@ class Panel(_Part):
     Attributes
     ----------
     title : str
-        What stands above it.
+        Title above it.
     series : tuple of str
         Labels of contenders; ``*`` stands for any characters.
     n : tuple of int
@@ -195,7 +195,7 @@ class Experiment(_Part):
     n : tuple of int
         Distinct numbers of judgments (of what the protocol counts), in [1, 2^40).
     repetitions : int
-        How often judgments are drawn anew.
+        Number of new draws of judgments.
     losses : tuple of str
         In the contender grammar, or names of the protocol's own metrics; the first one is
         the headline.
@@ -216,9 +216,9 @@ class Experiment(_Part):
         recommendation goes by the headline and by these metrics; methods are called alike
         only if each of them has a margin. A number is that of the headline.
     purpose : str
-        What the recommendation is for, as ``predict clicks``: what the metrics judge.
+        Purpose of the recommendation, as ``predict clicks``, which the metrics judge.
     caveats : tuple of str
-        What its reader must bear in mind.
+        Warnings to its reader.
     confirmed_by : tuple of str, optional
         Experiments on the same data that must not contradict what is recommended; by default all.
     views : str
@@ -226,9 +226,9 @@ class Experiment(_Part):
     contenders : tuple of ContenderEntry
         At least one.
     figures : tuple of Figure
-        What is drawn of it.
+        Figures of it.
     claims : tuple of Claim
-        What is stated before it is run.
+        Claims that are stated before it is run.
     """
 
     name: Name
@@ -281,9 +281,9 @@ class Suite(_Part):
     seed : int
         In [0, 2^63).
     asks : str
-        What it asks, in a sentence of plain words: the first that a leaderboard says.
+        Question of the suite, in a sentence of plain words: the first of a leaderboard.
     protocol : str
-        How its experiments are done, unless they say otherwise, in the contender grammar.
+        Protocol of experiments that name none, in the contender grammar.
     dataset : str
         The data of its experiments, unless they say otherwise, in the contender grammar;
         ``--dataset`` replaces it. Empty for protocols that take none.

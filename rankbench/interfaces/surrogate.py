@@ -190,7 +190,7 @@ class Loss(Component):
     Attributes
     ----------
     structure : StructureKind
-        What it is judged against: ``scores``, shape (m,), or ``edges``, an adjacency
+        Structure that it is judged against: ``scores``, shape (m,), or ``edges``, an adjacency
         matrix of shape (m, m).
     direction : {"minimize", "maximize"}
     range : tuple of float
@@ -224,7 +224,7 @@ class Loss(Component):
     ) -> BayesRisk:
         """Return the least expected loss of one query, whatever alpha, where the law of s is known.
 
-        What a contender loses beyond it is its excess risk. Unless a loss knows better, all
+        The excess risk of a contender is its loss beyond that. Unless a loss knows better, all
         orders are tried, of at most 8 items; where ties are averaged over, none of them is
         better than every order.
 

@@ -133,7 +133,7 @@ class ColumnReading:
     Attributes
     ----------
     roles : mapping of str to str
-        What columns mean, by role.
+        Columns by role.
     rows : tuple of str
         The first rows as they would be read, in words.
     sure : bool
@@ -164,19 +164,19 @@ class TableKind(Component):
     Attributes
     ----------
     columns : tuple of str
-        What such a table must have, in order, ``query_id`` first.
+        Columns that such a table must have, in order, ``query_id`` first.
     optional : tuple of str
-        What it may have besides. Other columns of a file are ignored.
+        Columns that it may have besides. Other columns of a file are ignored.
     marks : tuple of str
-        Columns of which one is enough to show that a file is meant for this kind: what else is missing is then
+        Columns that each show that a file is meant for this kind: other missing columns are then
         an error. Of two kinds whose columns are all there, that with all of the other's and more is taken.
     roles : tuple of str
-        What ``--columns`` may call a column of this kind. Where some are said, kinds that have one of them are asked
+        Roles of ``--columns`` for a column of this kind. Where some are said, kinds that have one of them are asked
         alone; if there is none, every kind is.
     judgments : tuple of JudgmentKind
-        What aggregators can be given of it, what a row is (see `as_judgments`) first. Empty: nothing is aggregated.
+        Judgments in it for aggregators, the kind of a row (see `as_judgments`) first. Empty: nothing is aggregated.
     words : str
-        What its rows are called where logs of judgments are listed: ``votes``.
+        Name of its rows where logs of judgments are listed: ``votes``.
     method : str
         The aggregator that ranks such a log where none is named. Empty: that of the judgments that rows are.
     history : str
@@ -302,7 +302,7 @@ class TableKind(Component):
         ----------
         raw : RawTable
         columns : str
-            What columns mean, as the user says it (``--columns``); empty: guessed from their names.
+            Roles of columns, as the user says them (``--columns``); empty: guessed from their names.
 
         Raises
         ------

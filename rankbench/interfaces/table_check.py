@@ -50,7 +50,7 @@ class RawTable:
     locate : callable, optional
         Returns the file, or the address, and the row there, of a row of a table that is several files, or is elsewhere.
     roles : mapping of str to str
-        What columns are called in the file, by what they mean, where they have not the usual names.
+        Names of columns in the file, by role, where they have not the usual names.
     unwanted : set of str
         Columns that the user leaves out: nothing in them is wrong, and nothing is read.
     """
@@ -287,7 +287,7 @@ _HUGE, _TINY = 1e100, 1e-100
 def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of a log by role, with a column of counts as its ``weight``.
 
-    One pass over the columns that are called like counts. A column of whole numbers weighs rows, and those of 0 are
+    One pass over the columns that are called like counts. A column of whole numbers weighs rows, and rows of 0 are
     to be left out: the column is `WEIGHTLESS` as well. Of 1 in every row it says nothing, and words are no counts.
 
     Parameters

@@ -43,7 +43,7 @@ class PluginStatus:
     entry_point : str
     distribution, version : str
     components : tuple of str
-        What it registered, as ``kind/name``, in its order.
+        Names that it registered, as ``kind/name``, in its order.
     seconds : float
         Time to import it and to call its hook.
     status : {"ok", "broken", "blocked"}
@@ -90,9 +90,9 @@ class Loader:
     Attributes
     ----------
     registry : Registry
-        What is registered by now.
+        Components and suites that are registered by now.
     waiting : list of (Origin, EntryPoint)
-        What is not loaded yet.
+        Entry points that are not loaded yet.
     """
 
     def __init__(self, entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool = False) -> None:

@@ -71,7 +71,7 @@ def get(base: Callable[..., C], text: str | Spec) -> C:
     Parameters
     ----------
     base : type
-        What it must be: the base class of its kind, such as `rankbench.Aggregator`, or a
+        Class that it must have: the base class of its kind, such as `rankbench.Aggregator`, or a
         class that derives from one. Type checkers know that the component is of this class.
     text : str or Spec
         ``name`` or ``name:param=value,...``.
@@ -155,7 +155,7 @@ def check_contested(name: str, kind: str) -> None:
     Raises
     ------
     SpecError
-        Which distributions, and how to say which one is meant.
+        It names the distributions, and the way to choose one.
     """
     plugins(kind).registry.check_contested(name, kind)
 
@@ -218,7 +218,7 @@ def contender(base: Callable[..., Component], spec: Spec) -> Contender:
     Parameters
     ----------
     base : type
-        What contenders are, as of `rankbench.get`: the base class of their kind.
+        Class of contenders, as of `rankbench.get`: the base class of their kind.
     spec : Spec
 
     Raises
@@ -282,7 +282,7 @@ def reference(base: type[Component]) -> BeforeValidator:
     Parameters
     ----------
     base : type
-        What the component must be, as of `rankbench.get`: ``Annotated[Model, reference(Model)]``.
+        Class that the component must have, as of `rankbench.get`: ``Annotated[Model, reference(Model)]``.
 
     Raises
     ------
@@ -305,7 +305,7 @@ SuiteKind = TypeVar("SuiteKind", ClaimKind, FigureKind)
 def claim_kind(claim: Claim) -> ClaimKind:
     """Return the kind of a claim, with the claim's own parameters.
 
-    Keys that the kind does not know are left out: records of old runs hold those of all kinds.
+    Keys that the kind does not know are left out: records of old runs hold the keys of all kinds.
 
     Raises
     ------

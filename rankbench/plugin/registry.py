@@ -288,7 +288,7 @@ class Registry:
         Raises
         ------
         SpecError
-            Which distributions, and how to say which one is meant.
+            It names the distributions, and the way to choose one.
         """
         for (of, contested), (said, *_) in self._contested.items():
             if contested == name and kind in ("", of):
