@@ -1,6 +1,6 @@
 """Certificates prove that a surrogate is consistent or not, and a third person can check them.
 
-The room is also its verb: ``rankbench.certify("pairwise-logistic")`` calls
+The package can be called: ``rankbench.certify("pairwise-logistic")`` calls
 `rankbench.certify.certify.certify`.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class _Verb(ModuleType):
-    """A module that can be called: the room and its one verb have the same name."""
+    """A module that can be called: the package and its one function have the same name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         from rankbench.certify.certify import certify

@@ -1,6 +1,6 @@
 """The command group `rankbench` holds subcommands, and turns errors into exit codes.
 
-``rankbench --help`` imports no verb and no plugin. `rankbench.cli` has the exit codes.
+``rankbench --help`` imports no subcommand and no plugin. `rankbench.cli` has the exit codes.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _flushed(main: Callable[[], object]) -> int:
         sys.stderr.write("interrupted\n")
         return 130
     except OSError as error:
-        # Of a file with a name the group of verbs has said it.
+        # Of a file with a name the group of subcommands has said it.
         if error.filename is not None or error.errno is None:
             raise
         # Nothing more comes of standard output, at the interpreter's end either.
@@ -116,11 +116,11 @@ SHORT_HELPS = {
     "new": "Write a plugin or a suite to start from.",
     "env": "Show versions, CPU class and folders.",
 }
-"""The built-in verbs in the order of ``--help``; a test keeps them equal to their docstrings."""
+"""The built-in subcommands in the order of ``--help``; a test keeps them equal to their docstrings."""
 
 
 class Verb(NamedTuple):
-    """A verb on offer.
+    """A subcommand on offer.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Verb(NamedTuple):
 
 @functools.cache
 def verbs() -> dict[str, Verb]:
-    """Return the verbs by name: the built-in ones first, and none can take their names."""
+    """Return the subcommands by name: the built-in ones first, and none can take their names."""
     by_name: dict[str, Verb] = {}
     for verb in offered():
         by_name.setdefault(verb.name, verb)
@@ -152,7 +152,7 @@ def verbs() -> dict[str, Verb]:
 
 @functools.cache
 def offered() -> tuple[Verb, ...]:
-    """Return every verb of every distribution: ours as ``--help`` shows them, then by distribution.
+    """Return every subcommand of every distribution: ours as ``--help`` shows them, then by distribution.
 
     Those of blocked distributions (``RANKBENCH_BLOCK_PLUGINS``) are not on offer.
     """
@@ -205,18 +205,18 @@ def with_exit_codes(command: click.Command) -> click.Command:
 
 
 class Commands(click.Group):
-    """Verbs from the entry-point group ``rankbench.commands``, imported when used."""
+    """Subcommands from the entry-point group ``rankbench.commands``, imported when used."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run as the program of this process, and end it."""
         start(partial(self.main, *args, **kwargs))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return all verbs, the built-in ones first."""
+        """Return all subcommands, the built-in ones first."""
         return [*verbs()]  # `list` is a verb's module here, once that is imported
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import the verb's command; None if there is no such verb."""
+        """Import the subcommand; None if there is none of this name."""
         verb = verbs().get(name)
         if verb is None:
             return None
@@ -232,7 +232,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb that the arguments begin with, or suggest the nearest."""
+        """Find the subcommand that the arguments begin with, or suggest the nearest."""
         if not args[0].startswith("-") and args[0] not in verbs() and not ctx.resilient_parsing:
             from rankbench.errors import nearest
 
@@ -240,7 +240,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verbs without importing them."""
+        """Write the subcommands without importing them."""
         ours = [(name, SHORT_HELPS.get(name, "")) for name, verb in verbs().items() if verb.built_in]
         theirs = [(name, f"from {verb.distribution}") for name, verb in verbs().items() if not verb.built_in]
         for title, rows in (("Commands", ours), ("Commands of plugins", theirs)):
@@ -249,7 +249,7 @@ class Commands(click.Group):
                     formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; turn what goes wrong on purpose into a message and an exit code."""
+        """Run the subcommand; turn expected errors into a message and an exit code."""
         from rankbench.cli.output import say, visible
         from rankbench.core.runtime import settle_blas
         from rankbench.errors import RankbenchError
@@ -257,7 +257,7 @@ class Commands(click.Group):
         if os.environ.get("NO_COLOR"):
             ctx.color = False
         try:
-            settle_blas()  # before a verb imports NumPy
+            settle_blas()  # before a subcommand imports NumPy
             with warnings.catch_warnings():  # which puts the function back
                 warnings.showwarning = partial(_show_warning, warnings.showwarning)
                 return super().invoke(ctx)

@@ -175,8 +175,8 @@ def rank(
 
     SCORES is a table of systems by tasks, with or without seeds: a row a cell, a row a system, or a row a task. With
     --qrels it is TREC runs, whose topics are the tasks. Rank ranges hold for all systems together at 95%; systems of
-    tier 1 are not told apart from the first. P(first) is the share of resamples of tasks (and seeds) in which a system
-    is first.
+    tier 1 are not significantly different from the first. P(first) is the share of resamples of tasks (and seeds) in
+    which a system is first.
     """
     shown = chosen_form(form, out, [*scores, qrels], pictures=True)
     if len(scores) > 1 and not qrels:

@@ -1,7 +1,7 @@
 """Tables and JSON for people and programs.
 
-While a verb of ours runs, `sys.stdout` and the descriptor 1 are standard error: what a plugin prints, in Python, in C
-or in a process that it starts, is not in the middle of JSON or CSV. Our verbs print by `echo`.
+While a built-in subcommand runs, `sys.stdout` and the descriptor 1 are standard error. Prints of a plugin, in Python,
+in C or in a process that it starts, are then not in the middle of JSON or CSV. Built-in subcommands print by `echo`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _kept: TextIO | None = None
 
 
 def standard_output() -> TextIO:
-    """Return what our verbs print to."""
+    """Return the stream that built-in subcommands print to."""
     return sys.stdout if _kept is None else _kept
 
 
@@ -107,7 +107,7 @@ def _moved(stream: TextIO) -> Iterator[TextIO]:
 
 
 def with_kept_output(command: click.Command) -> click.Command:
-    """Return a verb of ours that keeps standard output while it runs, and so do its subcommands."""
+    """Return a built-in subcommand that keeps standard output while it runs, as do the subcommands below it."""
     command = copy.copy(command)
     if command.callback is not None:
         command.callback = keeping_output()(command.callback)
@@ -117,7 +117,7 @@ def with_kept_output(command: click.Command) -> click.Command:
 
 
 def visible(text: str) -> str:
-    r"""Write control characters as ``\x1b``, hidden ones as ``\u202e``: foreign names must not steer the terminal."""
+    r"""Write control characters as ``\x1b``, hidden ones as ``\u202e``: no name may steer the terminal."""
     return text.translate(_CONTROLS)
 
 

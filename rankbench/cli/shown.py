@@ -37,7 +37,7 @@ _PICTURES: dict[str, Format] = {".png": "png", ".svg": "svg"}
 
 
 JSON_SCHEMA = 1
-"""Version of what ``--json`` prints, of each verb: docs/reference/json.md."""
+"""Version of the output of ``--json``, of each subcommand: docs/reference/json.md."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class Table:
     rows : iterable of sequence of str
         Read once, when the table is written.
     words : collection of int
-        Places of the columns that hold foreign words; on a page they begin at the left, and numbers end at the right.
+        Places of the columns with texts of data or plugins; on a page they begin at the left, and numbers end at the
+        right.
     title : str
         The line above it on a terminal.
     """

@@ -29,7 +29,7 @@ AFTERWARDS = (
     *("__main__.py", "api.py", "certify", "cli", "drawing", "interfaces/claim.py", "interfaces/figure.py"),
     *("reports", "store", "suites", "testing", "tracking"),
 )
-"""Rooms and files that show, store, analyze or look up what others compute: no number of a block depends on them."""
+"""Packages and files that show, store, analyze or look up results of others: no number of a block depends on them."""
 
 POPULATIONS = ("certify/conditional_risks.py", "certify/kernels.py", "certify/populations.py")
 """Files within `AFTERWARDS` from which protocols draw votes all the same."""

@@ -1,4 +1,4 @@
-"""Functions make foreign words safe, check foreign numbers, and write numbers with fixed digits.
+"""Functions make texts of others safe, check numbers of others, and write numbers with fixed digits.
 
 Labels, reasons, data set names, cells of files and exceptions may come from a plugin or a log.
 None of them can move the terminal's cursor, start a formula in a spreadsheet, break a Markdown
@@ -90,7 +90,7 @@ def seconds_of(budget: float | str) -> float:
 def exception_text(error: BaseException) -> str:
     """Return an exception's type and message.
 
-    Its ``__str__`` is foreign code: whatever that raises, even `SystemExit`, is taken for
+    Its ``__str__`` is third-party code: whatever that raises, even `SystemExit`, is taken for
     a message that cannot be had.
     """
     name = type.__getattribute__(type(error), "__name__")

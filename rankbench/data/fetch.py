@@ -204,7 +204,7 @@ class CardDataset(Dataset):
     card: ClassVar[Card]
 
     def scan(self) -> pl.LazyFrame:
-        """Return the rows of all files, in the card's order, told apart by the files' prefixes.
+        """Return the rows of all files, in the card's order, with ids that the files' prefixes separate.
 
         How, is the table's: see `rankbench.interfaces.table.TableKind.part`.
 

@@ -1,4 +1,4 @@
-"""A cell holds what one contender did in one block; guards turn foreign exceptions into reasons.
+"""A cell holds what one contender did in one block; guards turn exceptions of third-party code into reasons.
 
 A *cell* is one contender on one block. Its id is a hash of everything that determines
 its value (contender with all parameters, block, data sha256, code digest), so a cell is
@@ -238,7 +238,7 @@ class BlockResult:
 
 
 LONGEST = 500
-"""Characters of a foreign error that are kept."""
+"""Characters that are kept of an error of third-party code."""
 
 LONGEST_TRACE = 20_000
 """Characters of a traceback that are kept: the last ones, where the error is."""
@@ -372,14 +372,14 @@ def trace_of(error: BaseException) -> str:
         first = first.tb_next
     try:
         lines = traceback.format_exception(type(error), error, first or error.__traceback__)
-    except BaseException:  # it is foreign, and so may be what it was raised from
+    except BaseException:  # it is third-party, and so may be what it was raised from
         lines = [*traceback.format_tb(error.__traceback__), exception_text(error)]
     text = "".join(lines).strip()
     return text[-LONGEST_TRACE:].encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def printable(text: str) -> str:
-    """Return the first characters of foreign words, with lone surrogates escaped."""
+    """Return the first characters of a third-party text, with lone surrogates escaped."""
     return text[:LONGEST].encode("utf-8", "backslashreplace").decode("utf-8")[:LONGEST]
 
 

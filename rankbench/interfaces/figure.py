@@ -132,7 +132,7 @@ class ExperimentResults(ABC):
 
     @abstractmethod
     def metric(self, name: str) -> Metric:
-        """Return what is known of a metric, or of a curve: which way is better, what a coin gets."""
+        """Return the facts about a metric, or a curve: its better direction, its chance level."""
 
     @abstractmethod
     def units(self, split: Split) -> Sequence[str]:

@@ -305,7 +305,7 @@ class Protocol(Component):
 
         The result is a function of the arguments alone, and that of a cell does not depend
         on its neighbors. A contender that diverges, does not fit or fails becomes a result
-        with its reason: call foreign code by `rankbench.interfaces.cell.guarded`, and give what it
+        with its reason: call third-party code by `rankbench.interfaces.cell.guarded`, and give what it
         raised to `rankbench.interfaces.cell.failed`.
         """
 

@@ -338,7 +338,7 @@ class TableKind(Component):
         """Return a few rows, by column: the conformance checks read, damage and convert them."""
 
     def part(self, table: pl.LazyFrame, name: str) -> pl.LazyFrame:
-        """Return a table that is one of several files of a data set, its queries told apart from the other files'."""
+        """Return a table that is one of several files of a data set, with queries of its own."""
         import polars as pl
 
         return table.with_columns(pl.concat_str(pl.lit(f"{name}/"), QUERY).alias(QUERY))

@@ -1,6 +1,6 @@
-"""Functions tell whose code a component is, and pass arrays to it that it cannot write to.
+"""Functions tell whose code a component is, and give it arrays that it cannot change.
 
-Foreign code gets copies or read-only views of what all contenders share, and whatever it
+Third-party code gets copies or read-only views of what all contenders share, and whatever it
 raises or returns becomes that contender's outcome.
 """
 
@@ -24,7 +24,7 @@ Judgments = TypeVar("Judgments", Comparisons, Orders, PairCounts, Selections)
 
 
 def disposable_queries(queries: Queries) -> Queries:
-    """Return queries that foreign code may do with as it likes."""
+    """Return queries that third-party code may change."""
     x = queries.x.view()
     x.flags.writeable = False
     truth = None if queries.truth is None else queries.truth.copy()
@@ -32,7 +32,7 @@ def disposable_queries(queries: Queries) -> Queries:
 
 
 def disposable_judgments(judged: Judgments) -> Judgments:
-    """Return judgments that foreign code may do with as it likes: every array is a copy."""
+    """Return judgments that third-party code may change: every array is a copy."""
     copied: dict[str, Any] = {
         name: array.copy() for name, array in vars(judged).items() if isinstance(array, np.ndarray)
     }
@@ -40,7 +40,7 @@ def disposable_judgments(judged: Judgments) -> Judgments:
 
 
 def disposable_block(block: Block) -> Block:
-    """Return a block that foreign code may do with as it likes."""
+    """Return a block that third-party code may change."""
     return replace(block, design=disposable_queries(block.design), comparisons=disposable_judgments(block.comparisons))
 
 
@@ -50,7 +50,7 @@ def is_ours(component: Component) -> bool:
 
 
 def strangers(component: Component) -> set[str]:
-    """Return the distributions (of what is not registered, the modules) of the foreign classes in a component."""
+    """Return the distributions (of what is not registered, the modules) of the third-party classes in a component."""
     return makers(component) - {OURSELVES}
 
 
@@ -83,14 +83,14 @@ def fitted_problem(fitted: object) -> str:
 
 
 def own_cells(task: BlockTask) -> dict[str, Contender]:
-    """Return the cells whose contenders are built in: foreign ones could take down the process that compiles."""
+    """Return the cells whose contenders are built in: third-party ones could end the process that compiles."""
     return {cell: found for cell, found in task.cells.items() if all(map(is_ours, found.points))}
 
 
 def own_block(task: BlockTask, n: int) -> BlockTask | None:
-    """Return a block of n for compiling, without foreign contenders.
+    """Return a block of n for compiling, without third-party contenders.
 
-    None: nothing is left; or one of the losses that contenders are judged by is foreign.
+    None: nothing is left; or a loss that judges contenders is third-party.
     """
     cells = own_cells(task)
     if not cells or not all(map(is_ours, task.losses)):

@@ -155,7 +155,7 @@ class _Loading:
 
     @contextmanager
     def recorded(self, what: str) -> Iterator[None]:
-        """Record whatever foreign code raises inside: also to compare or to iterate over what it brought runs code."""
+        """Record errors of third-party code inside: comparing and iterating its objects run code too."""
         from rankbench.interfaces.cell import reason
 
         try:

@@ -352,7 +352,7 @@ def _name(name: Any, what: str) -> str:
 
 
 def _complete(found: type[Component], where: str, origin: Origin) -> None:
-    """Build what validates the parameters of a foreign class: ours, which tests complete, are built when used."""
+    """Build the validator of a third-party class's parameters: ours, which tests complete, are built when used."""
     if origin.distribution == OURSELVES:
         return
     try:

@@ -74,7 +74,7 @@ class SelectionTable(TableKind):
         return partial(SelectionsCheck, raw, selections_schema(part="part" in raw.schema()))
 
     def part(self, table: pl.LazyFrame, name: str) -> pl.LazyFrame:
-        """Return one part of the same queries' log: sessions are told apart, and the column ``part`` has its name."""
+        """Return one part of the same queries' log, with sessions of its own; the column ``part`` has its name."""
         told = pl.concat_str(pl.lit(f"{name}/"), "session_id").alias("session_id")
         return table.with_columns(told).with_columns(part=pl.lit(name))
 
