@@ -78,7 +78,12 @@ def test_rankings_without_ties():
         ({"ranking": ['["b"]', '["x", 1.5]', '["c"]', '["a"]']}, 2, "ranking", "1.5 is not a name"),
         ({"ranking": ['["b"]', '["x", ["y", []]]', '["c"]', '["a"]']}, 2, "ranking", "[] is not a name"),
         ({"weight": [1.0, 1.0, -1.0, 1.0]}, 3, "weight", "weight -1.0 is not positive"),
-        ({"candidates": [["a", "b", "c"], ["x", "y"], ["a", "b", "c"], ["a", "b"]]}, 4, "candidates", "not those of"),
+        (
+            {"candidates": [["a", "b", "c"], ["x", "y"], ["a", "b", "c"], ["a", "b"]]},
+            4,
+            "candidates",
+            "other candidates",
+        ),
         ({"candidates": [["a", "b", "a"], ["x", "y"], ["a"], ["a"]]}, 1, "candidates", "'a' is a candidate twice"),
         ({"candidates": [["a", "b", "c"], None, ["a"], ["a"]]}, 2, "candidates", "the candidates are missing"),
         ({"candidates": [1, 2, 3, 4]}, 1, "candidates", "not lists of names"),
@@ -100,7 +105,7 @@ def test_candidates_are_compared_across_batches():
     frame = frame.with_columns(
         candidates=pl.when(pl.int_range(pl.len()) == rows - 1).then(pl.lit(["a", "b"])).otherwise("candidates")
     )
-    with pytest.raises(InputError, match="not those of its other rows") as caught:
+    with pytest.raises(InputError, match="has other candidates in its other rows") as caught:
         validate("orders", frame)
     assert caught.value.row == rows
 

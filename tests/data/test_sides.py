@@ -299,7 +299,7 @@ def test_preferences_from_1_to_2_are_those_of_alpaca_eval(tmp_path: Path) -> Non
     wins = aggregate(graded, "borda").table
     assert dict(wins.select("item", "wins").iter_rows()) == pytest.approx({"x": 0.25 + 1 + 0.1, "y": 0.75 + 0.9})
     # Elsewhere 1 and 2 are no sides, and what they mean is asked.
-    with pytest.raises(InputError, match="not clear which say that"):
+    with pytest.raises(InputError, match="cannot decide which say that"):
         read(csv(tmp_path, [("x", "y", "1.75")], "model_a,model_b,preference"))
     assert read(csv(tmp_path, [("x", "y", "2")], "q,r,s"), "left=q,right=r,preference=s") == outcomes("y>x")
 

@@ -256,7 +256,7 @@ class OrdersCheck(TableCheck):
         for row in changes.fill_null(True).arg_true():
             query, names = ids[row], tuple(lists[row])
             if self.candidates.setdefault(query, names) != names:
-                what = f"the candidates of query {short_repr(query)} differ from its other rows"
+                what = f"query {short_repr(query)} has other candidates in its other rows"
                 raise self.error(what, row, column.name)
         ranked = ranking.to_frame().with_row_index("row").explode("ranking", empty_as_null=False)
         items = ranked.explode("ranking", empty_as_null=False).rename({"ranking": "item"})
