@@ -48,7 +48,7 @@ class Items(LogProtocol):
     source: ClassVar[str] = "[Owen07]_; [MWR24]_"
     metrics: ClassVar[tuple[Metric, ...]] = (
         *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
-        Metric(VOTES, "maximize", "How many votes an item is in, or how many ballots name it."),
+        Metric(VOTES, "maximize", "Votes that an item is in, or ballots that name it."),
     )
     facts: ClassVar[tuple[Fact, ...]] = (RIDGE, UNPENALIZED)
     splits: ClassVar[dict[Split, str]] = {"design": "Items"}
@@ -56,7 +56,7 @@ class Items(LogProtocol):
 
     replicates: int = Field(default=RESAMPLES, ge=0, le=100_000, description="Resamples; 0: no intervals.")
     intervals: Intervals | Literal["auto"] = Field(
-        default="auto", description="What is independent, as --intervals of `rankbench aggregate` says it."
+        default="auto", description="Independent units, as --intervals of `rankbench aggregate` names them."
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:

@@ -44,7 +44,7 @@ class LeftAdvantage(PeriodProtocol):
     source: ClassVar[str] = "[BT52]_"
     metrics: ClassVar[tuple[Metric, ...]] = (
         *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
-        Metric(VOTES, "maximize", "How many votes with sides there are."),
+        Metric(VOTES, "maximize", "Votes with sides."),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Stretches of time"}
 

@@ -203,7 +203,7 @@ class PeriodLeaders(PeriodProtocol):
     source: ClassVar[str] = "[MWR24]_"
     metrics: ClassVar[tuple[Metric, ...]] = (
         *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
-        Metric(VOTES, "maximize", "How many votes the item is in."),
+        Metric(VOTES, "maximize", "Votes that the item is in."),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Stretches of time, and who was first"}
 

@@ -50,14 +50,14 @@ def scores_of_counts(
         own, whole = len(aggregator.scales(lent)), len(connected_components(counts))
         if own > whole:
             raise ContenderDiverged(
-                f"its scores stand on {own:,} scales of the {when}, of which {whole:,} can be told: margins between "
-                "scales mean nothing; give it a ridge"
+                f"its scores stand on {own:,} scales of the {when}, more than its connected components ({whole:,}): "
+                "margins between scales mean nothing; give it a ridge"
             )
     return call_aggregator(aggregator, lent, counts.m, None if near is None else near.copy())
 
 
 class Trial:
-    """What all contenders of a repetition share.
+    """Votes and parts that all contenders of a repetition share.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Trial:
     cut : Cut
     items : list of str, length m
     votes : callable
-        Returns the votes themselves, in order: called for contenders that are shown them alone.
+        Returns the votes themselves, in order: called only for contenders that see single votes.
     """
 
     def __init__(self, grouped: GroupedVotes, cut: Cut, items: list[str], votes: Callable[[], Votes]) -> None:

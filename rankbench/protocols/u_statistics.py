@@ -75,7 +75,7 @@ class UStatistics(Protocol):
         Metric("abs-bias", sentence="Size of the mean difference of empirical risk and risk, at fixed scores.", low=0),
         Metric("deviation", sentence="Standard deviation of the empirical risk, at fixed scores.", low=0),
         Metric("excess", sentence="Mean risk of the minimizer above the least risk.", low=0),
-        Metric("instability", sentence="How much the minimizer changes with the order of the same votes.", low=0),
+        Metric("instability", sentence="Change of the minimizer with the order of the same votes.", low=0),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Worlds (true scores and chances that votes are drawn from)"}
     counts: ClassVar[str] = "votes in each world"

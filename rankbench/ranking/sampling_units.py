@@ -73,7 +73,7 @@ class Units:
 
     @classmethod
     def alike(cls, count: int, m: int) -> Units:
-        """Return units that are equally large and of which each judged every item."""
+        """Return equally large units, each with judgments of every item."""
         every = np.full(m, float(count))
         return cls(count, float(count), every, every, every)
 
@@ -237,7 +237,7 @@ class _SaidSums:
 
 
 _WON = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
-"""What `low` and what `high` has won by each outcome."""
+"""Wins of `low` and of `high` by each outcome."""
 
 
 def units_of_lists(
@@ -395,7 +395,7 @@ def too_thin(units: Units) -> list[str]:
     if not thin:
         return []
     return [
-        f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or those of fewer than "
+        f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or votes of fewer than "
         f"{_FEWEST:.0f} equal judges: too few for an interval, and they may hold any place (a row of the log is one "
         "vote here, whatever it weighs)"
     ]

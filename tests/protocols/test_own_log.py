@@ -146,7 +146,7 @@ def test_an_item_of_three_votes_has_no_interval(tmp_path: Path) -> None:
     assert values["upper"] is None
     assert (values["rank-low"], values["rank-high"]) == (1, 8)
     text = (results.directory / "leaderboard.md").read_text()
-    assert "1 of 8 items have fewer than 10 votes, or those of fewer than 3" in text
+    assert "1 of 8 items have fewer than 10 votes, or votes of fewer than 3" in text
     assert "| 1 to 8 | new |" in text
 
 
@@ -162,7 +162,7 @@ def test_scores_on_more_scales_than_the_votes_have_diverged(tmp_path: Path) -> N
     rows = rows_of(tmp_path, Winner(), 2, (ELO, 'use = "bradley-terry:ridge=0"'))
     plain = rows.filter(experiment="methods", contender="Elo")
     assert set(plain["status"]) == {"diverged"}
-    assert all("2 scales of the training votes, of which 1 can be told" in reason for reason in plain["reason"])
+    assert all("2 scales of the training votes, more than its connected" in reason for reason in plain["reason"])
     assert set(rows.filter(experiment="methods", contender="Bradley-Terry")["status"]) == {"done"}
 
 
