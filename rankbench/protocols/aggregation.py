@@ -118,7 +118,7 @@ class AggregationTrial(Protocol):
     counts: ClassVar[str] = "judgments of each population"
     simulated: ClassVar[bool] = True
 
-    law: LawName = Field(default="btl", description="How judgments come about.")
+    law: LawName = Field(default="btl", description="Law that judgments are drawn from.")
     items: int = Field(default=10, ge=2, le=14, strict=True, description="Items m of a population.")
     populations: int = Field(default=50, ge=1, le=10_000, strict=True, description="Number of populations.")
     exposure: float = Field(

@@ -19,10 +19,10 @@ INNER = 3
 """Parts within the training part, on which parameters and links are chosen."""
 
 Grouping: TypeAlias = Literal["judge", "pair", "time"]
-"""What a user may ask to be held out together."""
+"""Groups of votes that a user may ask to hold out together."""
 
 HeldOut: TypeAlias = Literal["judge", "pair", "time", "vote"]
-"""What can be: single votes, where nothing coarser divides into folds."""
+"""Groups that can be held out together; single votes, where nothing coarser divides into folds."""
 
 _TOGETHER = {
     "judge": "All votes of a judge are held out together.",
@@ -52,17 +52,17 @@ class GroupSizes:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """What one repetition learns from, chooses by and tests on.
+    """The parts of the votes that one repetition learns from, chooses by and tests on.
 
     Attributes
     ----------
     part : ndarray of int8, shape (G,)
-        Of each group: the inner part of the training part that it is in, from 0; `tested`, where it is
-        held out; -1, where it is neither.
+        The inner part of the training part that each group is in, from 0; `tested`, where the group is
+        held out; -1, where it is in neither.
     tested : int
         Number of inner parts.
     inner : tuple of (tuple of int, int)
-        Inner parts to learn from, and the one to predict from them; none of the two has no votes.
+        Inner parts to learn from, and the part to predict from them; both have votes.
     """
 
     part: NDArray[np.int8]

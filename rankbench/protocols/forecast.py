@@ -53,14 +53,14 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Foreseen:
-    """What was said of the votes that are judged.
+    """Forecasts of the votes that are judged.
 
     Attributes
     ----------
     margins : ndarray of float64, shape (n',)
-        By how much the first item was expected to win.
+        Expected lead of the first item.
     choices : list of Choice
-        One after the other, of all these votes.
+        Choices of parameters, each for some consecutive votes, together for all of them.
     """
 
     margins: NDArray[np.float64]

@@ -92,7 +92,10 @@ logistic, probit = (looped(_summed, *annotated_signatures(_summed), of=link) for
 def davidson(
     margins: ReadVector, won: ReadVector, lost: ReadVector, tied: ReadVector, b: float, eta: float, out: Vector
 ) -> None:
-    """Add to `out` the sum of -log P, its slopes in b and eta = log nu, and the curvatures in bb, b eta, eta eta."""
+    """Add to `out` the sum of -log P, its two slopes and its three curvatures.
+
+    Slopes are in b and eta = log nu, curvatures in bb, b eta and eta eta.
+    """
     for begin in range(0, len(margins), _BLOCK):
         value, in_b, in_eta, bb, be, ee = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for e in range(begin, min(begin + _BLOCK, len(margins))):

@@ -75,11 +75,11 @@ SMALLEST = 1e-100
 """Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
 
 EQUAL = 1e-12
-"""Scores that are closer, beside the largest, count as equal: rounding sets items apart that have the same record."""
+"""Scores closer than this share of the largest count as equal: rounding separates items of the same record."""
 
 
 def leveled(margins: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return margins, in place, of which those that rounding makes of equal scores are 0."""
+    """Return margins, in place, with 0 where rounding alone separates two scores."""
     margins[np.abs(margins) < max(SMALLEST, EQUAL * float(np.abs(scores).max()))] = 0.0
     return margins
 
@@ -119,7 +119,7 @@ def _terms(
 
 
 def middle(margins: NDArray[np.float64], numbers: NDArray[np.float64]) -> float:
-    """Return the median size of the margins that are not 0, of which there are so many votes each; 0 without any."""
+    """Return the median size of the margins other than 0, each counted once a vote; 0 without any."""
     kept = (margins != 0) & (numbers >= 1)
     if not kept.any():
         return 0.0

@@ -95,9 +95,11 @@ class OwnLog(LogProtocol):
     test_share: ClassVar[float | None] = 1 / FOLDS
     tunes: ClassVar[bool] = True
 
-    folds: Grouping = Field(default="judge", description="What is held out together: judge, pair or time.")
+    folds: Grouping = Field(
+        default="judge", description="Votes that are held out together: all of a judge, of a pair or of a time."
+    )
     distinct: bool = Field(
-        default=False, description="With folds=pair: refuse a log of which folds by judge are by pair already."
+        default=False, description="With folds=pair: reject a log whose folds by judge are by pair already."
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:

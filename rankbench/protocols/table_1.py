@@ -90,8 +90,8 @@ class Table1(Protocol):
         description="Features of training ratings: from the other training folds, from all but the rating itself, "
         "or from all with it, which leaks it.",
     )
-    similarity: bool = Field(default=True, description="Whether ratings by similar and dissimilar users are features.")
-    center: Centering = Field(default="global", description="What is subtracted from features: a mean, or nothing.")
+    similarity: bool = Field(default=True, description="Use ratings by similar and dissimilar users as features.")
+    center: Centering = Field(default="global", description="Mean that is subtracted from features, if any.")
     sampling: Literal["user", "pair"] = Field(
         default="user", description="Pairs: a user uniform and then a pair, or uniform among all pairs."
     )

@@ -73,7 +73,7 @@ class Theory(Protocol):
     )
     aggregation: AggregationName = Field(
         default="none",
-        description="What surrogates see of a population of graphs: each of them (none), the mean graph (mean) or its "
+        description="Graphs of a population that surrogates see: each (none), their mean (mean), or the mean's "
         "difference graph (difference), as after aggregating infinitely many judgments.",
     )
 
@@ -153,7 +153,7 @@ class Repair(Protocol):
     items: int = Field(default=4, ge=3, le=7, strict=True, description="Items of a population.")
     populations: int = Field(default=40, ge=1, le=1000, strict=True, description="Populations that are drawn.")
     paper: bool = Field(
-        default=False, description="Put those of Theorems 2 and 3, which have 3 items, first; for noise=low-noise."
+        default=False, description="Put the populations of Theorems 2 and 3, with 3 items, first; for noise=low-noise."
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:

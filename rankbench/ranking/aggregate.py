@@ -46,7 +46,7 @@ _TOGETHER = 1000
 
 @dataclass(frozen=True)
 class Aggregation:
-    """What a method makes of a log.
+    """Scores and ranks of the items of a log by one method.
 
     Attributes
     ----------
@@ -60,14 +60,14 @@ class Aggregation:
     method : str
         Canonical spec.
     notes : tuple of str
-        What a reader must know, as that there are several scales.
+        Remarks for the reader, such as that there are several scales.
     facts : dict
         ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``by``, the column that ``query`` is, or
         None; ``seed`` and ``resamples`` of the intervals (None where they are by formula); ``intervals``, how they were
         made, or None; ``votes`` and ``wins``, what these columns count. Of categories that were pooled also ``pool``,
         how much scores differ between them (``variance, lower, upper, differences, unit, p, trials``).
     pairs : PairCounts, optional
-        Who won against whom, where votes of the whole log were counted.
+        Wins of each pair of items, where votes of the whole log were counted.
     effects : DataFrame, optional
         With covariates: ``covariate, effect, lower, upper, unit, words``, see
         `rankbench.ranking.covariates.rank_controlled`. `table` then has ``unadjusted_score`` and the like.

@@ -30,22 +30,22 @@ MOST_HELD = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class CategorySample:
-    """What a method makes of the votes of each category.
+    """Scores by one method from the votes of each category.
 
     Attributes
     ----------
     names : list of str, length C
-        Of the categories that have scores.
+        Names of the categories that have scores.
     categories : list of CategoryEstimates, length C
     counts : list of PairCounts, length C
-        Of the items of each category.
+        Counts on the items of each category.
     errors : list of ndarray
         Covariances of the categories' scores.
     joint : ndarray of float64, shape (n, n), optional
-        That of all of them, where judges vote in several categories.
+        Covariance of all categories' scores, where judges vote in several categories.
     units : list of Units, length C
     whole : Units
-        Of the log, for all m items.
+        Units of the log, for all m items.
     notes : list of str
     """
 

@@ -272,7 +272,7 @@ def _listed(run: SortedPairs, codes: Codes) -> tuple[SortedPairs, NDArray[np.int
 
 
 Counted: TypeAlias = LogPart | InputError | OutOfRange
-"""What a task returns. What is wrong with a row is a value, so that the first one in the log can be told."""
+"""Result of a task. An error of a row is a value, so that the first error in the log can be named."""
 
 
 def count_parts_on_cluster(

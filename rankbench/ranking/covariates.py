@@ -173,7 +173,7 @@ def _scale_notes(votes: Votes) -> list[str]:
 
 
 def _separated(rows: CovariateVotes) -> list[str]:
-    """Say of which covariates whoever had more won every vote, or none."""
+    """Return a note on each covariate whose higher side won every vote, or none."""
     found = []
     won, lost = rows.outcomes[:, 0], rows.outcomes[:, 1]
     tied = rows.outcomes[:, 2] > 0

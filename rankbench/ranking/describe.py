@@ -246,7 +246,7 @@ def describe_orders(table: pl.LazyFrame, *, path: Path | None = None) -> TableSu
         ("ballots", f"{rows:,}, of {facts['voters']:,g} voters"),
         ("queries", f"{queries:,}"),
         *([("ballots per query", str(facts["rows_per_query"]))] if queries > 1 else []),
-        ("items per query", f"{facts['items_per_query']}, of which no ballot ranks {facts['unranked']:,} in all"),
+        ("items per query", f"{facts['items_per_query']}; {facts['unranked']:,} on no ballot of their query"),
         ("items on a ballot", str(facts["ranked"])),
         ("complete ballots", _share(facts["complete"], rows)),
         ("ballots with ties", _share(facts["ties"], rows)),
@@ -369,7 +369,7 @@ _DESCRIBERS: dict[type[TableKind], Callable[..., TableSummary]] = {
     SelectionTable: describe_selections,
     OrderTable: describe_orders,
 }
-"""What summarizes which kind of table; other kinds are summarized by their facts."""
+"""Function that summarizes each kind of table; other kinds are summarized by their facts."""
 
 _MOST = 8
 _OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}

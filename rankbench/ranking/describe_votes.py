@@ -26,7 +26,7 @@ _WORK = 30_000_000
 
 @dataclass(frozen=True)
 class Majority:
-    """What the majority graph is like.
+    """Properties of the majority graph.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class TableSummary:
-    """What a table holds.
+    """Summary of a table.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ _FACTS = {
     "latest": pl.col("time").max(),
     "untimed": pl.col("time").null_count(),
 }
-"""What is looked at in one pass, as far as there are the columns."""
+"""Facts that one pass computes, for the columns that the table has."""
 
 
 def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSummary:

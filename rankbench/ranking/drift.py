@@ -70,16 +70,16 @@ class Drifting:
 
 @dataclass(frozen=True)
 class Drift:
-    """Whether strengths change with time.
+    """Evidence that strengths change with time.
 
     Attributes
     ----------
     items : list of Drifting
         The largest evidence first; at most fifty.
     by_judge : bool
-        Whether judges are what is independent; else votes.
+        Judges are the independent units; else votes are.
     sampled : float
-        Share of the votes that was looked at.
+        Share of the votes that was tested.
     """
 
     items: list[Drifting]
@@ -101,7 +101,7 @@ class Drift:
 
 @dataclass(frozen=True, eq=False)
 class _Looked:
-    """Votes that are looked at, those of one judge together: arrays of shape (n,).
+    """Votes under test, one judge after another: arrays of shape (n,).
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class _Looked:
     won : ndarray of float64
         The winner's share of the win.
     starts : ndarray of int64, shape (G + 1,), or None
-        Where the votes of each judge begin; None where votes are what is independent.
+        Where the votes of each judge begin; None where votes are the independent units.
     """
 
     winners: NDArray[np.int32]

@@ -120,7 +120,7 @@ def refit_spread(
 
 
 def drawn_first(votes: PairCounts) -> tuple[float, ...]:
-    """Return a key that puts categories in an order that their names, and those of their items, have no part in."""
+    """Return a key that orders categories by their votes, whatever the names of categories and items."""
     total = votes.forward + votes.backward + votes.ties
     uneven = np.abs(votes.forward - votes.backward)
     return tuple(round(float(sum_of), 6) for sum_of in (total.sum(), len(votes), uneven.sum(), (uneven**2).sum()))
@@ -156,14 +156,14 @@ _SUMS = 400_000_000
 
 @dataclass(frozen=True)
 class CategoryTest:
-    """Whether categories matter.
+    """Test of a difference between categories.
 
     Attributes
     ----------
     p : float
         Share of logs under the null that differ as much between categories, the log itself among them.
     trials : int
-        How many were made.
+        Number of logs under the null.
     """
 
     p: float

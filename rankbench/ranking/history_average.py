@@ -112,9 +112,9 @@ def even_lattice(
 def weighed_models(
     points: Sequence[SequentialAggregator], counts: TimedCounts, worth: float, *, search: bool
 ) -> tuple[Sequence[SequentialAggregator], list[ScoreHistory], NDArray[np.float64]]:
-    """Return points of a grid, what each says of votes so many of which are worth one, and its chance.
+    """Return models at points of a grid, their scores over time and their chances, for votes of weight 1 / `worth`.
 
-    They are the points of a finer grid, where those given are where a search begins.
+    With `search`, `points` are the starts of a search, and a finer grid is returned.
     """
     fewer = replace(counts, won=counts.won / worth, lost=counts.lost / worth)
     if not search:
@@ -260,17 +260,17 @@ _METHOD = "bradley-terry:penalty=firth"
 
 
 class AlikeVotes(NamedTuple):
-    """What is independent in a log.
+    """Independent units of a log, and the worth of its votes.
 
     Attributes
     ----------
     worth : float
-        How many votes are worth a whole one, for scores: 1 at least, times `points`.
+        Number of votes that are worth one independent vote, for scores: 1 at least, times `points`.
     of_changes : float
         The same for changes of scores: what judges who vote early and late prefer cancels.
     units : Units
     judges : int
-        How many there are; 0 where votes are what is independent.
+        Number of judges; 0 where votes are the independent units.
     points : float
         Variance of the points of votes over that of whole votes; 1 where no points are split.
     """

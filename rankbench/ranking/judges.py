@@ -33,7 +33,7 @@ _FEWEST_FREEDOM = 0.1
 
 @dataclass(frozen=True)
 class Position:
-    """How often the item on the left won, of the decisive votes.
+    """Share of the decisive votes that the item on the left won.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Position:
         independent (`_clustered`); else Wilson's.
     by_judge : bool
     points : bool
-        Whether points of some votes are split: `share` is of points then.
+        Points of some votes are split: `share` is of points.
     weighted : bool
-        Whether votes have weights: `share` is of the weight then.
+        Votes have weights: `share` is of the weight.
     """
 
     votes: int
@@ -299,7 +299,7 @@ _MOST = 0.25
 _AT_ONCE = 200
 _FAR, _MANY = 0.01, 2000
 _LOOKS = 2
-"""What p-values are multiplied by, since the log is looked at again after each judge is put aside."""
+"""Factor of p-values, since the log is tested again after each judge is put aside."""
 
 
 def _sums(votes: NDArray[np.float64], left: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -50,7 +50,7 @@ class Ballots(WholeLog):
 
     @property
     def by_judge(self) -> bool:  # type: ignore[override]
-        """Whether judges are the units."""
+        """True if judges are the units."""
         return self.judges is not None
 
     @property
@@ -69,7 +69,7 @@ class Ballots(WholeLog):
 
     @cached_property
     def units(self) -> Units:
-        """What is independent, and how much of it there is."""
+        """Independent units, and the votes in them."""
         orders, m, unit = self.orders, len(self.items), self._unit
         if orders.unranked == "last":
             return Units.alike(len(unit) if self._voters else int(unit.max()) + 1, m)
@@ -138,7 +138,7 @@ class Sessions(WholeLog):
 
     @cached_property
     def units(self) -> Units:
-        """What is independent, and how much of it there is."""
+        """Independent units, and the votes in them."""
         shown, each = self.selections, np.arange(len(self.selections))
         return units_of_lists(shown.items, shown.starts, each, np.ones(len(shown)), len(self.items))
 

@@ -202,7 +202,7 @@ def _numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:
-    """Return all ballots of a log as those of one query.
+    """Return all ballots of a log, under one query.
 
     Raises
     ------

@@ -68,7 +68,7 @@ class LogAddress(OwnTable):
     source: ClassVar[str] = "an address"
 
     address: str = Field(description="As in s3://bucket/votes.parquet.", repr=False)
-    columns: str = Field(default="", description="What columns mean, as left=model_x,right=model_y.")
+    columns: str = Field(default="", description="Meanings of columns, as left=model_x,right=model_y.")
 
     def __str__(self) -> str:
         shown = shown_address(self.address)
@@ -101,7 +101,7 @@ class LogFile(OwnTable):
 
     path: Path = Field(description="The file, a folder of shards or of files, or a pattern.")
     reader: Annotated[Reader | None, reference(Reader)] = Field(
-        default=None, description="How it is read; null: as its ending or its first bytes say."
+        default=None, description="Reader of the file; null: chosen by its ending or its first bytes."
     )
 
     def __str__(self) -> str:

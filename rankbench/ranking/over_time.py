@@ -52,7 +52,7 @@ STRETCHES = 50
 """Times of a log whose times are numbers, more than `MOST_TIMES` of them: stretches of about equally many votes."""
 
 _NORMAL = 1e9
-"""Degrees of freedom of which Student's t is normal."""
+"""Degrees of freedom that make Student's t normal."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ def _read(
     then: int,
     seed: int,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the scores over time and those of now, as tables."""
+    """Return tables of the scores over time and of the current scores."""
     from scipy.special import stdtrit
 
     scores = found.scores

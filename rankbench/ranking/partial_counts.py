@@ -182,16 +182,16 @@ PART = 32 * ROWS
 
 @dataclass(frozen=True, eq=False)
 class LogPart:
-    """What was counted of some judgments.
+    """Counts of some judgments.
 
     Attributes
     ----------
     data : PairCounts or ClusterCounts
-        By cluster, where that was asked for and every judgment has one.
+        Counts by cluster, if asked for and every judgment has a cluster.
     integers : bool
-        Whether items are integers, which are listed in numerical order.
+        Items are integers, and listed in numerical order.
     unsigned : int
-        Judgments without a cluster, where it was asked for by cluster; of those that were looked at.
+        Judgments without a cluster among the judgments that were read, if counts by cluster were asked for.
     """
 
     data: PairCounts | ClusterCounts
@@ -229,7 +229,7 @@ class Tree(Generic[T]):
         self.sums.append((level, term))
 
     def total(self) -> T:
-        """Return the sum of all terms, of which there is one at least."""
+        """Return the sum of all terms, one at least."""
         _, result = self.sums.pop()
         while self.sums:
             result = self.join(self.sums.pop()[1], result)

@@ -81,7 +81,7 @@ def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDAr
 def unknown(
     items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64], units: Units | None = None
 ) -> ItemRanking:
-    """Return a ranking of which nothing is certain: any item may hold any place."""
+    """Return a ranking without any certainty: any item may hold any place."""
     m, nothing = len(items), np.full(len(items), np.nan)
     wide = np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
     return ItemRanking(items, scores, nothing, nothing, *wide, scales, units)
@@ -118,27 +118,27 @@ def normal_deviations(covariance: NDArray[np.float64], seed: int) -> NDArray[np.
 
 
 Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich", "judges+queries"]
-"""What is taken for independent: judgments, or judges with all of theirs; a formula; judges, and queries too."""
+"""Ways to intervals: resamples of judgments, resamples of judges, a formula, resamples of judges and queries."""
 
 MOST_CELLS = 50_000_000
-"""Most outcomes of pairs of items, each judge's counted apart, of which there are intervals by judge: 5 GB."""
+"""Most outcomes of pairs of items by judge from which intervals by judge are computed: 5 GB."""
 
 _BYTES = 100
-"""That one of them takes when judges are counted and resampled."""
+"""Bytes of one outcome while judges are counted and resampled."""
 
 _LONG = 1_000_000
 
 
 class LogFacts(NamedTuple):
-    """What the choice of intervals needs to know of a log of votes.
+    """Facts of a log of votes that decide on the kind of intervals.
 
     Attributes
     ----------
     rows : int
     judges : int
-        How many it names.
+        Judges that the log names.
     missing : int
-        Votes without a judge, in a log that has the column: one is enough to know.
+        Votes without a judge, in a log with a column of judges; one vote is enough.
     """
 
     rows: int

@@ -71,7 +71,7 @@ class RankedLog(ABC):
     @property
     @abstractmethod
     def units(self) -> Units:
-        """What is independent, and how much of it there is."""
+        """Independent units, and the votes in them."""
 
     @abstractmethod
     def tallies(self) -> ItemTallies:
@@ -139,7 +139,7 @@ class CountedVotes(RankedLog):
 
     @cached_property
     def units(self) -> Units:
-        """What is independent, and how much of it there is."""
+        """Independent units, and the votes in them."""
         return units_of_counts(self.data, split=self.split) if self.known_units is None else self.known_units
 
     def tallies(self) -> ItemTallies:
@@ -176,8 +176,8 @@ class CountedVotes(RankedLog):
         return [
             *remarks,
             f"{aggregator} puts the items on {own} scales, although {groups}: it has no finite distance between some "
-            "that were compared, as plain maximum likelihood has none between items of which one side won every time "
-            "(bradley-terry with a ridge, or with Firth's penalty, has one scale for all that are connected)",
+            "that were compared, as plain maximum likelihood has none between items where one side won every time "
+            "(bradley-terry with a ridge, or with Firth's penalty, has one scale for all connected items)",
         ]
 
 
@@ -234,7 +234,7 @@ class OrderedVotes(WholeLog):
 
     @cached_property
     def units(self) -> Units:
-        """What is independent, and how much of it there is."""
+        """Independent units, and the votes in them."""
         return units_of_votes(self.votes, self._unit)
 
     def tallies(self) -> ItemTallies:

@@ -185,7 +185,7 @@ def rescaled(found: Aggregation, scale: PointScale) -> Aggregation:
         The scores are no log-odds, the anchor is no item, or items stand on scales of their own.
     """
     if found.facts.get("unit") != "log-odds":
-        raise SpecError(f"--scale: scores of {found.method} are no log-odds, of which Elo points are made")
+        raise SpecError(f"--scale makes Elo points of log-odds, and scores of {found.method} are no log-odds")
     table = found.table
     if "query" in table.columns or table["scale"].n_unique() > 1:
         raise SpecError("--scale: the items are not on one scale, so that no shift puts them all on the same points")

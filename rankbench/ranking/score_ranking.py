@@ -91,7 +91,7 @@ def judged_runs(runs: object, qrels: str | os.PathLike[str], loss: str) -> tuple
 
 
 METHODS = ("mean-score", "mean-rank", "borda-count")
-"""What is shown side by side where no method is named."""
+"""Methods that are shown side by side where none is named."""
 
 RESAMPLES_OF_SCORES = 10_000
 """Resamples of tasks and seeds."""
@@ -102,19 +102,19 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class ScoreRanking:
-    """What methods make of a score table.
+    """Rankings of the systems of a score table, by one or more methods.
 
     Attributes
     ----------
     table : DataFrame
         ``method, system, score, lower, upper, rank_low, rank_high, tier, p_first, p_top_k``, the best first in each
         method. The interval is the score's own, at 95%; rank ranges hold for all systems together at 95%. Tier 1 are
-        the systems that none is significantly better than: they are not told apart from the first. ``p_first`` and
-        ``p_top_k`` are the shares of resamples in which a system is first, or among the first k.
+        the systems without a significantly better one. ``p_first`` and ``p_top_k`` are the shares of resamples in which
+        a system is first, or among the first k.
     facts : dict
-        What `as_dict` says beside the table and the notes.
+        Contents of `as_dict` beside the table and the notes.
     notes : tuple of str
-        What a reader must know: what is missing, what was averaged, what was resampled.
+        Remarks for the reader on missing, averaged and resampled scores.
     """
 
     table: pl.DataFrame

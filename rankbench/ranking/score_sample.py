@@ -25,10 +25,10 @@ from rankbench.stats.contrasts import (
 from rankbench.stats.simultaneous import FEW, OwnErrors, Studentized, allowing_for_resamples
 
 Kept: TypeAlias = Literal["tasks", "systems"]
-"""What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks."""
+"""The part left out where cells are missing: tasks that some system lacks, or systems that lack some task."""
 
 LEVEL = 0.95
-"""Of a score's own interval, and of all rank ranges together."""
+"""Confidence of a score's own interval, and of all rank ranges together."""
 
 _NAMED = 5
 
@@ -37,7 +37,7 @@ _WIDE = 10.0
 
 
 def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[str]]:
-    """Return the table with more being better everywhere: the sign of tasks where less is better is turned.
+    """Return the table with the sign turned of tasks where less is better, so that more is better everywhere.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[s
     """
     for name in lower:
         if name not in scores.tasks:
-            raise SpecError(f"there is no task {name!r} of which less could be better{_near(name, scores.tasks)}")
+            raise SpecError(f"there is no task {name!r} for --lower{_near(name, scores.tasks)}")
     less = np.isin(scores.tasks, list(lower))
     if not less.any():
         return scores, []
@@ -66,7 +66,7 @@ def wide_tasks(scores: TaskScores) -> list[str]:
     times = spread[wide].max() / typical
     return [
         f"scores on {names} spread up to {times:,.0f} times as wide as those on the median task, and decide means over "
-        "tasks: --without leaves a task out, --lower turns one of which less is better; ranks count all tasks alike"
+        "tasks: --without leaves a task out, --lower turns a task where less is better; ranks count all tasks alike"
     ]
 
 
@@ -222,7 +222,7 @@ def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:
         note = "there is one score a cell: tasks alone are resampled, and what another run would give is not known"
     elif counts.min() < len(seeds):
         note = (
-            f"cells have from {counts.min()} to {counts.max()} seeds: scores are averaged over those of their cell, "
+            f"cells have from {counts.min()} to {counts.max()} seeds: scores are averaged in each cell, "
             "and tasks alone are resampled"
         )
     elif len(seeds) < FEWEST:
@@ -265,7 +265,7 @@ class SystemRanking:
     dropped: int
 
     def turned(self, sign: float, least: float) -> SystemRanking:
-        """Return it with scores, of which more is better, plus a constant, times 1 or -1."""
+        """Return the ranking with a constant added to the scores, and their sign turned if `sign` is -1."""
         lower, upper = (self.lower, self.upper) if sign > 0 else (self.upper, self.lower)
         return replace(
             self,
@@ -344,7 +344,7 @@ def _ranking(
     replicates: int,
     own: OwnErrors | None,
 ) -> SystemRanking:
-    """Return a ranking by scores of which more is better; of pairs in `nothing` nothing is said."""
+    """Return a ranking by scores where more is better; pairs in `nothing` stay undecided."""
     arms = len(single.estimate)
     signs = paired.signs(LEVEL, own, allowing_for_resamples(LEVEL, len(drawn if own is None else own.values)))
     if nothing is not None:
@@ -365,7 +365,7 @@ def _ranking(
 
 
 def _coarse(by_task: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return of which pairs two tasks have the same difference, shape (P,): the t test is not made for such few values.
+    """Return where two tasks have the same difference of a pair, shape (P,): too few values for the t test.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ _MOST_NAMES = 100_000
 
 @dataclass(frozen=True)
 class Findings:
-    """What is known about sides, judges and repeated votes.
+    """Findings about sides, judges and repeated votes.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ _TABLE = 1 << 22
 _AS_READ = "methods that go by the order of votes take the file's order"
 
 NO_TIMES = f"the log does not say when votes were cast: {_AS_READ}"
-"""What a reader of a sequential method must know of a log without times."""
+"""Remark on a log without times, for readers of a sequential method."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +103,11 @@ class Votes:
 
     @property
     def alike(self) -> bool:
-        """Whether all weights are 1."""
+        """True if all weights are 1."""
         return bool((self.weights == 1).all())
 
     def order_note(self) -> str:
-        """Return what a reader of a sequential method must know of the order of the votes; empty: nothing."""
+        """Return a remark on the order of the votes, for readers of a sequential method; empty: none."""
         if self.undated:
             return f"{self.undated:,} of {self.count:,} votes have no time: {_AS_READ} of all"
         if self.times is None:
@@ -274,7 +274,7 @@ def _alphabetical(*columns: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
 
 
 def _in_time(times: pl.Series) -> tuple[pl.Series | None, NDArray[np.int32]]:
-    """Return the order of the rows by time, those of one time as they stand (None: as they stand), and their places."""
+    """Return the rows' order by time, ties as they stand (None: all as they stand), and their places in time."""
     order = None
     if not times.is_sorted():
         by_time = times.to_frame("time").with_row_index("row").sort("time", maintain_order=True)

@@ -77,7 +77,7 @@ def _competing(experiment: Experiment, protocol: Protocol, spec: Spec, reasons: 
 
 
 def _beside(experiment: Experiment, protocol: Protocol, component: Component, reasons: list[str]) -> Experiment:
-    """Put a component in the place of those of its kind, as contenders of their own."""
+    """Add contenders in which a component replaces each component of its kind."""
     kind = component.kind
     if kind == "loss":
         known = {str(manager.get(Loss, text)) for text in experiment.losses} if not protocol.metrics else set()
@@ -285,7 +285,7 @@ class Competitor(NamedTuple):
 
 
 class CheckedExperiment(NamedTuple):
-    """What an experiment names: who competes; metrics; and losses, if the metrics are any."""
+    """Contenders, metrics and losses of an experiment; no losses if the protocol has metrics of its own."""
 
     competing: list[Competitor]
     metrics: tuple[str, ...]
@@ -323,7 +323,7 @@ def check_suite(suite: Suite, *, own_data: bool = True) -> None:
 
 
 def check_experiment(experiment: Experiment, protocol: Protocol) -> CheckedExperiment:
-    """Return what an experiment names, all of which is there: what its results are shown as is checked before a run.
+    """Return contenders, metrics and losses of an experiment; check its figures and claims before a run.
 
     Raises
     ------

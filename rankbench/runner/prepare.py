@@ -31,7 +31,7 @@ from rankbench.plugin.manager import component_class, names
 
 @dataclass(frozen=True)
 class Sources:
-    """What a suite's experiments are drawn from.
+    """Prepared data of a suite's experiments.
 
     Attributes
     ----------

@@ -144,7 +144,7 @@ def _sha256(made: Planned) -> str:
 
 
 LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
-"""Whose versions are kept, beside those of the distributions that contenders declare."""
+"""Libraries whose versions a run keeps, beside the distributions that contenders declare."""
 
 
 def suite_record(made: Planned) -> dict[str, Any]:

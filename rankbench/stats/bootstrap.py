@@ -43,7 +43,7 @@ TOGETHER = 8_000_000
 
 
 ARRAYS = ("draws", "queries", "replicates", "draw_replicates", "log_sds")
-"""What a sample has a column of for each arm."""
+"""Arrays of a sample that have a column for each arm."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Crossed:
         log of the standard deviation over the resampled draws of the mean over the
         resampled queries; ``-inf`` where a replicate holds one draw alone.
     cells : ndarray of int64, shape (C,), or None
-        Where given, draws are few and overlap, and may agree by chance: that a contrast has no
-        spread is believed for arms of the same number only, which are the same cells.
+        Where given, draws are few and overlap, and may agree by chance. A contrast without spread is then
+        certain only between arms of the same number, which are the same cells.
     """
 
     draws: NDArray[np.float64]
@@ -76,7 +76,10 @@ class Crossed:
     cells: NDArray[np.int64] | None = None
 
     def certain(self, matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return of which contrasts, the columns of `matrix`, shape (C, P), no spread is believed, shape (P,)."""
+        """Return where a contrast without spread counts as certain, shape (P,).
+
+        Contrasts are the columns of `matrix`, shape (C, P).
+        """
         if self.cells is None:
             return np.ones(matrix.shape[1], np.bool_)
         together = np.zeros((int(self.cells.max()) + 1, matrix.shape[1]))
@@ -90,7 +93,7 @@ class Crossed:
 
     @property
     def alike(self) -> bool:
-        """Whether nothing varies at all: one query, and every draw gave every arm the same."""
+        """True if nothing varies: one query, and every draw gave every arm the same."""
         return len(self.queries) == 1 and bool((self.draws == self.draws[0]).all())
 
     @property
@@ -185,7 +188,7 @@ def widening(splits: int, test_share: float | None) -> float:
 
 
 def widened_for_overlap(sample: Crossed, test_share: float | None) -> Crossed:
-    """Return a sample whose deviations over draws are those of the corrected resampled t.
+    """Return a sample with the deviations over draws of the corrected resampled t.
 
     Its intervals over draws are then, for one contrast, exactly the corrected ones.
     """

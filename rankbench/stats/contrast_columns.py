@@ -136,7 +136,7 @@ class ContrastMatrix:
         return DenseColumns(values @ self.matrix)
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return of which contrasts no spread is believed, shape (P,)."""
+        """Return where a contrast without spread counts as certain, shape (P,)."""
         return sample.certain(self.matrix)
 
 
@@ -189,7 +189,7 @@ class AllPairs:
         return DenseColumns(held)
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
-        """Return of which pairs no spread is believed, shape (P,): those of the same cells, or all."""
+        """Return where a pair without spread counts as certain, shape (P,): pairs of the same cell, or all."""
         if sample.cells is None:
             return np.ones(self.count, np.bool_)
         first, second = np.triu_indices(self.arms, 1)

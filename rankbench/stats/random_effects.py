@@ -37,7 +37,7 @@ _POINTS = 12
 """Variances that a posterior is averaged over (Gauss and Legendre)."""
 
 _STEPS = 64
-"""Variances of which the highest likelihood is first looked for."""
+"""Variances on the grid where the search for the highest likelihood begins."""
 
 _DROP = 1.920729410347062
 """Half of the 95% quantile of chi-square with one degree of freedom."""
@@ -72,12 +72,12 @@ class CategoryEstimates:
 
 @dataclass(frozen=True)
 class VarianceEstimate:
-    """How much scores differ between categories.
+    """Variance of scores between categories.
 
     Attributes
     ----------
     variance, lower, upper : float
-        By restricted maximum likelihood, and the 95% interval by likelihood ratio.
+        Estimate by restricted maximum likelihood, and its 95% interval by likelihood ratio.
     freedom : int
         Differences between categories that it is estimated from.
     """

@@ -1,4 +1,4 @@
-"""What a journal holds: its tables, the digests of rows and plans, and what a reader keeps in memory."""
+"""Contents of a journal: its tables, the digests of rows and plans, and what a reader keeps in memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RESULTS = ("cells", "losses", "curves")
 """Tables whose rows belong to a block."""
 
 StoredValue: TypeAlias = "str | int | float | bytes | None"
-"""What SQLite stores, as Python has it."""
+"""Python types of the values that SQLite stores."""
 
 
 def row_digest(table: str, *values: StoredValue) -> str:
@@ -78,7 +78,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class StoredCell:
-    """What the journal says of one cell, without its losses."""
+    """A cell in the journal, without its losses."""
 
     status: Status
     reason: str
@@ -96,7 +96,7 @@ class Place(NamedTuple):
 
 @dataclass
 class Contents:
-    """What a journal held when it was opened.
+    """Contents of a journal when it was opened.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Contents:
     blocks : int
         Number of blocks.
     digest : str
-        That of the last block, and so of all of them; empty without one.
+        Digest of the last block, and so of all blocks; empty without one.
     """
 
     suite: str = ""

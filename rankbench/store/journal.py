@@ -64,7 +64,7 @@ _SYSTEM = frozenset(
 MOVE = (
     "the journal is damaged: move it away (or bring back a copy of it) and run again, which computes everything again"
 )
-"""What to do with a damaged journal."""
+"""Advice for a damaged journal."""
 
 
 class StoredResults(ABC):
@@ -230,10 +230,10 @@ class Journal(StoredResults):
                 "use the rankbench that wrote it, or choose another folder"
             )
         if tuple(tables) != SCHEMA:
-            self._damaged("table sqlite_master", "the tables are not those of a journal")
+            self._damaged("table sqlite_master", "its tables are not the tables of a journal")
 
     def _damaged(self, place: str, what: str) -> NoReturn:
-        """Raise what is said of contents that are not those that were stored."""
+        """Raise the error for contents that differ from the stored ones."""
         raise StoreError(f"{self.path}: {place}: {what}; {MOVE}")
 
     def _contents(self) -> Contents:

@@ -34,7 +34,7 @@ ROWS = "rows"
 MANIFEST = "rows.json"
 
 OLDEST, SCHEMA = 1, 1
-"""Versions of the format that are read, the last of which is written; none that was ever published is dropped."""
+"""Oldest and newest version that is read. The newest is written; no version that was ever published is dropped."""
 
 
 class _Manifest(BaseModel):
@@ -205,7 +205,7 @@ class PublishedRows(StoredResults):
             if found[name].schema != schema:
                 columns = ", ".join(f"{column}: {dtype}" for column, dtype in found[name].schema.items())
                 raise StoreError(
-                    f"{self.folder / file}: its columns are not those of published rows ({columns}); "
+                    f"{self.folder / file}: its columns are not the columns of published rows ({columns}); "
                     "publish the run again"
                 )
         return found
@@ -221,16 +221,16 @@ DIGESTS = "digests.json"
 
 
 class Digests(BaseModel):
-    """What a published folder consists of.
+    """Digests of the files of a published folder.
 
     Attributes
     ----------
     schema_version : int
-        Of this list.
+        Version of this list.
     rows : str
-        sha256 of the manifest of the rows, and so of all of them.
+        sha256 of the manifest of the rows, and so of all rows.
     files : dict of str to str
-        sha256 by file, but for those of the rows.
+        sha256 by file, without the files of the rows.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -50,7 +50,7 @@ def makers_text(names: Sequence[str] | None, versions: Mapping[str, str]) -> tup
 
 
 class SourceRecord(BaseModel):
-    """What some experiments of a suite are made from: a protocol on a data set.
+    """Source of some experiments of a suite: a protocol on a data set.
 
     Attributes
     ----------
@@ -157,25 +157,25 @@ class SourceRecord(BaseModel):
 
 
 class SuiteRecord(BaseModel):
-    """What the journal keeps of a resolved suite: all that a report has to say about it.
+    """Record of a resolved suite in the journal, with all that a report says about it.
 
     Attributes
     ----------
     asks : str
-        What the suite asks, in plain words; empty in runs of before it was kept.
+        The question of the suite, in plain words; empty in older runs.
     sources : tuple of SourceRecord
     source_index : dict of str to int
         Index of each experiment's source.
     left_out : dict of str to str
         Experiments that the data do not allow, and why.
     added : dict of str to tuple of str
-        By experiment, the labels of contenders that are not of the suite but were added to the run.
+        By experiment, the labels of contenders that the run adds to the suite.
     made_by : dict of str to dict of str to tuple of str
-        By experiment and label, the distributions of a contender; of those in which plugins have a part.
+        By experiment and label, the distributions of a contender; only where plugins have a part.
     plugins : dict of str to str, optional
-        Code digests of the plugins that have a part in a cell, by distribution; None in runs of before it was kept.
+        Code digests of the plugins that have a part in a cell, by distribution; None in older runs.
     versions, cpu, code_digest
-        What computed the cells: versions of libraries and plugins, class of processor, rankbench's code.
+        Origin of the cells: versions of libraries and plugins, class of processor, rankbench's code.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", serialize_by_alias=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LOCK = "journal.lock"
 REPORTED = ("leaderboard.md", "leaderboard.csv", "results.parquet", "units.csv", "run.json")
-"""What a run writes beside its journal, and figures."""
+"""Files that a run writes beside its journal and its figures."""
 
 
 class Store(Journal):
@@ -96,7 +96,7 @@ class Store(Journal):
         self.contents.plan(text, rows)
 
     def known(self, cell_ids: Iterable[str]) -> set[str]:
-        """Return those of `cell_ids` that have an answer: done, diverged or skipped."""
+        """Return the `cell_ids` that have an answer: done, diverged or skipped."""
         return self.contents.answered.intersection(cell_ids)
 
     def commit(self, block: BlockResult) -> None:

@@ -43,7 +43,7 @@ class Less(ClaimKind):
 
 
 class _Within(ClaimKind):
-    """What is claimed to lie within a margin of zero."""
+    """A claim that a difference lies within a margin of zero."""
 
     margin: NonnegativeMargin = Field(default=0.0, description="Largest distance from zero that does not matter.")
 
@@ -123,8 +123,8 @@ class Coincide(_Within):
     margin: NonnegativeMargin = Field(
         default=0.0, description="Decimal logarithm of the largest factor that does not matter."
     )
-    metric: str = Field(default="", description="Which curve, as the contenders call it.")
-    steps: tuple[int, ...] = Field(default=(), description="At which steps.")
+    metric: str = Field(default="", description="Name of a curve, as contenders call it.")
+    steps: tuple[int, ...] = Field(default=(), description="Steps that are compared.")
 
     def lacks(self) -> str:
         """Return what is missing."""

@@ -42,7 +42,7 @@ class _Series(NamedTuple):
 
     @property
     def drawable(self) -> bool:
-        """Whether there are numbers."""
+        """True if there are numbers to draw."""
         return self.arm.racing and bool(self.race.repetitions)
 
     def place(self, metric: str) -> tuple[int, str, str]:
@@ -61,14 +61,14 @@ class Curves(FigureKind):
     source: ClassVar[str] = "[DMJ13]_ figure 2"
 
     metrics: tuple[str, ...] = Field(default=(), description="Curves, as the contenders call them.")
-    titles: tuple[str, ...] = Field(default=(), description="What the curves are, in words, in the same order.")
-    panels: tuple[Panel, ...] = Field(default=(), description="Which contenders, at which n: title, series, n.")
+    titles: tuple[str, ...] = Field(default=(), description="Titles of the curves, in the same order.")
+    panels: tuple[Panel, ...] = Field(default=(), description="Panels, each with its title, contenders (series) and n.")
     averaged: tuple[str, ...] = Field(
         default=(), description="Curves too noisy to be followed: drawn as means of half a decade of steps."
     )
-    steps: str = Field(default="step", description="What the steps are, in words.")
+    steps: str = Field(default="step", description="Name of the steps.")
     axes: Literal["log", "log-linear", "linear"] = Field(
-        default="log", description="Both axes are logarithmic, only that of the steps is, or none."
+        default="log", description="Logarithmic axes: both, only the axis of the steps, or none."
     )
 
     def lacks(self) -> str:

@@ -46,7 +46,7 @@ class Dots(FigureKind):
     series: tuple[str, ...] = Field(default=(), description="Labels of contenders, all if none is named.")
     metrics: tuple[str, ...] = Field(default=(), description="Metrics, the headline if none is named.")
     against: str = Field(default="", description="Label of a contender: in a race, differences from it are drawn.")
-    unit: str = Field(default="", description="What the scores of a ranking are in, as log-odds.")
+    unit: str = Field(default="", description="Unit of a ranking's scores, such as log-odds.")
 
     def patterns(self) -> Sequence[str]:
         """Return the labels of contenders."""

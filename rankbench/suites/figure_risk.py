@@ -113,7 +113,7 @@ def _without(config: dict[str, Any], parameter: str) -> str:
 
 
 class _Parts(NamedTuple):
-    """What a figure is made of: points of lines by n and key, names by key, and labels of horizontal lines."""
+    """Parts of a figure: points of lines by n and key, names by key, and labels of horizontal lines."""
 
     lines: dict[int, dict[str, list[tuple[float, ArmResults]]]]
     names: dict[str, str]
@@ -132,8 +132,8 @@ class Risk(FigureKind):
     name: ClassVar[str] = "risk"
     source: ClassVar[str] = "[DMJ13]_ figures 3 and 4"
 
-    parameter: str = Field(default="", description="Which parameter, ``a.b`` for nested ones.")
-    axis: str = Field(default="", description="What the parameter is, in words.")
+    parameter: str = Field(default="", description="Parameter on the axis, ``a.b`` for nested ones.")
+    axis: str = Field(default="", description="Title of the axis.")
     series: tuple[str, ...] = Field(
         default=(), description="Labels of contenders on lines, all if neither these nor references are named."
     )

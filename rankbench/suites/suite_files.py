@@ -21,7 +21,7 @@ LONGEST = 10_000_000
 """Bytes of a suite file; ours have a few thousand."""
 
 INCLUDE_DEPTH = 20
-"""How deep suites may include suites that include suites."""
+"""Largest depth of suites that include suites."""
 
 
 def read_suite(path: Path) -> Suite:

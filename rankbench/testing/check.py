@@ -228,12 +228,12 @@ class CheckResult:
 
     @property
     def ok(self) -> bool:
-        """Whether there is nothing to mend."""
+        """True if there is nothing to mend."""
         return self.status != "failed"
 
     @property
     def executed(self) -> bool:
-        """Whether the check was run at all."""
+        """True if the check was run."""
         return self.status != "skipped"
 
     def __str__(self) -> str:

@@ -31,7 +31,7 @@ def level_votes() -> Sample:
 
 
 def tied_sample(sample: Sample, *, all_of_them: bool = False) -> Comparisons:
-    """Return a sample as comparisons of one query, every third of which (or all) is a tie."""
+    """Return a sample as comparisons of one query; every third, or all, are ties."""
     winners, losers, weights, _ = sample
     k = len(winners)
     return Comparisons(np.array([0, k]), winners, losers, weights, np.arange(k) % (1 if all_of_them else 3) == 0)

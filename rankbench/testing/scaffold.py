@@ -115,10 +115,10 @@ def write_all(target: Path, files: Mapping[str, str]) -> None:
 
 
 PLUGIN_KINDS = (*KINDS, SUITE)
-"""What there is a template for: every kind."""
+"""Kinds with a template: all."""
 
 COMPILED_KINDS = ("surrogate", "aggregator", "loss", "optimizer")
-"""Those of them that have a compiled form, and a template for it."""
+"""Kinds with a compiled form and a template for it."""
 
 IMPORTS = {
     "optimizer": "import numpy as np\nfrom {module} import {cls}\n\nfrom rankbench.interfaces.method import Penalty",
@@ -132,7 +132,7 @@ IMPORTS = {
 }
 
 MORE_MODULES = {"table": ("check",)}
-"""What stands beside the component in modules of its own."""
+"""Modules of a plugin beside the module of its component."""
 
 CHECKED = {
     "surrogate": "{cls}(), {cls}(width=0.25)",
@@ -152,10 +152,10 @@ GATES = {
     "protocol": "--suite gate.toml",
     SUITE: "--suite @",
 }
-"""What the gate of a plugin runs, for kinds that results depend on; @ is the component."""
+"""Options of the run in a plugin's gate, for kinds that results depend on; @ is the component."""
 
 TIMED = ("aggregator", "surrogate", "optimizer", "model", "method")
-"""Kinds whose gate times contenders: those that compute them."""
+"""Kinds that compute contenders, which the gate times."""
 
 
 def of_this_python(*arguments: str) -> str:

@@ -34,10 +34,10 @@ RELATIVE_EFFICIENCY = 0.37
 """Of the median absolute deviation: it knows a spread as well as the variance of this share of the runs would."""
 
 LIKELIHOOD_RATIO = 7.35
-"""What the likelihood ratio of a place may lack of the largest, at 95% [H00]_."""
+"""Largest lack of a likelihood ratio, beside the largest ratio, at places in the 95% interval [H00]_."""
 
 GROWTH = 2**0.5
-"""How much longer the intervals of one layer are than those of the one before."""
+"""Length of the intervals of one layer, as a multiple of the layer before."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _places(values: NDArray[np.float64], spread: float, alpha: float) -> list[in
 
 
 def _standardized(windows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return |mean after - mean before| times sqrt(t (L - t) / L) for t = 1, ..., L - 1, shape (I, L - 1)."""
+    """Return |mean after - mean before| sqrt(t (L - t) / L) for t from 1 to L - 1, shape (I, L - 1)."""
     length = windows.shape[1]
     t = np.arange(1, length)
     sums = np.cumsum(windows - windows[:, :1], axis=1)

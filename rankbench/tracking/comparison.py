@@ -161,13 +161,13 @@ POWER = 0.9
 
 
 class Margin(NamedTuple):
-    """What a change must exceed to matter.
+    """Size that a change must exceed to matter.
 
     Attributes
     ----------
     size : float
     relative : bool
-        It is a share of the base's mean.
+        The size is a share of the base's mean.
     """
 
     size: float = 0.0
@@ -197,7 +197,7 @@ class ChangeEstimate:
 
     @property
     def tested(self) -> bool:
-        """Whether an interval stands behind it."""
+        """True if the change has an interval."""
         return self.change.verdict == "described" and not math.isnan(self.se)
 
     def sources(self) -> VarianceSources:
@@ -218,14 +218,14 @@ class ChangeEstimate:
 
 
 class Family(NamedTuple):
-    """What is tested together, and how strictly.
+    """Changes that are tested together, and the chance of an error among them.
 
     Attributes
     ----------
     margin : Margin
-        What a change must exceed.
+        Size that a change must exceed.
     gate : sequence of str
-        Patterns of what is tested; empty: everything. All else is left out, so that the family is no larger.
+        Patterns of the changes to test; empty: all. Other changes are left out of the family.
     alpha : float
         Chance of calling anything worse, or anything better, where nothing changed.
     """
@@ -287,7 +287,7 @@ _PLUS: dict[ChangeSubject, tuple[str, str]] = {
     "speed": ("slower", "of a time it is a share of base's, and + is slower"),
     "ranking": ("fell", "of an item it is how far its score fell, so + is a fall"),
 }
-"""What a change above 0 is: in the head of its column, and in a clause."""
+"""Meaning of a change above 0: in the head of its column, and in a clause."""
 
 MOST = 50
 """Rows that a table shows; all are in the JSON."""
@@ -338,7 +338,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         page.append(Paragraph(comparison.finds()))
     if comparison.differing:
         lines = tuple(markdown(one) for one in comparison.differing[:MOST])
-        page += [Paragraph("What may not change, and differs by more than rounding:"), Bullets(lines)]
+        page += [Paragraph("Values that may not change, and differ by more than rounding:"), Bullets(lines)]
         if len(comparison.differing) > MOST:
             page.append(Paragraph(f"{len(comparison.differing) - MOST:,} more are in the JSON."))
     shown = [one for one in shown_first(comparison) if one.verdict != "equal"]
@@ -350,12 +350,12 @@ def comparison_markdown(comparison: Comparison) -> str:
         page.append(Paragraph("The interval of a change is for this cell alone, p for all of them."))
     if comparison.notes:
         notes = Bullets(tuple(markdown(note) for note in comparison.notes))
-        page += [Paragraph("What else is not the same:"), notes]
+        page += [Paragraph("Other differences:"), notes]
     return markdown_of(page) + "\n"
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """Return everything, as JSON has it: what is not known is null."""
+    """Return the whole comparison for JSON; unknown values are null."""
     percent = "detectable_percent"
     changes = [without_nan(asdict(one) | {percent: one.detectable_percent}) for one in shown_first(comparison)]
     return {

@@ -49,7 +49,7 @@ class HistoryValue(BaseModel):
 
 
 class HistoryEntry(BaseModel):
-    """What is kept of a run.
+    """Record of a run.
 
     Attributes
     ----------

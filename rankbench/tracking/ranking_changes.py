@@ -123,7 +123,7 @@ def is_arena_log(path: Path) -> bool:
 def ranking_changes(
     base: Path, head: Path, method: str, columns: str, family: Family
 ) -> tuple[list[Change], list[str]]:
-    """Compare the rankings of two logs of votes, the second of which holds the votes of the first and later ones.
+    """Compare the rankings of two logs of votes; the second holds the votes of the first and later ones.
 
     Parameters
     ----------

@@ -210,7 +210,7 @@ def speed_changes(base: Path, head: Path, reference: str, family: Family) -> tup
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Return names without those of their files, which say little."""
+    """List the names of tests without the names of their files."""
     return listed(sorted(name.partition("::")[2] or name for name in names))
 
 

@@ -91,16 +91,16 @@ def _interval(lower: float, upper: float, said: Callable[[float], str]) -> str:
 
 @dataclass(frozen=True)
 class TimedSuite:
-    """What timing a suite gave.
+    """Results of timing a suite.
 
     Attributes
     ----------
     directory : Path
-        Where the tables are: of two versions, in ``base`` and ``head``.
+        Folder of the tables; two versions have theirs in ``base`` and ``head``.
     rows : list of TimedRow
-        Of the version that is running; of two versions, of both, `base` first.
+        Rows of the running version, or of both versions, `base` first.
     comparison : Comparison or None
-        Of two versions, if anything was timed.
+        Comparison of two versions, if anything was timed.
     notes : list of str
     launches, rounds : int
     """

@@ -26,14 +26,14 @@ TIMINGS = "timings"
 """Folder of the table in that of a run, and name of its files."""
 
 REFERENCE = "reference"
-"""How the workload that stands beside the contenders is named in the table; its experiment is empty."""
+"""Name in the table of the workload beside the contenders; its experiment is empty."""
 
 TURNS = 4
 """Calls of a contender in a round."""
 
 
 class TimedCell(NamedTuple):
-    """What is timed: a contender of an experiment at one n."""
+    """A timed contender of an experiment at one n."""
 
     experiment: str
     contender: str
@@ -44,20 +44,20 @@ class TimedCell(NamedTuple):
 
 
 class TimingFacts(BaseModel):
-    """What is known of a job beside its times.
+    """Facts of a job, beside its times.
 
     Attributes
     ----------
     job : str
-        The same for both sides of a job, and for nothing else.
+        Identifier of the job, the same for both of its sides.
     side : {"base", "head", ""}
-        Which side of it; empty where one version was timed.
+        Side of the job; empty where one version was timed.
     suite, version : str
-        What was timed, and which rankbench in words, as ``0.1.0`` or a commit.
+        Suite that was timed, and version of rankbench, as ``0.1.0`` or a commit.
     machine : str
         Class of processor.
     reference : str
-        Which workload stood beside the contenders, with the library that computes it.
+        Workload beside the contenders, with the library that computes it.
     versions : dict of str to str
     declared : int
         How many launches there were to be at most, see `rankbench.tracking.turns`.

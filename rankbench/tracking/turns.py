@@ -103,10 +103,10 @@ def median_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[f
 
 
 FIRST_LOOK = 6
-"""Units that are there at the first look, at least: with fewer an interval is too wide to stop."""
+"""Least number of units at the first look: with fewer an interval is too wide to stop."""
 
 GROWTH = 2**0.5
-"""How many times more units there are from one look to the next."""
+"""Number of units at a look, as a multiple of the look before."""
 
 POWER = 3
 
@@ -146,7 +146,7 @@ LAUNCHES = 500
 
 @dataclass(frozen=True)
 class Launch:
-    """What one launch gave.
+    """Measurements of one launch.
 
     Attributes
     ----------

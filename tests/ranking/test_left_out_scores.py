@@ -60,9 +60,9 @@ def test_names_that_are_almost_right(tmp_path: Path) -> None:
     tasks = [f"task number {t}" for t in range(1000)] + ["latency"]
     path.write_text("\n".join(["model,task,score", *(f"m{s},{task},{s}" for s in range(2) for task in tasks)]) + "\n")
     for arguments, said in {
-        ("--lower", "latncy"): "there is no task 'latncy' of which less could be better; did you mean 'latency'?",
+        ("--lower", "latncy"): "there is no task 'latncy' for --lower; did you mean 'latency'?",
         ("--without", "latncy"): "there is no task and no system 'latncy' to leave out; did you mean 'latency'?",
-        ("--lower", "qqqq"): "there is no task 'qqqq' of which less could be better; there are 'task number 0', ",
+        ("--lower", "qqqq"): "there is no task 'qqqq' for --lower; there are 'task number 0', ",
     }.items():
         found = CliRunner().invoke(main, ["rank", str(path), *arguments])
         assert found.exit_code == 2

@@ -280,7 +280,7 @@ def test_rows_with_columns_of_another_type_are_refused_by_name(copy: Path, data:
     signed(copy)
     result = CliRunner().invoke(verify, [str(copy)])
     assert result.exit_code == 1  # it differs: 3 means that there are no rows
-    assert "losses.parquet: its columns are not those of published rows (" in result.stdout
+    assert "losses.parquet: its columns are not the columns of published rows (" in result.stdout
 
 
 def test_tolerances_that_the_rows_bring_do_not_count(copy: Path) -> None:

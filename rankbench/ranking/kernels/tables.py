@@ -37,7 +37,7 @@ _STRIP = 16
 def count_judgments(
     winners: ReadIndex, losers: ReadIndex, ties: Bytes, m: int, table: CountTable, carry: CarryTable
 ) -> int:
-    """Count judgments of which some may be ties (``ties[t] = 1``; empty: none is)."""
+    """Count judgments, including ties (``ties[t] = 1``; empty: no ties)."""
     size, one, tied = np.uint64(m), np.uint16(1), len(ties) > 0
     for t in range(len(winners)):
         # A negative number is a huge unsigned one: one comparison a side.
@@ -59,7 +59,7 @@ def count_judgments(
 def count_weighted(
     winners: ReadIndex, losers: ReadIndex, ties: Bytes, weights: ReadVector, m: int, table: Vector
 ) -> int:
-    """Sum the weights of judgments, positive and finite, of which some may be ties (`ties` empty: none is)."""
+    """Sum the weights, positive and finite, of judgments, including ties (`ties` empty: no ties)."""
     size, tied = np.uint64(m), len(ties) > 0
     for t in range(len(winners)):
         i, j = np.uint64(winners[t]), np.uint64(losers[t])

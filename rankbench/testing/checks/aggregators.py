@@ -159,7 +159,7 @@ NEAR_START_TOLERANCE = 1e-6
 
 @conformance_check("aggregator")
 def near_starts_end_at_the_same_scores(subject: Subject) -> None:
-    """The scores of ``from_counts_near`` are those of ``from_counts``, whatever they begin at."""
+    """``from_counts_near`` returns the scores of ``from_counts``, whatever scores it begins at."""
     it = subject.it
     if not (isinstance(it, NearStart) and isinstance(it, CountAggregator)):
         raise CheckSkipped("it has no from_counts_near")

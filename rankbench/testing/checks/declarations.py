@@ -128,7 +128,7 @@ def well_formed(call: Call) -> None:
 
 @conformance_check(*CALLED)
 def shape_and_finiteness(subject: Subject) -> None:
-    """What comes out of ordinary input has the declared shape and is finite.
+    """Results of ordinary input have the declared shape and are finite.
 
     Edges are a weighted adjacency matrix: nonnegative, nothing on the diagonal. Features of a model are float32.
     """

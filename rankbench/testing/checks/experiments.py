@@ -139,7 +139,7 @@ def _raced(n: int, *failed: str) -> RaceResults:
 
 
 class _Trial(ExperimentResults):
-    """Three contenders at two n, one of which failed at the larger."""
+    """Results of three contenders at two n; one contender failed at the larger n."""
 
     def __init__(self) -> None:
         races = _raced(100), _raced(1000, _LABELS[2])
