@@ -12,24 +12,27 @@ PACKAGE = ROOT / "rankbench"
 CLAUSE = re.compile(r"^(What|Who|Whatever|Whether|Which|How)\b|\b(of which|of whom|those of)\b")
 LONGEST = 25
 
-ROOMS = (
-    *("aggregators", "certify", "cli", "core", "data", "interfaces", "methods", "optimizers", "plugin", "surrogates"),
-)
-"""Rooms whose texts follow these rules."""
+LATER = ("reports",)
+"""Packages whose texts do not follow these rules yet."""
 
 BY_DIGEST = "published certificates name the file by its digest"
+IN_ROWS = "published rows hold the sentence"
 
 EXCEPTIONS = {
     "Base of pairwise surrogates whose phi is a `PhiFormula`, "
     "of which the NumPy forms and the compiled ones are made.": BY_DIGEST,
     "Whether h(Y) = Y multiplies phi.": BY_DIGEST,
+    "this law was chosen, before anything was trained, for how often the limit of (12) with the logistic phi is wrong: "
+    "on about a third of low-noise populations of four items, and on half of those of five": IN_ROWS,
+    "WITH LEAKAGE: training ratings are in their own features (a user's genre means, a movie's mean), "
+    "those of validation and test pairs are not.": IN_ROWS,
 }
 """Sentences that stay, with the reason."""
 
 
 def files() -> list[Path]:
-    """Return the files of these rooms, without templates."""
-    found = (path for name in ROOMS for path in (PACKAGE / name).rglob("*.py"))
+    """Return the files of rankbench, without templates and packages that come later."""
+    found = (path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in LATER)
     return sorted(path for path in found if "templates" not in path.parts)
 
 
