@@ -50,7 +50,7 @@ from rankbench.interfaces.aggregator import MOST_DENSE, OrderAggregator
 from rankbench.interfaces.aggregator_calls import scores_of_each
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, Scales, connected_components, strongly_connected
-from rankbench.interfaces.queries import Comparisons, Orders, with_unranked
+from rankbench.interfaces.queries import Comparisons, Orders
 from rankbench.interfaces.resamples import Resamples
 from rankbench.kernels import Kernel
 
@@ -281,9 +281,7 @@ class PlackettLuce(OrderAggregator):
     The penalty makes the minimizer exist and be unique in every case. The scores sum to zero; so
     do those of each connected component by itself, and an item that no ballot compares scores 0.
 
-    *Unranked items.* If they are ``absent`` from a ballot, its voter chose among the ranked ones
-    alone. If they come ``last``, they are in every sum (a top-l ballot), and nothing is said of
-    their own order: the exact likelihood of what the voter wrote.
+    *Unranked items.* The voter of a ballot chose among the items that it ranks alone.
 
     *Ties.* Averaging the log-likelihood over all d! orders of d tied items takes sums over
     subsets; this is Efron's approximation [E77]_ of it, convex and as cheap as no tie. While r of
@@ -319,16 +317,14 @@ class PlackettLuce(OrderAggregator):
         """
         from rankbench.aggregators.kernels.plackett_luce import plackett_luce
 
-        whole, ranked = with_unranked(orders, m)
-        if not (np.diff(whole.starts) > 1).any():
+        if not (np.diff(orders.starts) > 1).any():
             raise InputError("the ballots say nothing: none of them ranks two items; leave such queries out")
         scores = np.zeros(m)
         # Copies: tables and shared memory are read-only, which the kernel's signature is not.
         plackett_luce(
-            np.array(whole.starts, dtype=np.int64),
-            np.array(ranked, dtype=np.int64),
-            np.array(whole.items, dtype=np.int32),
-            np.array(whole.places, dtype=np.int32),
+            np.array(orders.starts, dtype=np.int64),
+            np.array(orders.items, dtype=np.int32),
+            np.array(orders.places, dtype=np.int32),
             np.array(orders.weights, dtype=np.float64),
             self.ridge,
             scores,

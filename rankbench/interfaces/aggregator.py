@@ -144,7 +144,7 @@ class ComparisonAggregator(Aggregator):
         InputError
             The ballots say nothing: none of them ranks two items.
         """
-        return self.from_comparisons(implied_comparisons(orders, m), m)
+        return self.from_comparisons(implied_comparisons(orders), m)
 
 
 class CountAggregator(ComparisonAggregator):

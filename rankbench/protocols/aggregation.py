@@ -154,7 +154,7 @@ class AggregationTrial(Protocol):
 
         def drawn(p: int) -> _Drawn:
             judged = self._draw(prepared, task, p)
-            return p, judged, implied_comparisons(judged, self.items) if isinstance(judged, Orders) else judged
+            return p, judged, implied_comparisons(judged) if isinstance(judged, Orders) else judged
 
         return each_unit(task, Aggregator, self.populations, drawn, partial(self._measures, prepared, task.metrics))
 

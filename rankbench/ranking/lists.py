@@ -25,7 +25,7 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
 from rankbench.interfaces.dataset import existing
-from rankbench.interfaces.queries import Orders, Selections, Unranked
+from rankbench.interfaces.queries import Orders, Selections
 from rankbench.ranking.ranked_log import ItemTallies, WholeLog
 from rankbench.ranking.sampling_units import Units, units_of_lists
 from rankbench.ranking.votes import NO_TIMES
@@ -71,8 +71,6 @@ class Ballots(WholeLog):
     def units(self) -> Units:
         """Independent units, and the votes in them."""
         orders, m, unit = self.orders, len(self.items), self._unit
-        if orders.unranked == "last":
-            return Units.alike(len(unit) if self._voters else int(unit.max()) + 1, m)
         if self._voters:
             voters = orders.weights
             judged = np.bincount(orders.items, np.repeat(voters, np.diff(orders.starts)), m).astype(np.float64)
@@ -103,8 +101,6 @@ class Ballots(WholeLog):
         from scipy.sparse.csgraph import connected_components
 
         orders, m = self.orders, len(self.items)
-        if orders.unranked == "last":
-            return np.zeros(m, np.int64)
         first = np.repeat(orders.items[orders.starts[:-1]], np.diff(orders.starts))
         graph = coo_array((np.ones(len(first)), (first, orders.items)), shape=(m, m))
         labels: NDArray[np.int64] = connected_components(graph, directed=False)[1].astype(np.int64)
@@ -171,7 +167,7 @@ class Sessions(WholeLog):
         return [f"{aggregator.name} does not use all clicks; it leaves out {said}"] if said else []
 
 
-def load_ballots(frame: pl.LazyFrame, *, judges: bool = False, unranked: Unranked = "absent") -> Ballots:
+def load_ballots(frame: pl.LazyFrame, *, judges: bool = False) -> Ballots:
     """Return the ballots of one query.
 
     Parameters
@@ -180,15 +176,13 @@ def load_ballots(frame: pl.LazyFrame, *, judges: bool = False, unranked: Unranke
         Orders in the schema, of one query.
     judges : bool
         Resample judges with all their ballots.
-    unranked : {"absent", "last"}
-        See `rankbench.interfaces.queries.Orders`.
 
     Raises
     ------
     InputError
         No rows; `judges`, and the log does not name two of them, or not all.
     """
-    log = load_orders(frame, unranked=unranked)
+    log = load_orders(frame)
     return Ballots(log.items, log.orders, _judges(frame) if judges else None)
 
 

@@ -71,12 +71,6 @@ class Units:
     votes: NDArray[np.float64]
     of_variance: NDArray[np.float64]
 
-    @classmethod
-    def alike(cls, count: int, m: int) -> Units:
-        """Return equally large units, each with judgments of every item."""
-        every = np.full(m, float(count))
-        return cls(count, float(count), every, every, every)
-
 
 def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
     """Return the units of a log whose vote t belongs to unit ``groups[t]``."""

@@ -322,7 +322,7 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
         The ballots imply no comparison, or too many.
     """
     log = load_orders(orders)
-    check_implied(log.orders, len(log.items))
+    check_implied(log.orders)
     names = sorted(set(log.items))
     number = {name: i for i, name in enumerate(names)}
     of_log = np.array([number[name] for name in log.items], dtype=np.int32)
@@ -334,7 +334,7 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
         if not pairs[log.orders.offsets[q] : log.orders.offsets[q + 1]].any():
             continue  # ballots of one item
         begin, end = log.item_offsets[q], log.item_offsets[q + 1]
-        said = implied_comparisons(take_orders(log.orders, q), int(end - begin))
+        said = implied_comparisons(take_orders(log.orders, q))
         winners.append(of_log[begin:end][said.winners])
         losers.append(of_log[begin:end][said.losers])
         ties.append(np.zeros(len(said), np.bool_) if said.ties is None else said.ties)

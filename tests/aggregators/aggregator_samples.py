@@ -72,7 +72,7 @@ def matrix(winners, losers, weights, m):
     return w
 
 
-def build(ballots, weights=None, *, unranked="absent"):
+def build(ballots, weights=None):
     """Return one query's `Orders` of ballots, each a list of places, each a list of tied items."""
     items = [item for places in ballots for tied in places for item in tied]
     places = [at for places in ballots for at, tied in enumerate(places) for _ in tied]
@@ -83,7 +83,6 @@ def build(ballots, weights=None, *, unranked="absent"):
         np.array(items, dtype=np.int32),
         np.array(places, dtype=np.int32),
         np.ones(len(ballots)) if weights is None else np.array(weights, dtype=float),
-        unranked,
     )
 
 

@@ -129,11 +129,10 @@ def relabelled(before, after, new):
 def test_relabelling_the_items_of_ballots(aggregator, sample, data):
     found, weights, m = sample
     new = np.array(data.draw(st.permutations(range(m))), dtype=np.int32)
-    unranked = data.draw(st.sampled_from(["absent", "last"]))
-    if unranked == "absent" and all(sum(map(len, places)) == 1 for places in found):
+    if all(sum(map(len, places)) == 1 for places in found):
         return
-    before = aggregator.from_orders(build(found, weights, unranked=unranked), m)
-    renamed = build([naming(new, places) for places in found], weights, unranked=unranked)
+    before = aggregator.from_orders(build(found, weights), m)
+    renamed = build([naming(new, places) for places in found], weights)
     assert relabelled(before, aggregator.from_orders(renamed, m), new)
 
 
@@ -244,7 +243,7 @@ def test_a_ballot_of_weight_w_is_w_ballots(aggregator, sample, data):
     weights = data.draw(st.lists(st.integers(1, 4), min_size=len(found), max_size=len(found)))
     one = build(found, [float(weight) for weight in weights])
     many = build([places for places, weight in zip(found, weights, strict=True) for _ in range(weight)])
-    scale = [rows_of(aggregator, implied_comparisons(orders, m)) for orders in (one, many)]
+    scale = [rows_of(aggregator, implied_comparisons(orders)) for orders in (one, many)]
     assert close(scale[0] * aggregator.from_orders(one, m), scale[1] * aggregator.from_orders(many, m))
 
 

@@ -183,7 +183,7 @@ def test_judgments_of_weight_zero_have_no_effect(aggregator, sample, data):
 def of_ballots(aggregator, orders, m):
     if aggregator.structure == "scores":
         return call_aggregator(aggregator, orders, m)
-    return structure_of(aggregator, implied_comparisons(orders, m), m)
+    return structure_of(aggregator, implied_comparisons(orders), m)
 
 
 @pytest.mark.parametrize("aggregator", [cls() for cls in CLASSES], ids=str)

@@ -16,44 +16,42 @@ from rankbench.aggregators.edges import Identity
 from rankbench.aggregators.rates import Borda, Kemeny
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator_calls import sample_structure
-from rankbench.interfaces.queries import Comparisons, implied_comparisons, with_unranked
+from rankbench.interfaces.queries import Comparisons, implied_comparisons
 
 
-def stage_masses(scores, places, unranked):
+def stage_masses(scores, places):
     """Yield (coefficients of the scores picked, log of the mass picked from) of each stage."""
     for at, tied in enumerate(places):
-        rest = [item for later in places[at + 1 :] for item in later] + unranked
+        rest = [item for later in places[at + 1 :] for item in later]
         d = len(tied)
         for r in range(d if rest else d - 1):
             terms = [scores[item] for item in rest] + [scores[item] + np.log(1 - r / d) for item in tied]
             yield scores[tied].mean(), np.log(np.exp(terms).sum())
 
 
-def objective(scores, sample, ridge, unranked="absent"):
-    found, weights, m = sample
+def objective(scores, sample, ridge):
+    found, weights, _ = sample
     total = ridge / 2 * scores @ scores
     for places, weight in zip(found, weights, strict=True):
-        left = sorted(set(range(m)) - {i for tied in places for i in tied}) if unranked == "last" else []
-        total += weight * sum(mass - picked for picked, mass in stage_masses(scores, places, left))
+        total += weight * sum(mass - picked for picked, mass in stage_masses(scores, places))
     return total
 
 
-def informative(sample, unranked):
-    return any(sum(map(len, places)) > 1 for places in sample[0]) or unranked == "last"
+def informative(sample):
+    return any(sum(map(len, places)) > 1 for places in sample[0])
 
 
-@given(sample=ballots(max_items=5, max_ballots=5), ridge=st.sampled_from([1.0, 0.1, 30.0]), unranked=st.booleans())
+@given(sample=ballots(max_items=5, max_ballots=5), ridge=st.sampled_from([1.0, 0.1, 30.0]))
 @examples(60)
-def test_is_the_minimum_of_the_objective(sample, ridge, unranked):
-    means = "last" if unranked else "absent"
-    orders = build(*sample[:2], unranked=means)
-    if not informative(sample, means):
+def test_is_the_minimum_of_the_objective(sample, ridge):
+    orders = build(*sample[:2])
+    if not informative(sample):
         with pytest.raises(InputError, match="ballots say nothing"):
             PlackettLuce(ridge=ridge).from_orders(orders, sample[2])
         return
     scores = PlackettLuce(ridge=ridge).from_orders(orders, sample[2])
     assert abs(scores.sum()) < 1e-8
-    assert np.abs(step_to_minimum(lambda at: objective(at, sample, ridge, means), scores)).max() < 1e-9
+    assert np.abs(step_to_minimum(lambda at: objective(at, sample, ridge), scores)).max() < 1e-9
 
 
 @pytest.mark.parametrize("ridge", [1.0, 0.02])
@@ -80,7 +78,7 @@ def test_on_pairs_it_is_bradley_terry(sample, ridge):
     if not pairs:
         return
     orders = build(pairs, weights)
-    expected = BradleyTerry(ridge=ridge).from_comparisons(implied_comparisons(orders, sample[2]), sample[2])
+    expected = BradleyTerry(ridge=ridge).from_comparisons(implied_comparisons(orders), sample[2])
     assert PlackettLuce(ridge=ridge).from_orders(orders, sample[2]) == pytest.approx(expected, abs=1e-7)
 
 
@@ -118,9 +116,6 @@ def test_voters_who_all_agree_on_a_long_order():
 def test_one_ballot_of_one_item_says_nothing():
     with pytest.raises(InputError, match="ballots say nothing"):
         PlackettLuce().from_orders(build([[[0]]]), 3)
-    scores = PlackettLuce().from_orders(build([[[0]]], unranked="last"), 3)
-    assert scores[0] > 0
-    assert scores[1] == pytest.approx(scores[2])
 
 
 def test_comparisons_are_refused():
@@ -128,18 +123,15 @@ def test_comparisons_are_refused():
         sample_structure(PlackettLuce(), np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 2)
 
 
-def naive(places_of_ballots, weights, m, unranked):
+def naive(places_of_ballots, weights, m):
     """Return the implied (winner, loser, tie, weight) of each ballot by looking at every pair."""
     found = []
     for places, weight in zip(places_of_ballots, weights, strict=True):
         group = {item: at for at, tied in enumerate(places) for item in tied}
-        if unranked == "last":
-            group |= {item: len(places) for item in range(m) if item not in group}
-        named = {item for tied in places for item in tied}
         rows = set()
         for a in range(m):
             for b in range(m):
-                if a == b or a not in group or b not in group or not {a, b} & named:
+                if a == b or a not in group or b not in group:
                     continue
                 if group[a] < group[b]:
                     rows.add((a, b, False, weight))
@@ -149,17 +141,17 @@ def naive(places_of_ballots, weights, m, unranked):
     return found
 
 
-@given(sample=ballots(), unranked=st.sampled_from(["absent", "last"]))
+@given(sample=ballots())
 @examples(100)
-def test_implied_comparisons_are_all_pairs_that_a_ballot_orders(sample, unranked):
+def test_implied_comparisons_are_all_pairs_that_a_ballot_orders(sample):
     places, weights, m = sample
-    orders = build(places, weights, unranked=unranked)
-    expected = naive(places, weights, m, unranked)
+    orders = build(places, weights)
+    expected = naive(places, weights, m)
     if not any(expected):
         with pytest.raises(InputError, match="ballots say nothing"):
-            implied_comparisons(orders, m)
+            implied_comparisons(orders)
         return
-    found = implied_comparisons(orders, m)
+    found = implied_comparisons(orders)
     ties = np.zeros(len(found), dtype=bool) if found.ties is None else found.ties
     rows = []
     for winner, loser, tie, weight in zip(found.winners, found.losers, ties, found.weights, strict=True):
@@ -174,18 +166,6 @@ def test_implied_comparisons_are_all_pairs_that_a_ballot_orders(sample, unranked
     assert found.offsets.tolist() == [0, len(rows)]
 
 
-def test_unranked_items_follow_on_a_place_of_their_own():
-    orders = build([[[2], [0, 3]], [[1]]], [1.0, 2.0], unranked="last")
-    whole, ranked = with_unranked(orders, 4)
-    assert whole.items.reshape(2, 4).tolist() == [[2, 0, 3, 1], [1, 0, 2, 3]]
-    assert ranked.tolist() == [3, 1]
-    places = whole.places.reshape(2, 4)
-    assert (places[0, 3] > places[0, 2], places[0, 1] == places[0, 2]) == (True, True)
-    assert len(set(places[1, 1:].tolist())) == 1
-    same, _ = with_unranked(build([[[2]]], [1.0]), 4)
-    assert same.items.tolist() == [2]
-
-
 @given(m=st.integers(2, 7), data=st.data())
 @examples(25)
 def test_borda_on_complete_ballots_is_the_classical_count(m, data):
@@ -198,9 +178,6 @@ def test_borda_on_complete_ballots_is_the_classical_count(m, data):
 
 
 def test_borda_on_partial_ballots():
-    # Of 4 items, 0 before 1; the other two share what is left: places 3.5 and 3.5.
-    last = Borda().from_orders(build([[[0], [1]]], [1.0], unranked="last"), 4)
-    assert last == pytest.approx(np.array([3, 1, -2, -2]) / 5)
     assert Borda().from_orders(build([[[0], [1]]], [1.0]), 4) == pytest.approx([1, -1, 0, 0])
 
 

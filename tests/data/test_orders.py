@@ -117,7 +117,7 @@ def test_missing_column():
 
 
 def test_container():
-    log = load_orders(FRAME.lazy(), unranked="last")
+    log = load_orders(FRAME.lazy())
     assert log.ids == ["p", "q"]
     # In the order of the candidates.
     assert log.items == ["y", "x", "d", "c", "b", "a"]
@@ -130,12 +130,11 @@ def test_container():
     assert orders.places.tolist() == [0, 1, 0, 1, 1, 0, 0, 1]
     assert orders.weights.tolist() == [1, 2, 1.5, 1]
     assert (orders.items.dtype, orders.places.dtype, orders.starts.dtype) == (np.int32, np.int32, np.int64)
-    assert orders.unranked == "last"
     second = take_orders(orders, 1)
     assert second.offsets.tolist() == [0, 3]
     assert second.starts.tolist() == [0, 3, 4, 6]
     assert second.items.tolist() == [2, 3, 1, 1, 3, 2]
-    assert (second.weights.tolist(), second.unranked) == ([2, 1.5, 1], "last")
+    assert second.weights.tolist() == [2, 1.5, 1]
 
 
 def test_container_without_candidates():
@@ -143,7 +142,6 @@ def test_container_without_candidates():
     assert log.items == ["x", "y", "a", "b", "c"]
     assert log.orders.items.tolist() == [0, 1, 1, 0, 2, 2, 0, 1]
     assert log.orders.weights.tolist() == [1, 1, 1, 1]
-    assert log.orders.unranked == "absent"
 
 
 def test_description(tmp_path, capsys):

@@ -27,7 +27,7 @@ from rankbench.data.tables.checks import checked, validate
 from rankbench.data.tables.orders import load_orders
 from rankbench.errors import InputError
 from rankbench.interfaces import queries as ballots
-from rankbench.interfaces.queries import Orders, Unranked, implied_comparisons
+from rankbench.interfaces.queries import Orders, implied_comparisons
 from rankbench.interfaces.table_check import LONGEST_NAME
 from rankbench.ranking.aggregate import aggregate
 from rankbench.ranking.count_log import count_log
@@ -160,10 +160,10 @@ def test_texts_that_look_like_keys_are_no_keys(
 LONG = "é" * (LONGEST_NAME + 1)
 
 
-def orders(lengths: list[int], unranked: Unranked) -> Orders:
+def orders(lengths: list[int]) -> Orders:
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     items = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
-    return Orders(np.array([0, len(lengths)]), starts, items, items.copy(), np.ones(len(lengths)), unranked)
+    return Orders(np.array([0, len(lengths)]), starts, items, items.copy(), np.ones(len(lengths)))
 
 
 @pytest.mark.parametrize(
@@ -209,13 +209,12 @@ def test_weights_whose_sums_go_wrong_are_refused(weights: list[float], message: 
         load_orders(of_ballots.lazy())
 
 
-@pytest.mark.parametrize("unranked", ["absent", "last"])
-def test_what_ballots_imply_is_counted_before_it_is_made(unranked: Unranked) -> None:
-    many = orders([100_000], unranked)
+def test_what_ballots_imply_is_counted_before_it_is_made() -> None:
+    many = orders([100_000])
     tracemalloc.start()
     try:
         with pytest.raises(InputError, match="imply 4,999,950,000 comparisons"):
-            implied_comparisons(many, 100_000)
+            implied_comparisons(many)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()

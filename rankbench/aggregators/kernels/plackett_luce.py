@@ -5,7 +5,7 @@ With e_l = exp(s_l), a place of d tied items with mass S in front of a rest of m
 stages: in stage r the masses are f_r S and R, where f_r = 1 - r / d. All that passes need is
 each place's share of the rest, rho = R / (R + S), and each item's share of its place, g: they are
 computed without overflow, whatever the scores. The last place has no rest, rho = 0, and d - 1
-stages; what a ballot does not rank, if it counts as last, is a rest without stages of its own.
+stages.
 
 References
 ----------
@@ -55,7 +55,6 @@ def _shares(starts: Rows, items: Index, places: Index, scores: Vector, rho: Vect
 @declared()
 def _gradient(
     starts: Rows,
-    ranked: Rows,
     items: Index,
     places: Index,
     weights: Vector,
@@ -73,7 +72,7 @@ def _gradient(
         gradient[i] = ridge * scores[i]
         scale[i] = ridge
     for b in range(len(starts) - 1):
-        end, own = starts[b + 1], starts[b] + ranked[b]
+        end = starts[b + 1]
         # Sum over the stages so far of 1 / mass, in units of the coming place's whole mass.
         past = 0.0
         first = starts[b]
@@ -82,7 +81,7 @@ def _gradient(
             while last < end and places[last] == places[first]:
                 last += 1
             d = last - first
-            stages = 0 if first >= own else d if last < end else d - 1
+            stages = d if last < end else d - 1
             mine, after, mass = past, past, 1.0
             for r in range(stages):
                 f = 1.0 - r / d
@@ -104,7 +103,6 @@ def _gradient(
 @declared()
 def _product(
     starts: Rows,
-    ranked: Rows,
     items: Index,
     places: Index,
     weights: Vector,
@@ -132,7 +130,7 @@ def _product(
             means[first] = rest
             rest = rho[first] * rest + (1.0 - rho[first]) * here
             end = first
-        end, own = starts[b + 1], starts[b] + ranked[b]
+        end = starts[b + 1]
         past, past_v = 0.0, 0.0
         first = starts[b]
         while first < end:
@@ -140,7 +138,7 @@ def _product(
             while last < end and places[last] == places[first]:
                 last += 1
             d = last - first
-            stages = 0 if first >= own else d if last < end else d - 1
+            stages = d if last < end else d - 1
             here = 0.0
             for row in range(first, last):
                 here += g[row] * v[items[row]]
@@ -161,9 +159,7 @@ def _product(
 
 
 @declared()
-def plackett_luce(
-    starts: Rows, ranked: Rows, items: Index, places: Index, weights: Vector, ridge: float, out: Vector
-) -> None:
+def plackett_luce(starts: Rows, items: Index, places: Index, weights: Vector, ridge: float, out: Vector) -> None:
     """Write the penalized maximum-likelihood scores to `out`, shape (m,).
 
     The gradient's norm falls to 1e-12 (relative to the first one where that is smaller), or
@@ -173,9 +169,6 @@ def plackett_luce(
     ----------
     starts, items, places, weights : ndarray
         Ballots as in `rankbench.interfaces.queries.Orders`, those of one query.
-    ranked : ndarray of int64, shape (n,)
-        How many rows of each ballot were ranked by the voter; the others share one place at
-        the end.
     ridge : float
         Positive.
     out : ndarray of float64, shape (m,)
@@ -185,7 +178,7 @@ def plackett_luce(
     gradient, scale, trial = np.empty(m), np.empty(m), np.empty(m)
     step, r, p, q = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     out[:] = 0.0
-    norm = _gradient(starts, ranked, items, places, weights, ridge, out, rho, g, gradient, scale)
+    norm = _gradient(starts, items, places, weights, ridge, out, rho, g, gradient, scale)
     first = math.sqrt(norm)
     enough = max(_TOLERANCE * min(1.0, first), _ROUNDING * weights.sum())
     for _ in range(_MAX_STEPS):
@@ -201,7 +194,7 @@ def plackett_luce(
         for _ in range(10 * m):
             if math.sqrt((r * r).sum()) <= target:
                 break
-            _product(starts, ranked, items, places, weights, ridge, rho, g, means, p, q)
+            _product(starts, items, places, weights, ridge, rho, g, means, p, q)
             curvature = (p * q).sum()
             if not curvature > 0.0:
                 break
@@ -215,7 +208,7 @@ def plackett_luce(
         length = 1.0
         while length > 1e-10:
             trial[:] = out - length * step
-            norm = _gradient(starts, ranked, items, places, weights, ridge, trial, rho, g, gradient, scale)
+            norm = _gradient(starts, items, places, weights, ridge, trial, rho, g, gradient, scale)
             if math.sqrt(norm) <= (1.0 - 1e-4 * length) * before:
                 break
             length *= 0.5

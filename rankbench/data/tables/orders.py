@@ -21,7 +21,7 @@ from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING, orders_schema
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
-from rankbench.interfaces.queries import Orders, Unranked
+from rankbench.interfaces.queries import Orders
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
     ColumnReading,
@@ -320,16 +320,13 @@ class OrderLog:
         return len(self.ids)
 
 
-def load_orders(table: pl.LazyFrame, *, unranked: Unranked = "absent") -> OrderLog:
+def load_orders(table: pl.LazyFrame) -> OrderLog:
     """Collect a table of orders into an `OrderLog`.
 
     Parameters
     ----------
     table : LazyFrame
         In the schema of `rankbench.data.tables`, as readers return it.
-    unranked : {"absent", "last"}
-        What it means that a ballot leaves an item out: see `rankbench.interfaces.queries.Orders`.
-        ``last`` suits voters who were asked for their first few of all candidates.
 
     Raises
     ------
@@ -365,7 +362,6 @@ def load_orders(table: pl.LazyFrame, *, unranked: Unranked = "absent") -> OrderL
         np.ascontiguousarray(numbered["number"].to_numpy()),
         np.ascontiguousarray(numbered["place"].to_numpy()),
         np.array(frame["weight"].to_numpy()) if "weight" in frame.columns else np.ones(frame.height),
-        unranked,
     )
     check_weights(orders.weights)
     sizes = names["query_id"].rle().struct.field("len").to_numpy()
@@ -383,7 +379,6 @@ def take_orders(orders: Orders, q: int) -> Orders:
         orders.items[begin:end],
         orders.places[begin:end],
         orders.weights[first:last],
-        orders.unranked,
     )
 
 
