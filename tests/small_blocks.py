@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rankbench.data.simulators.btl import draw_comparisons, prefix
+from rankbench.data.simulators.btl import draw_comparisons
 from rankbench.interfaces.method import Block
 from rankbench.interfaces.queries import Queries
 
@@ -25,7 +25,7 @@ def make_queries(sizes: list[int], d: int = 5, seed: int = 0) -> Queries:
 
 def make_block(sizes: list[int], n: int, d: int = 5, seed: int = 0) -> Block:
     queries = make_queries(sizes, d, seed)
-    return Block(queries, prefix(draw_comparisons(queries, n, [seed, 1]), n), n, 0, (seed, 7, 0, n))
+    return Block(queries, draw_comparisons(queries, n, [seed, 1]), n, 0, (seed, 7, 0, n))
 
 
 def reweighted(block: Block, weights: Sequence[float]) -> Block:

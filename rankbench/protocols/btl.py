@@ -14,14 +14,14 @@ from pydantic import Field
 from rankbench.core.component import StructureKind
 from rankbench.core.runtime import block_entropy, draw_entropy
 from rankbench.data.readers.parquet import design_heldout
-from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix, prefix
+from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix
 from rankbench.data.tables.items import apply, load_dataset, usable
 from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Method
 from rankbench.interfaces.protocol import JUDGMENT, BlockTask, Contender, Prepared, Protocol, pack
-from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench.interfaces.queries import Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
 from rankbench.plugin.foreign_code import own_block
@@ -99,7 +99,7 @@ class BTL(Protocol):
         queries = {split: _queries(prepared, split) for split in self.splits}
         design = queries["design"]
         entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
-        judgments = _drawn(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
+        judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
         block = Block(design, judgments, key.n, key.repetition, entropy)
         outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
         judged = {
@@ -128,11 +128,6 @@ class BTL(Protocol):
             return None
         small = _prepared(self, prepared.dataset, {"design": few, "heldout": few}, 1.0, ())
         return small, replace(own, cells={cell: _shortened(contender) for cell, contender in own.cells.items()})
-
-
-def _drawn(design: Queries, n: int, entropy: tuple[int, ...]) -> Comparisons:
-    """Return judgments by query; those in drawing order are gone then."""
-    return prefix(draw_comparisons(design, n, entropy), n)
 
 
 def _prepared(

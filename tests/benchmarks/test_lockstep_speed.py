@@ -13,7 +13,7 @@ import pytest
 from alone import leanest, plain_numpy
 from turns import against
 
-from rankbench.data.simulators.btl import draw_comparisons, prefix
+from rankbench.data.simulators.btl import draw_comparisons
 from rankbench.interfaces.method import Block, Method
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import ScoreSurrogate
@@ -34,7 +34,7 @@ def block() -> Block:
     x = draw.normal(size=(QUERIES * M, D)).astype(np.float32)
     labels = np.clip(np.round(x[:, 0] + draw.normal(size=len(x)) + 1), 0, 4)
     queries = Queries([f"q{i}" for i in range(QUERIES)], np.arange(QUERIES + 1) * M, x, labels)
-    return Block(queries, prefix(draw_comparisons(queries, N, [0]), N), N, 0, (0,))
+    return Block(queries, draw_comparisons(queries, N, [0]), N, 0, (0,))
 
 
 def contenders(specs: list[str]) -> list[ERM]:

@@ -17,10 +17,8 @@ from rankbench.data.simulators.btl import (
     limit_scores,
     make_populations,
     preference_matrix,
-    prefix,
 )
-from rankbench.data.simulators.kernels import draw_ballots, draw_votes_between
-from rankbench.errors import InputError
+from rankbench.data.simulators.kernels import draw_ballots, draw_judgments, draw_votes_between
 from rankbench.interfaces.queries import Queries
 from rankbench.kernels.random import seed_state
 
@@ -31,19 +29,25 @@ def make_queries(*labels):
     return Queries([f"q{i}" for i in range(len(labels))], offsets, np.zeros((len(rows), 1), np.float32), rows)
 
 
+def judgments(queries, n, entropy):
+    query, winner, loser = (np.empty(n, dtype=np.int32) for _ in range(3))
+    draw_judgments(queries.offsets, queries.labels, seed_state(entropy), query, winner, loser)
+    return query, winner, loser
+
+
 QUERIES = make_queries([0.0, 1.0, 3.0], [2.0, 2.0], [0.0, 0.5, 1.0, 1.5, 4.0])
 
 
 def test_queries_pairs_and_winners_follow_the_model():
     n = 300_000
-    draw = draw_comparisons(QUERIES, n, [1])
-    assert stats.chisquare(np.bincount(draw.query, minlength=3)).pvalue > 1e-4
+    query, winner, loser = judgments(QUERIES, n, [1])
+    assert stats.chisquare(np.bincount(query, minlength=3)).pvalue > 1e-4
     for q in range(3):
         labels = QUERIES.labels[QUERIES.offsets[q] : QUERIES.offsets[q + 1]]
         m = len(labels)
-        mine = draw.query == q
+        mine = query == q
         wins = np.zeros((m, m))
-        np.add.at(wins, (draw.winner[mine], draw.loser[mine]), 1)
+        np.add.at(wins, (winner[mine], loser[mine]), 1)
         assert np.all(np.diag(wins) == 0)
         # All ordered cells at once: uniform pairs times (26).
         p = np.array([[1 / (1 + math.exp(b - a)) for b in labels] for a in labels])
@@ -54,42 +58,39 @@ def test_queries_pairs_and_winners_follow_the_model():
 
 def test_draws_are_independent_of_each_other():
     # Successive judgments of one query with two equal items are fair, independent coins.
-    draw = draw_comparisons(make_queries([1.0, 1.0]), 100_000, [8])
-    pairs = 2 * draw.winner[::2] + draw.winner[1::2]
+    _, winner, _ = judgments(make_queries([1.0, 1.0]), 100_000, [8])
+    pairs = 2 * winner[::2] + winner[1::2]
     assert stats.chisquare(np.bincount(pairs, minlength=4)).pvalue > 1e-4
 
 
 def test_extreme_labels_do_not_overflow():
     draw = draw_comparisons(make_queries([-1e4, 1e4]), 1000, [4])
-    assert np.all(draw.winner == 1)
+    assert np.all(draw.winners == 1)
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
 @examples(25)
-def test_prefix_groups_stably(n, extra):
-    draw = draw_comparisons(QUERIES, n + extra, [5])
-    shorter = draw_comparisons(QUERIES, n, [5])
-    assert np.array_equal(draw.query[:n], shorter.query)
-    assert np.array_equal(draw.winner[:n], shorter.winner)
-    assert np.array_equal(draw.loser[:n], shorter.loser)
+def test_draws_group_stably(n, extra):
+    drawn, shorter = judgments(QUERIES, n + extra, [5]), judgments(QUERIES, n, [5])
+    assert all(np.array_equal(longer[:n], part) for longer, part in zip(drawn, shorter, strict=True))
 
-    comparisons = prefix(draw, n)
+    comparisons = draw_comparisons(QUERIES, n, [5])
+    query, winner, loser = shorter
     assert len(comparisons) == n
     assert comparisons.winners.dtype == comparisons.losers.dtype == np.int32
     assert np.array_equal(comparisons.weights, np.ones(n))
     for q in range(3):
         rows = slice(comparisons.offsets[q], comparisons.offsets[q + 1])
-        mine = draw.query[:n] == q
-        assert np.array_equal(comparisons.winners[rows], draw.winner[:n][mine])
-        assert np.array_equal(comparisons.losers[rows], draw.loser[:n][mine])
+        assert np.array_equal(comparisons.winners[rows], winner[query == q])
+        assert np.array_equal(comparisons.losers[rows], loser[query == q])
 
 
 def test_goldens():
-    draw = draw_comparisons(QUERIES, 8, [2013, 6, 2])
-    assert draw.query.tolist() == [0, 0, 0, 0, 1, 2, 1, 1]
-    assert draw.winner.tolist() == [1, 2, 0, 1, 0, 2, 0, 0]
-    assert draw.loser.tolist() == [0, 1, 1, 0, 1, 0, 1, 1]
-    assert not np.array_equal(draw.query, draw_comparisons(QUERIES, 8, [2013, 6, 3]).query)
+    query, winner, loser = judgments(QUERIES, 8, [2013, 6, 2])
+    assert query.tolist() == [0, 0, 0, 0, 1, 2, 1, 1]
+    assert winner.tolist() == [1, 2, 0, 1, 0, 2, 0, 0]
+    assert loser.tolist() == [0, 1, 1, 0, 1, 0, 1, 1]
+    assert not np.array_equal(query, judgments(QUERIES, 8, [2013, 6, 3])[0])
 
 
 labels = arrays(np.float64, st.integers(2, 8), elements=st.floats(-5, 5))
@@ -108,12 +109,6 @@ def test_preference_matrix_is_26_and_its_log_odds_average_to_27(r):
     log_odds = np.zeros((m, m))
     log_odds[off] = np.log(p[off] / p.T[off])
     assert log_odds.sum(axis=1) / (m - 1) == pytest.approx(limit_scores(make_queries(r)), abs=1e-12)
-
-
-@pytest.mark.parametrize("n", [-1, 9])
-def test_prefix_out_of_range(n):
-    with pytest.raises(InputError, match="of 8 comparisons"):
-        prefix(draw_comparisons(QUERIES, 8, [0]), n)
 
 
 LAWS = ["btl", "thurstone", "heteroscedastic", "intransitive", "plackett-luce"]

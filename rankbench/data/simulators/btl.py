@@ -26,38 +26,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import InputError
 from rankbench.interfaces.queries import Comparisons, Queries
 
 
-@dataclass(frozen=True)
-class Draw:
-    """Judgments in the order they were drawn; see `prefix`.
-
-    Attributes
-    ----------
-    size : int
-        Number of queries Q they were drawn from.
-    query : ndarray of int32, shape (n,)
-        Index of the query, in ``[0, Q)``.
-    winner, loser : ndarray of int32, shape (n,)
-        Item indices within the query, in ``[0, m_q)``.
-    """
-
-    size: int
-    query: NDArray[np.int32]
-    winner: NDArray[np.int32]
-    loser: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.query)
-
-
-def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Draw:
+def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Comparisons:
     """Draw `n` independent judgments: query uniform, pair uniform, winner by (26).
 
-    The result depends on `queries`, `n` and `entropy` alone, and the first judgments of a
-    longer draw are those of a shorter one.
+    They are grouped by query, and within one in the order in which they were drawn. The result depends on `queries`,
+    `n` and `entropy` alone, and the judgments of a longer draw begin with those of a shorter one.
 
     Parameters
     ----------
@@ -72,30 +48,11 @@ def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Draw:
     from rankbench.data.simulators.kernels import draw_judgments
     from rankbench.kernels.random import seed_state
 
-    result = Draw(len(queries), *(np.empty(n, dtype=np.int32) for _ in range(3)))
-    draw_judgments(
-        np.ascontiguousarray(queries.offsets, dtype=np.int64),
-        np.ascontiguousarray(queries.labels, dtype=np.float64),
-        seed_state(entropy),
-        result.query,
-        result.winner,
-        result.loser,
-    )
-    return result
-
-
-def prefix(draw: Draw, n: int) -> Comparisons:
-    """Return the first `n` judgments of `draw_judgments`, grouped by query, in drawing order.
-
-    Raises
-    ------
-    InputError
-        `n` is negative or larger than the draw.
-    """
-    if not 0 <= n <= len(draw):
-        raise InputError(f"cannot take the first {n} of {len(draw)} comparisons; draw more or take fewer")
-    order, offsets = grouped(draw.query[:n], draw.size)
-    return Comparisons(offsets, draw.winner[order], draw.loser[order], np.ones(n))
+    query, winner, loser = (np.empty(n, dtype=np.int32) for _ in range(3))
+    offsets, labels = queries.offsets.astype(np.int64), queries.labels.astype(np.float64)
+    draw_judgments(offsets, labels, seed_state(entropy), query, winner, loser)
+    order, starts = grouped(query, len(queries))
+    return Comparisons(starts, winner[order], loser[order], np.ones(n))
 
 
 def grouped(query: NDArray[np.int32], queries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
