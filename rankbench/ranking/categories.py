@@ -16,7 +16,7 @@ from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, scales_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.count import count_pairs
-from rankbench.ranking.expected_votes import ExpectedShares, drawn_first, expected_shares, refit_spread
+from rankbench.ranking.expected_votes import drawn_first, expected_votes, refit_spread
 from rankbench.ranking.sampling_units import Units, spread_of_points, units_of_counts
 from rankbench.ranking.votes import Votes, in_log_order, load_votes
 from rankbench.stats.random_effects import CategoryEstimates
@@ -106,13 +106,13 @@ def estimated_categories(log: Votes, aggregator: Aggregator, seed: int) -> Categ
     m = len(log.items)
     order = np.argsort(log.queries, kind="stable")
     ends = np.cumsum(np.bincount(log.queries, minlength=len(log.query_names)))
-    shares = expected_shares(log.counts(), aggregator)
+    common = call_aggregator(aggregator, log.counts(), m)
     # Ties vary less already, as ties.
     points = spread_of_points(log, np.where(log.ties, -1, log.groups).astype(np.int64))
     some, left = list[_Estimate](), list[tuple[int, str]]()
     for number, rows in enumerate(np.split(order, ends[:-1])):
         try:
-            some.append(_estimate(log, aggregator, number, rows, shares, points))
+            some.append(_estimate(log, aggregator, number, rows, common, points))
         except (InputError, ContenderDiverged) as error:
             left.append((len(rows), f"category {short_repr(log.query_names[number])} is left out: {error}"))
     # The largest first: what many notes hide is the least.
@@ -192,9 +192,17 @@ def _widened(some: Sequence[_Estimate], aggregator: Aggregator, seed: int) -> li
 
 
 def _estimate(
-    log: Votes, aggregator: Aggregator, number: int, rows: NDArray[np.int64], shares: ExpectedShares, points: float
+    log: Votes,
+    aggregator: Aggregator,
+    number: int,
+    rows: NDArray[np.int64],
+    common: NDArray[np.float64],
+    points: float,
 ) -> _Estimate:
-    """Return what an aggregator makes of a category; `points` is the variance of graded votes over whole ones."""
+    """Return what an aggregator makes of a category.
+
+    `common` are the scores of the whole log, `points` is the variance of graded votes over whole ones.
+    """
     split = log.rest is not None
     winners, losers = log.winners[rows], log.losers[rows]
     items = np.unique(np.concatenate([winners, losers])).astype(np.int64)
@@ -210,7 +218,7 @@ def _estimate(
         sizes = np.diff(clusters.starts)
         of_vote = np.repeat(np.bincount(np.repeat(np.arange(len(sizes)), sizes), clusters.weights), sizes)
         squares = points * np.bincount(clusters.cells // 3, clusters.weights * of_vote, len(counts)).astype(np.float64)
-    usual = shares.votes(counts, items, squares)
+    usual = expected_votes(common, counts, items, squares)
     if log.judge_count > 1 and log.judges is not None:
         clusters = log.clusters(log.judges[rows], rows, ends, len(items))
     scales = scales_of(aggregator, counts).scale_of.astype(np.int64)

@@ -27,56 +27,39 @@ from rankbench.interfaces.aggregator_calls import call_aggregator, scales_of
 from rankbench.interfaces.pair_counts import PairCounts
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedShares:
-    """Chances that one item wins against another.
+def chances(
+    scores: NDArray[np.float64], first: NDArray[np.integer], second: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Return the chance that each first item wins against the second one, by log-odds."""
+    from scipy.special import expit
 
-    Attributes
+    found: NDArray[np.float64] = expit(scores[first] - scores[second])
+    return found
+
+
+def expected_votes(
+    scores: NDArray[np.float64],
+    counts: PairCounts,
+    items: NDArray[np.int64],
+    squares: NDArray[np.float64] | None = None,
+) -> PairCounts:
+    """Return as many votes on each pair, with as many ties, that go as is expected.
+
+    Parameters
     ----------
-    scores : ndarray of float64, shape (m,), or None
-        Log-odds; None where scores are something else: then chances are the pairs' shares of wins.
-    pairs : ndarray of int64, shape (P,)
-        m times the smaller item plus the larger one, sorted.
-    shares : ndarray of float64, shape (P,)
-        Of wins of the smaller item, a tie being half a win.
-    m : int
+    scores : ndarray of float64
+        Log-odds.
+    counts : PairCounts
+    items : ndarray of int
+        Index of each of its items among those of the scores.
+    squares : ndarray of float64, shape (P,), optional
+        Sums of squared weights: votes with weights are as many as are worth as much.
     """
-
-    scores: NDArray[np.float64] | None
-    pairs: NDArray[np.int64]
-    shares: NDArray[np.float64]
-    m: int
-
-    def chances(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Return the chance that each first item wins against the second one; these were compared."""
-        from scipy.special import expit
-
-        if self.scores is not None:
-            found: NDArray[np.float64] = expit(self.scores[first] - self.scores[second])
-            return found
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        share = self.shares[np.searchsorted(self.pairs, low.astype(np.int64) * self.m + high)]
-        either: NDArray[np.float64] = np.where(first == low, share, 1 - share)
-        return either
-
-    def votes(
-        self, counts: PairCounts, items: NDArray[np.int64], squares: NDArray[np.float64] | None = None
-    ) -> PairCounts:
-        """Return as many votes on each pair, with as many ties, that go as is expected.
-
-        Parameters
-        ----------
-        counts : PairCounts
-        items : ndarray of int
-            What its items are here.
-        squares : ndarray of float64, shape (P,), optional
-            Sums of squared weights: votes with weights are as many as are worth as much.
-        """
-        total = counts.forward + counts.backward + counts.ties
-        worth = total if squares is None else total**2 / squares
-        ties = worth * counts.ties / total
-        forward = (worth - ties) * self.chances(items[counts.low], items[counts.high])
-        return replace(counts, forward=forward, backward=worth - ties - forward, ties=ties, weighted=False)
+    total = counts.forward + counts.backward + counts.ties
+    worth = total if squares is None else total**2 / squares
+    ties = worth * counts.ties / total
+    forward = (worth - ties) * chances(scores, items[counts.low], items[counts.high])
+    return replace(counts, forward=forward, backward=worth - ties - forward, ties=ties, weighted=False)
 
 
 def refit_spread(
@@ -138,14 +121,6 @@ def _by_what_they_are(votes: PairCounts, share: NDArray[np.float64]) -> tuple[ND
     first, second = np.where(turned, votes.high, votes.low), np.where(turned, votes.low, votes.high)
     keys = (wins[second], wins[first], item[second], item[first], np.maximum(share, 1 - share), total)
     return np.lexsort([np.round(key, 9) for key in keys]), turned
-
-
-def expected_shares(counts: PairCounts, aggregator: Aggregator) -> ExpectedShares:
-    """Return how votes are expected to go, from all of them."""
-    forward, backward = counts.wins()
-    pairs = counts.low.astype(np.int64) * counts.m + counts.high
-    scores = call_aggregator(aggregator, counts, counts.m) if aggregator.score_unit() == "log-odds" else None
-    return ExpectedShares(scores, pairs, forward / (forward + backward), counts.m)
 
 
 _TRIALS = 999

@@ -13,8 +13,9 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import number
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCovariance
+from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.ranking.categories import CategorySample, category_votes, differences, estimated_categories
-from rankbench.ranking.expected_votes import CategoryTest, category_test, expected_shares
+from rankbench.ranking.expected_votes import CategoryTest, category_test, chances
 from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import ItemRanking, normal_deviations, with_covariance
 from rankbench.ranking.ranked_log import tallies_of_counts
@@ -78,7 +79,7 @@ def category_rankings(
     source : LogSource
         Whose queries are the categories.
     aggregator : Aggregator
-        With a formula for the covariance of its scores.
+        Of log-odds, with a formula for their covariance.
     column : str
         What the category is called.
     seed : int
@@ -86,13 +87,14 @@ def category_rankings(
     Raises
     ------
     SpecError
-        The log holds no votes, the aggregator has no formula, or there are too many items.
+        The log holds no votes, the aggregator is not of log-odds or has no formula, or there are too many items.
     InputError
         The votes cannot be loaded.
     """
-    if not (isinstance(aggregator, WithCovariance) and isinstance(aggregator, CountAggregator)):
+    formula = isinstance(aggregator, WithCovariance) and isinstance(aggregator, CountAggregator)
+    if not formula or aggregator.score_unit() != "log-odds":
         raise SpecError(
-            f"--pool needs the covariance of scores, for which {aggregator.name!r} has no formula; take "
+            f"--pool needs log-odds and their covariance, for which {aggregator.name!r} has no formula; take "
             "bradley-terry:penalty=firth or davidson:penalty=firth"
         )
     if source.table.row != "comparisons":
@@ -124,16 +126,16 @@ def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) 
     if not model.freedom:
         raise SpecError(f"--pool: no difference of items is known in two categories of {column}: nothing can be shared")
     tested = categories_matter(log, aggregator, seed)
-    facts = {"pool": _facts(model.variance, tested, aggregator)}
-    notes = [*_words(model.variance, tested, column, aggregator, log), *sample.notes, *too_thin(sample.whole)]
+    facts = {"pool": _facts(model.variance, tested)}
+    notes = [*_words(model.variance, tested, column, log), *sample.notes, *too_thin(sample.whole)]
     rankings = [_ranking(log, sample, model, category, seed) for category in range(len(sample.names))]
     return CategoryRankings(sample.names, rankings, notes, facts)
 
 
 def categories_matter(log: Votes, aggregator: Aggregator, seed: int) -> CategoryTest:
     """Test whether categories matter, around the scores that the aggregator gives the whole log."""
-    chances = expected_shares(log.counts(), aggregator).chances(log.winners, log.losers)
-    residuals = log.weights * (np.where(log.ties, 0.5, 1.0) - chances)
+    common = call_aggregator(aggregator, log.counts(), len(log.items))
+    residuals = log.weights * (np.where(log.ties, 0.5, 1.0) - chances(common, log.winners, log.losers))
     judges = log.judges if log.judge_count > 1 and log.judges is not None else log.numbers
     return category_test(residuals, log.winners, log.losers, log.queries, judges, len(log.items), seed)
 
@@ -164,21 +166,20 @@ def _centered(
     return project @ scores, project @ covariance @ project
 
 
-def _facts(found: VarianceEstimate, tested: CategoryTest, aggregator: Aggregator) -> dict[str, Any]:
+def _facts(found: VarianceEstimate, tested: CategoryTest) -> dict[str, Any]:
     return {
         "variance": found.variance,
         "lower": found.lower,
         "upper": None if math.isinf(found.upper) else found.upper,
         "differences": found.freedom,
-        "unit": aggregator.score_unit() or None,
+        "unit": "log-odds",
         "p": tested.p,
         "trials": tested.trials,
     }
 
 
-def _words(found: VarianceEstimate, tested: CategoryTest, column: str, aggregator: Aggregator, log: Votes) -> list[str]:
+def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Votes) -> list[str]:
     """Return whether categories matter, and by how much."""
-    unit = f" {aggregator.score_unit()}" if aggregator.score_unit() else ""
     of = "judges" if log.judge_count > 1 else "votes"
     p = f"p = {tested.p:.3g}" if tested.p > 0.001 else "p = 0.001 or less"
     made = f"{p}, {tested.trials} logs in which {of} exchange their categories"
@@ -200,6 +201,6 @@ def _words(found: VarianceEstimate, tested: CategoryTest, column: str, aggregato
     return [
         matters,
         f"an item's score differs between categories with a standard deviation of {number(math.sqrt(found.variance))}"
-        f"{unit} (variance {number(found.variance)} by REML; 95% interval of the standard deviation "
+        f" log-odds (variance {number(found.variance)} by REML; 95% interval of the standard deviation "
         f"{number(math.sqrt(found.lower))} {top}): scores of categories are drawn towards the common ones accordingly",
     ]
