@@ -149,7 +149,7 @@ def test_modules_are_imported_by_name_in_few_places() -> None:
         ("rankbench.data.simulators.x", "def f():\n    import rankbench.runner.plan", True),
         ("rankbench.data.simulators.x", "if TYPE_CHECKING:\n    from rankbench.api import run", True),
         ("rankbench.losses.x", "from rankbench.aggregators.sequential import Elo", True),
-        ("rankbench.data.simulators.x", "from rankbench.ranking.count_log import count_log", True),
+        ("rankbench.data.simulators.x", "from rankbench.ranking.count_log import count_frame", True),
         ("rankbench.data.simulators.x", "import rankbench", True),
         ("rankbench.ranking.count_log.x", "from rankbench.data.readers.parquet import shard_of", False),
         ("rankbench.losses.x", "from rankbench.interfaces.surrogate import Loss", False),

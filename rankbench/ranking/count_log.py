@@ -10,24 +10,18 @@ costs time alone.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Any, TypeAlias, cast, overload
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.frame_source import frame_in_memory
 from rankbench.errors import ExecutorError, InputError, RankbenchError, nearest
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.count import NO_TIES, NO_WEIGHTS, Counter, checked_sums, pair_counts
 from rankbench.ranking.item_encoding import CategoryCodes, Codes, IntegerCodes, OutOfRange, codes_for
-from rankbench.ranking.lists import ROW, LogRows, ParquetLog, is_parquet, parquet_log
-from rankbench.ranking.open import Log
+from rankbench.ranking.lists import ROW, LogRows, ParquetLog
 from rankbench.ranking.partial_counts import (
     PART,
     Cells,
@@ -42,76 +36,6 @@ from rankbench.ranking.stream import FirstVotes, LogStream, log_schema
 from rankbench.ranking.thread_tables import ROWS, LogPiece, SortedPairs, relabelled_run
 
 
-def _opened(log: Log, everywhere: bool) -> pl.LazyFrame | ParquetLog:
-    """Open a log; one that machines read `everywhere` must be a Parquet file or a folder of shards."""
-    if not isinstance(log, str | os.PathLike):
-        if everywhere:
-            raise InputError("a cluster counts a Parquet file or a folder of shards, not a table in memory")
-        held = frame_in_memory(log)
-        if held is None:
-            raise InputError(f"a {type(log).__name__} is no log")
-        return held
-    path = Path(log)
-    return parquet_log(path) if everywhere or is_parquet(path) else choose_reader(path).scan(path)
-
-
-@overload
-def count_log(log: Log, *, judge: None = None, address: str = "") -> PairCounts: ...
-
-
-@overload
-def count_log(log: Log, *, judge: str, address: str = "") -> ClusterCounts: ...
-
-
-def count_log(log: Log, *, judge: str | None = None, address: str = "") -> PairCounts | ClusterCounts:
-    """Sum the comparisons of a log by pair, without holding the log in memory.
-
-    The log streams by in batches, read by Polars; names become codes, and two threads
-    count. Memory is bounded by the pairs that were observed, whatever the number of rows; by judge it grows with
-    the combinations of judge and pair that occur.
-
-    Parameters
-    ----------
-    log : LazyFrame, DataFrame or path
-        Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (positive and
-        finite) and ``tie``; others, ``query_id`` among them, are not looked at: an item of that
-        name is the same item in every query. Filter or rename before.
-    judge : str, optional
-        Column of names or integers that says whose judgment it is: each judge is counted apart, and a missing
-        judge is an error.
-    address : str
-        Of the Dask scheduler whose workers count, as ``tcp://10.0.0.1:8786``; empty: this machine counts. The workers
-        see the log, a Parquet file or a folder of shards made by ``rankbench data convert``, under the same path. Row
-        groups should not be longer than a part (16.8 million rows), or they are read more than once.
-
-    Returns
-    -------
-    PairCounts or ClusterCounts
-        Items are in alphabetical order (by code point), integers in numerical order. The same bytes however the rows
-        are cut into files, and on a cluster.
-
-    Raises
-    ------
-    InputError
-        With row (from 1) and column, of the first row that is wrong: a missing value, an item
-        compared with itself, a weight that is not positive and finite. Without: missing columns, no rows, a file that
-        cannot be read; by judge, more than a million items or eight million judges. Rows of Parquet
-        come with their file: in a folder with the shard.
-    ExecutorError
-        The cluster cannot be used (see `rankbench.core.system.connected_client`) or is lost on the
-        way, a worker does not see the log, or every worker that tries to count a part dies.
-    """
-    found = _opened(log, everywhere=bool(address))
-    if not isinstance(found, ParquetLog):
-        return count_frame(found, judge=judge).data
-    try:
-        if address:
-            return count_parts_on_cluster(found, address, judge=judge).data
-        return count_frame(found.frame(), judge=judge).data
-    except InputError as error:
-        raise found.located(error) from error
-
-
 def count_frame(
     frame: pl.LazyFrame,
     *,
@@ -120,16 +44,32 @@ def count_frame(
     first_votes: FirstVotes | None = None,
     check: Callable[[LogPart], None] | None = None,
 ) -> LogPart:
-    """Count a log part by part, and sum the parts up; see `count_log`.
+    """Sum the comparisons of a log by pair, without holding the log in memory.
+
+    The log streams by in batches, read by Polars; names become codes, and two threads count part by part. Memory is
+    bounded by the pairs that were observed, whatever the number of rows; by judge it grows with the combinations of
+    judge and pair that occur. Items are in alphabetical order (by code point), integers in numerical order. The same
+    bytes however the rows are cut into files, and on a cluster.
 
     Parameters
     ----------
-    frame, judge
-        See `count_log`.
+    frame : LazyFrame
+        Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (positive and
+        finite) and ``tie``; others, ``query_id`` among them, are not looked at: an item of that
+        name is the same item in every query. Filter or rename before.
+    judge : str, optional
+        Column of names or integers that says whose judgment it is: each judge is counted apart.
     signed, first_votes
         See `parts`.
     check : callable, optional
         Called with sums of parts as they are made.
+
+    Raises
+    ------
+    InputError
+        With row (from 1) and column, of the first row that is wrong: a missing value, an item
+        compared with itself, a weight that is not positive and finite. Without: missing columns, no rows; by judge,
+        more than a million items or eight million judges.
     """
 
     def counted(codes: Codes) -> LogPart:
@@ -183,7 +123,7 @@ def parts(
     Raises
     ------
     InputError
-        See `count_log`.
+        See `count_frame`.
     OutOfRange
         Items are integers that are not small.
     """
@@ -287,7 +227,9 @@ def count_parts_on_cluster(
     Parameters
     ----------
     log : ParquetLog
+        Row groups should not be longer than a part (16.8 million rows), or they are read more than once.
     address : str
+        Of the Dask scheduler whose workers count, as ``tcp://10.0.0.1:8786``; they see the log under the same path.
     judge : str, optional
         Column by which to count apart; `rankbench.ranking.lists.ROW` is added.
     signed : bool
@@ -296,9 +238,10 @@ def count_parts_on_cluster(
     Raises
     ------
     InputError
-        See `count_log`; rows are those of the whole log.
+        See `count_frame`; rows are those of the whole log.
     ExecutorError
-        See `count_log`.
+        The cluster cannot be used (see `rankbench.core.system.connected_client`) or is lost on the
+        way, a worker does not see the log, or every worker that tries to count a part dies.
     """
     from rankbench.core.system import connected_client
 

@@ -12,7 +12,7 @@ import polars as pl
 from rankbench.core.text import cut, short_repr
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected
-from rankbench.ranking.count_log import count_log
+from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.drift import drift
 from rankbench.ranking.judges import mirrored_votes, position_bias, repeats, votes_with_points
 from rankbench.ranking.suspicions import Findings, count_and_first, lookalikes, odd
@@ -171,7 +171,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
     rows, untimed = seen["rows"], seen.get("untimed")
     if not rows:
         raise InputError("the table has no rows", path=path)
-    counts = count_log(table)
+    counts = count_frame(table).counts
     sizes = votes.group_by("query_id").len().collect(engine="streaming")["len"].to_list()
     components, scales = (
         sorted(found(counts).sizes.tolist(), reverse=True) for found in (connected_components, strongly_connected)

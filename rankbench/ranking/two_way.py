@@ -22,7 +22,7 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
 from rankbench.interfaces.resamples import crossed_resamples, resamples_of
-from rankbench.ranking.count_log import count_log
+from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.rank import LogFacts, by_judge
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import Units, units_of_parts
@@ -217,7 +217,7 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
         raise SpecError("all votes are of one query; take --intervals judges")
     cell = 3 * numbered_pairs(votes.winners, votes.losers, len(votes.items))[1]
     cell += np.where(votes.ties, 2, votes.winners > votes.losers).astype(np.int32)
-    counts = count_log(frame.drop("weight", strict=False) if votes.alike else frame)
+    counts = count_frame(frame.drop("weight", strict=False) if votes.alike else frame).counts
     return CrossedVotes(counts, judge=votes.judges, query=votes.queries, cell=cell, weight=votes.weights)
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -40,7 +41,7 @@ from rankbench.interfaces.aggregator_calls import call_aggregator, replicates_of
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.interfaces.resamples import Resamples, draws_of
 from rankbench.plugin import manager
-from rankbench.ranking.count_log import count_log
+from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.open import open_source
 from rankbench.ranking.sampling_units import ENOUGH
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family
@@ -239,7 +240,7 @@ class _Side:
     @classmethod
     def both(cls, base: pl.DataFrame, head: pl.DataFrame, aggregator: Aggregator) -> list[_Side]:
         """Count both, fit both, and fit both to the same resamples."""
-        counted = [count_log(side, judge=_UNIT) for side in (base, head)]
+        counted = [cast(ClusterCounts, count_frame(side.lazy(), judge=_UNIT).data) for side in (base, head)]
         units = sorted({name for one in counted for name in one.clusters})
         place = {name: number for number, name in enumerate(units)}
         draws = draws_of(len(units), RESAMPLES, LOG_SEED)

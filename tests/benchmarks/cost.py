@@ -37,17 +37,17 @@ def measure(path: str, n: int, fit: bool) -> tuple[float, float, float]:
     import polars as pl
 
     from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-    from rankbench.ranking.count_log import count_log
+    from rankbench.ranking.count_log import count_frame
 
     frame = pl.scan_parquet(path)
     rows = frame.select(pl.len()).collect().item()
     # Both ways once: with a ridge, and with the libraries that find what is strongly connected.
-    few = count_log(frame.head(10_000))
+    few = count_frame(frame.head(10_000)).counts
     fit_bradley_terry(few, ridge=1.0)
     fit_bradley_terry(few)
     log = frame.head(n) if n <= rows else pl.concat([frame] * (n // rows))
     start = time.perf_counter()
-    counts = count_log(log)
+    counts = count_frame(log).counts
     counted = time.perf_counter()
     if fit:
         fit_bradley_terry(counts)

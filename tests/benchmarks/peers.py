@@ -37,7 +37,8 @@ from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import evaluate_all
 from rankbench.plugin.manager import get
 from rankbench.ranking.count import count_pairs
-from rankbench.ranking.count_log import count_log
+from rankbench.ranking.count_log import count_frame
+from rankbench.ranking.lists import parquet_log
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -169,12 +170,17 @@ def fits(folder: Path, worker: Worker) -> tuple[list[Result], dict[str, float]]:
             pl.DataFrame({"winner": winners, "loser": losers}).write_parquet(path)
 
             def read(path: Path = path) -> object:
-                return fit_bradley_terry(count_log(path))
+                return fit_bradley_terry(count(path))
 
             contest = Contest(f"{title}, Parquet", "Polars + evalica", "evalica_on_parquet", log, read, 25.0, 5)
             results.append(race(contest, worker))
             worker.seconds("forget")
     return results, distances
+
+
+def count(path: Path) -> PairCounts:
+    """Count a log of Parquet."""
+    return count_frame(parquet_log(path).frame()).counts
 
 
 def counting(folder: Path, worker: Worker) -> tuple[list[Result], float]:
@@ -186,8 +192,8 @@ def counting(folder: Path, worker: Worker) -> tuple[list[Result], float]:
     gc.collect()
     title = "Counting 1e8 rows of Parquet, 1000 items"
     results = [
-        race(Contest(title, "Polars group_by", "polars_group_by", "count", lambda: count_log(path), 5.0, 3), worker),
-        race(Contest(title, "bare scan", "polars_scan", "count", lambda: count_log(path), 2.5, 9, most=True), worker),
+        race(Contest(title, "Polars group_by", "polars_group_by", "count", lambda: count(path), 5.0, 3), worker),
+        race(Contest(title, "bare scan", "polars_scan", "count", lambda: count(path), 2.5, 9, most=True), worker),
     ]
     return results, measure_costs([(path, 100 * MILLION, 1000, False)])[0].peak
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from counted_logs import count_log
 from scipy.sparse import coo_array
 from turns import against, pairs
 
 import rankbench
 from rankbench.ranking.count import count_pairs
-from rankbench.ranking.count_log import count_log
 
 N, M = 2_000_000, 1000
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import examples
+from counted_logs import count_log
 from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,6 @@ from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.parquet import Manifest, design_heldout, shards_of, stable_hash
 from rankbench.errors import InputError
-from rankbench.ranking.count_log import count_log
 from rankbench.ranking.log_dataset import log_file
 from rankbench.ranking.open import open_source
 

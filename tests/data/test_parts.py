@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from amounts import part_of
 from click.testing import CliRunner
+from counted_logs import count_log
 from data_files import stored, written
 
 import rankbench
@@ -18,7 +19,6 @@ from rankbench.cli import main
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import existing
-from rankbench.ranking.count_log import count_log
 from rankbench.ranking.log_dataset import log_file
 from rankbench.ranking.open import open_source
 

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from amounts import examples, is_full, part_of
 from click.testing import CliRunner
+from counted_logs import count_log
 from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +31,6 @@ from rankbench.interfaces import queries as ballots
 from rankbench.interfaces.queries import Orders, implied_comparisons
 from rankbench.interfaces.table_check import LONGEST_NAME
 from rankbench.ranking.aggregate import aggregate
-from rankbench.ranking.count_log import count_log
 from rankbench.ranking.votes import load_votes, votes_of_ballots
 
 NO_NUMBERS = [date(2024, 1, 1), datetime(2024, 1, 1), timedelta(1), time(1), True]

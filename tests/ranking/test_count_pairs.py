@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import examples
+from counted_logs import count_log
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.ranking import thread_tables
 from rankbench.ranking.count import count_pairs
-from rankbench.ranking.count_log import count_log
 from rankbench.ranking.thread_tables import ROWS
 
 

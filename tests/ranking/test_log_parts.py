@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from counted_logs import count_log
 from ranked_logs import bytes_of, short_chunks
 
 from rankbench.data.convert import convert
 from rankbench.errors import InputError
-from rankbench.ranking.count_log import count_log
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from counted_logs import count_log
 from numpy.typing import NDArray
 from ranked_logs import named, short_chunks, two_items
 from scipy.linalg import sqrtm
@@ -22,7 +23,7 @@ from rankbench.ranking import count_log as scan
 from rankbench.ranking import partial_counts as parts
 from rankbench.ranking import rank as kinds
 from rankbench.ranking.count import count_pairs
-from rankbench.ranking.count_log import count_frame, count_log
+from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.load import counted_votes, load_log
 from rankbench.ranking.open import open_source
 from rankbench.ranking.partial_counts import count_clusters

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import part_of, trials
+from counted_logs import count_log
 from ranked_logs import named, two_items
 
 import rankbench
-from rankbench.ranking.count_log import count_log
 from rankbench.ranking.describe_votes import describe_votes
 from rankbench.ranking.drift import Drift, drift
 

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from amounts import is_full, part_of
 from click.testing import CliRunner
+from counted_logs import count_log
 from data_files import stored
 from ranked_logs import bytes_of, two_items
 
@@ -22,7 +23,6 @@ import rankbench
 from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.errors import ExecutorError, InputError, SpecError
-from rankbench.ranking.count_log import count_log
 from rankbench.ranking.thread_tables import ROWS
 
 if TYPE_CHECKING:
