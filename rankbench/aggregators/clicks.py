@@ -13,17 +13,15 @@ References
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.interfaces.click_aggregator import SelectionAggregator
+from rankbench.interfaces.queries import Selections
 from rankbench.kernels import Kernel
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.queries import Selections
 
 
 class CompiledClicks(SelectionAggregator):

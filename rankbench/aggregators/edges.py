@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Property, StructureKind
 from rankbench.interfaces.aggregator import MOST_DENSE, ComparisonAggregator
+from rankbench.interfaces.queries import Comparisons
 from rankbench.kernels import Kernel, table_size
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.queries import Comparisons
 
 
 class AverageAdjacency(ComparisonAggregator):

@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,9 @@ from rankbench.aggregators.eigenvector import LogOddsAggregator, item_sums, log_
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.core.component import Property
 from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator, LabelAggregator
+from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.kernels import Kernel, table_size
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.pair_counts import PairCounts
 
 
 class Borda(CountAggregator):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,8 @@ from rankbench.aggregators.likelihood.random_walk_smoother import walking_scores
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.queries import Comparisons
-from rankbench.interfaces.sequential_aggregator import SequentialAggregator
+from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
 from rankbench.kernels import Kernel
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.sequential_aggregator import ScoreHistory, TimedCounts
-
 
 POINTS = 400 / math.log(10)
 """Elo points in one unit of the scores: 400 points are a factor 10 of the odds."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,16 +15,13 @@ from rankbench.certify.laws import Law, written_structure
 from rankbench.certify.populations import Setting
 from rankbench.core.gains import exact_discounts, exact_gains, exact_satisfaction
 from rankbench.errors import SpecError
+from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.exact import ConvexPhi, ExactGraph, ExactScores, ExactSurrogate, PhiTerm
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.err import ERR
 from rankbench.losses.ndcg import NDCG, Precision
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-
-if TYPE_CHECKING:
-    from rankbench.interfaces.aggregator import Aggregator
-
 
 ItemOrder: TypeAlias = tuple[int, ...]
 """Items from 0, the best first, without ties."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rankbench.core.component import Component
 from rankbench.core.runtime import block_entropy, draw_entropy
 from rankbench.core.text import returned_numbers
 from rankbench.data.tables.impressions import OffList, Several, count_clicks
@@ -17,6 +19,7 @@ from rankbench.data.tables.selections import SelectionLog, load_selections, take
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.cell import CellResult, ContenderFailed, Split
 from rankbench.interfaces.click_aggregator import SelectionAggregator, topmost
+from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Selections
@@ -24,13 +27,6 @@ from rankbench.plugin.foreign_code import disposable_judgments, own_block
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import unchanged
 from rankbench.protocols.selection import FEW
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from rankbench.core.component import Component
-    from rankbench.interfaces.dataset import Dataset
-
 
 METRIC = "click-log-loss"
 

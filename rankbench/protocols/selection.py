@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.component import Component, StructureKind
 from rankbench.core.runtime import draw_entropy
 from rankbench.core.text import returned_numbers
 from rankbench.errors import SpecError
@@ -15,17 +16,13 @@ from rankbench.interfaces.aggregator import Aggregator, LabelAggregator
 from rankbench.interfaces.aggregator_calls import label_structure
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.click_aggregator import ClickPopulation, SelectionAggregator
+from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.queries import Selections
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
 from rankbench.plugin.foreign_code import disposable_judgments, own_block
 from rankbench.protocols.judging import each_cell, losses_of, usable_scores
-
-if TYPE_CHECKING:
-    from rankbench.core.component import Component, StructureKind
-    from rankbench.interfaces.dataset import Dataset
-    from rankbench.interfaces.queries import Selections
-
 
 FEW = 50
 """Sessions that compile everything."""

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import SpecError
@@ -20,10 +21,6 @@ from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, numbered
 from rankbench.interfaces.protocol import pack, unpack
 from rankbench.interfaces.queries import Comparisons
 from rankbench.ranking.votes import Votes
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 WARM_UP = 0.2
 """Share of the votes, the first ones, that are learned from and not judged."""
