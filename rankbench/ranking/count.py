@@ -67,19 +67,11 @@ class Counter:
         InputError
             A judgment of this chunk, or of an earlier one, that cannot be counted; its row.
         """
-        rows = sum(map(len, chunk))
-        if self.rows + rows < ROWS:
-            # All there is: a thread would take longer to start than this takes to count.
-            bad = self.shares[0].add(chunk, m)
-            if bad >= 0:
-                raise row_error(chunk, bad, self.first + bad + 1, self.names())
-            self.rows += rows
-            return
         while len(self.waiting) >= _WAITING:
             self._settle_first()
         turn = self.rows // ROWS % 2
         self.waiting.append((self.threads[turn].submit(self.shares[turn].add, chunk, m), self.rows, chunk))
-        self.rows += rows
+        self.rows += sum(map(len, chunk))
 
     def settle(self) -> None:
         """Wait for all that was added; see `add` for what is raised."""
@@ -97,14 +89,11 @@ class Counter:
     def total(self, m: int) -> SortedPairs:
         """Return the sums over all chunks; see `add` for what is raised."""
         self.settle()
-        cells = 3 if self.shares[0].tied else 2
-        if self.rows < ROWS:
-            return merged_runs([self.shares[0].run()], m, cells)
         tables = only_tables(self.shares)
         if tables:
             return tables[0].run(tables[1]).padded(m)
         runs = [thread.submit(share.run) for thread, share in zip(self.threads, self.shares, strict=True)]
-        return merged_runs([run.result() for run in runs], m, cells)
+        return merged_runs([run.result() for run in runs], m, 3 if self.shares[0].tied else 2)
 
 
 def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[str]) -> InputError:
