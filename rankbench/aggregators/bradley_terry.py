@@ -144,8 +144,7 @@ class BradleyTerry(PenalizedAggregator):
 
     The penalty makes the minimizer exist and be unique where plain maximum likelihood has
     none: an item that won (or lost) all its judgments, a disconnected graph. The scores
-    sum to zero; so do those of each connected component by itself, and an item without
-    judgments scores 0.
+    of each connected component sum to zero, and an item without judgments scores 0.
 
     The default ridge 1 is the posterior mode under a standard normal prior, the scale of
     graded relevance labels in (26). One judgment carries an information of at most
@@ -233,12 +232,12 @@ class Davidson(PenalizedAggregator):
     :math:`\frac{\rho}{2} |s|^2`; `rankbench.aggregators.likelihood.davidson_firth.fit_davidson` has :math:`\nu`. The
     problem is convex in :math:`(s, \log \nu)`.
 
-    Without ties :math:`\nu = 0`, and the scores are those of `bradley-terry` with the same ridge
-    exactly. If all comparisons are ties, :math:`\nu = \infty` and all scores are 0. As with
+    Without ties :math:`\nu = 0`, and the scores equal the scores of `bradley-terry` with the same
+    ridge exactly. If all comparisons are ties, :math:`\nu = \infty` and all scores are 0. As with
     `bradley-terry` the scores sum to zero, on each connected component by itself, and an item
     without judgments scores 0.
 
-    ``penalty=firth`` and ``penalty=none`` are those of `bradley-terry`, of :math:`(s, \log \nu)` together. Without a
+    ``penalty=firth`` and ``penalty=none`` are as for `bradley-terry`, on :math:`(s, \log \nu)` together. Without a
     penalty there may be no maximum, although items are strongly connected, where ties alone connect them.
 
     Prefer it to `bradley-terry` where many votes are ties, and ties shall be predicted.
@@ -278,8 +277,8 @@ class PlackettLuce(OrderAggregator):
     the best item, then the best of the rest, and so on, each with probability proportional to
     :math:`e^s`. On ballots of two items it is `bradley-terry`, with the same ridge.
 
-    The penalty makes the minimizer exist and be unique in every case. The scores sum to zero; so
-    do those of each connected component by itself, and an item that no ballot compares scores 0.
+    The penalty makes the minimizer exist and be unique in every case. The scores of each
+    connected component sum to zero, and an item that no ballot compares scores 0.
 
     *Unranked items.* The voter of a ballot chose among the items that it ranks alone.
 

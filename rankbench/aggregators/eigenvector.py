@@ -157,8 +157,8 @@ class RankCentrality(CountAggregator):
 
     The smoothing c makes every observed pair a road in both directions, so that the
     distribution exists, is positive, and is unique on each connected component: with c = 0 an
-    item that never won would get 0 and one that never lost all the rest. Like those of
-    `thurstone-mosteller` the scores of different components are on no common scale: each
+    item that never won would get 0 and one that never lost all the rest. As with
+    `thurstone-mosteller`, scores of different components have no common scale: each
     component has mean 1 (``scale=ratio``), or logarithms that sum to zero (``scale=log``). An
     item without judgments is its own component and scores 1, on the log scale 0. Reversing
     every judgment does not invert the scores in general, only in the limit.

@@ -268,8 +268,8 @@ class DynamicBradleyTerry(CompiledRatings):
 
     It is the model of Whole-History Rating [C08]_ and of [FT94]_, filtered: after each time the posterior of all
     scores is the normal distribution at its mode (Laplace), with the full covariance. An item walks from the first
-    time on that it was judged at. All judgments of a time are learned from together; of judgments that are all of one
-    time the scores are those of `bradley-terry` with ridge 1 / v. That i beats j is expected with the log-odds
+    time on that it was judged at. It learns from all judgments of a time together; judgments of a single time give the
+    scores of `bradley-terry` with ridge 1 / v. That i beats j is expected with the log-odds
     :math:`(s_i - s_j) / \sqrt{1 + \pi \operatorname{var}(s_i - s_j) / 8}`, the chance over the posterior [M92]_.
 
     `rankbench aggregate LOG --over time` has the scores of all times by the same model, smoothed: the mode of the

@@ -124,7 +124,7 @@ class Verified:
     ----------
     accepted : bool
     lines : tuple of str
-        What to print.
+        Lines to print.
     """
 
     accepted: bool

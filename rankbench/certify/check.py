@@ -45,9 +45,9 @@ class Checked:
     proved : bool
         False for verdicts that claim nothing: there is nothing to prove.
     trusted : tuple of str
-        What was taken on trust, a sentence each.
+        Assumptions that were taken on trust, a sentence each.
     about : str
-        What the verdict is of: surrogate, loss, items, noise and aggregation.
+        Subject of the verdict: surrogate, loss, items, noise and aggregation.
     surrogate, source_sha256 : str
         The surrogate's name, and the hash of its source file.
     followed : bool

@@ -130,7 +130,7 @@ def least_risk_on_cone(risk: RiskFunction, order: Sequence[int], smooth: bool, s
     order : sequence of int
         Items from 0, the best first.
     smooth, shift_invariant : bool
-        What the surrogate declares.
+        Declaration of the surrogate.
     """
     m = len(order)
     # Column k: the items that are at least k + 1 places from the end; the first is all of them.
@@ -226,7 +226,7 @@ def consistency_in(
         On few items: all m! orders are gone through.
     loss : Loss
     aggregation : {"none", "mean", "difference"}
-        What the surrogate sees, see `surrogate_risk`.
+        Input of the surrogate, see `surrogate_risk`.
     """
     risk = surrogate_risk(surrogate, setting, loss, aggregation)
     orders = list(permutations(range(setting.structures[0].shape[0])))

@@ -21,7 +21,7 @@ class Setting:
     name : str
         As tables show it.
     text : str
-        What it is, with its source, in a sentence.
+        Description with its source, in a sentence.
     structures : tuple of ndarray of float64
         Graphs, shape (m, m), or score vectors, shape (m,).
     probabilities : tuple of float

@@ -128,7 +128,7 @@ class Verb(NamedTuple):
     target : str
         ``module:attribute`` of its click command.
     distribution : str
-        Who brings it.
+        Distribution that brings it.
     """
 
     name: str

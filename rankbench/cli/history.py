@@ -34,7 +34,7 @@ def history() -> None:
 def add(result: Path, folder: Path, commit: str | None, date: datetime | None, reference: str) -> Answer:
     """Append a run to a history.
 
-    RESULT is the folder of a run, a published one, or JSON of pytest-benchmark. What is kept is a small
+    RESULT is the folder of a run, a published one, or JSON of pytest-benchmark. The history keeps a small
     file: commit, date, class of machine, and means or ratios of times.
     """
     commit = commit or _git("%H", "--commit")

@@ -115,9 +115,9 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
     """Run a suite: every contender on the same judgments.
 
     Ends in DIR/leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
-    interrupted run goes on where it stopped. What was skipped, diverged, failed or left out
-    of a figure is said at the end, on standard error, where a line every half minute tells how
-    far it is if that is no terminal. Exits with 1 if a contender failed,
+    interrupted run goes on where it stopped. Standard error tells at the end what was skipped, diverged,
+    failed or left out of a figure. If it is no terminal, a line every half minute tells how far
+    the run is. Exits with 1 if a contender failed,
     with --strict also if one was skipped.
     """
     progress = ConsoleProgress(Console(stderr=True))
@@ -220,8 +220,8 @@ def report(directory: Path, out: Path | None, verbose: bool) -> Answer:
 
     Nothing is computed anew: everything comes from the journal of the run in DIRECTORY,
     which may still be going on, or from the rows of a published folder. The same rows give
-    the same bytes. What was skipped, diverged, failed or left out of a figure is said on
-    standard error.
+    the same bytes. Standard error tells what was skipped, diverged, failed or left out
+    of a figure.
     """
     with heartbeat(f"report of {directory}"):
         made = write(directory, out)

@@ -72,15 +72,15 @@ class Answer:
     Attributes
     ----------
     record : mapping of str to object, or a function that returns one
-        What JSON holds beside the version of its schema; one that names its own ``schema`` is all of it.
+        Content of JSON beside the version of its schema; one that names its own ``schema`` is all of it.
     parts : iterable of Table, str or what rich prints
-        What a terminal shows: tables and sentences. A page has the tables.
+        Content of a terminal: tables and sentences. A page has the tables.
     exit_code : int
         With which the command ends.
     frame : DataFrame, optional
-        What CSV and Parquet hold.
+        Rows of CSV and Parquet.
     notes : iterable of str
-        What a reader must know; printed on standard error, so that what is piped on is the answer alone.
+        Notes for a reader; printed on standard error, so that a pipe gets the answer alone.
     below : iterable of str
         Paragraphs of a page below its tables.
     picture : function, optional
@@ -88,7 +88,7 @@ class Answer:
     page : str
         The page in Markdown, where it is more than the tables and what is below them.
     notices : sequence of Notice
-        What became of contenders; people see them below the answer, on standard error.
+        Outcomes of contenders; people see them below the answer, on standard error.
     verbose : bool
         With the traceback of each notice.
     annotations : sequence of str, optional
@@ -254,7 +254,7 @@ def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *
     out : Path, optional
         Of ``--out``.
     sources : iterable of str
-        What is ranked; a file must not be written over itself.
+        Inputs of the ranking; a file must not be written over itself.
     pictures : bool
         Whether endings of pictures are allowed.
 

@@ -58,7 +58,7 @@ def code_digest() -> str:
     """Return a hash (blake2b, 32 hex digits) of all code that can change a number of a built-in contender.
 
     It covers the `sources` of rankbench, the versions of the numerical libraries, and the CPU. It is
-    taken once a process. What a plugin has a part in depends on `plugin_digest` too.
+    taken once a process. Cells in which a plugin has a part depend on `plugin_digest` too.
     """
     first_seen(OURSELVES)
     return _hash({PACKAGE: sources(PACKAGE)}, [*_machine(NUMERICS, SWITCHES), blas_cores()])

@@ -158,7 +158,7 @@ class Component(Typed):
     source : str
         Paper and equation, as in ``"[DMJ13]_ eq. (28)"``.
     properties : frozenset of Property
-        What the component promises mathematically.
+        Mathematical properties that the component promises.
     packages : tuple of str
         Distributions of others that compute it; leaderboards print their versions. A
         component that misses one raises `SpecError` when it is used, and is skipped.

@@ -61,8 +61,8 @@ def settle_blas() -> None:
     """Ask BLAS libraries that are not loaded yet for one thread and for the kernels of this CPU.
 
     OpenBLAS takes AMD's newer processors for older ones and then runs at half the speed:
-    where the processor has AVX-512, its kernels are asked for by name. What the user has
-    set stays, and so does a library that is already loaded, which has read its variables: results
+    where the processor has AVX-512, its kernels are asked for by name. Settings of the
+    user stay, and so does a library that is already loaded, which has read its variables: results
     are computed within `one_blas_thread`.
     """
     for variable in BLAS_THREADS:
@@ -190,7 +190,7 @@ def _number(text: str) -> int:
 
 
 def draw_entropy(seed: int, fingerprint: str, repetition: int) -> tuple[int, ...]:
-    """Return the entropy of a repetition's judgments: those of smaller n are a prefix of it."""
+    """Return the entropy of a repetition's judgments: the judgments of a smaller n are a prefix."""
     return (seed, _number(fingerprint), repetition, JUDGMENTS)
 
 

@@ -80,9 +80,9 @@ def check_memory(needed: float, what: str, less: str) -> None:
     needed : float
         Bytes, at least.
     what : str
-        What needs them, as the subject of a sentence.
+        Subject of the sentence: the thing that needs them.
     less : str
-        What to take less of.
+        Quantity to reduce.
 
     Raises
     ------
@@ -203,8 +203,8 @@ def replace_file(path: Path, data: bytes) -> Path:
 
     The new file has a name that nobody can guess and is opened only if it does not exist,
     so that no link that somebody planted is followed; its permissions are those that the
-    process's umask leaves. A link to a file at `path` itself is replaced, not followed. What
-    is there and is no file (a device or a pipe, as ``/dev/stdout``, also by a link) is written to.
+    process's umask leaves. A link to a file at `path` itself is replaced, not followed. A
+    device or a pipe, as ``/dev/stdout``, also by a link, is written to.
 
     Parameters
     ----------

@@ -267,9 +267,9 @@ def trouble_with(value: object, promise: Promise = "array") -> str:
 
 
 def _read(value: object, promise: Promise) -> tuple[Any, str]:
-    """Return the numbers in `value` and what is wrong with it: whoever uses these numbers uses those that were checked.
+    """Return the numbers in `value`, and what is wrong with it: callers use the numbers that were checked.
 
-    What converts itself is asked once; it may say something else the next time.
+    A value that converts itself is asked once; it may say something else the next time.
     """
     import numpy as np
 
@@ -312,9 +312,9 @@ def returned_numbers(value: object, what: str, promise: Promise = "array") -> An
     Parameters
     ----------
     value : object
-        What was returned.
+        Returned value.
     what : str
-        What it stands for: "scores".
+        Name of the value: "scores".
     promise : Promise
 
     Raises

@@ -262,7 +262,7 @@ def new_volatility(sigma: float, delta: float, phi: float, v: float, tau: float)
     v : float
         The variance of the rating by the period's results alone.
     tau : float
-        How much a volatility may change.
+        Constraint on changes of volatility.
     """
     a = math.log(sigma * sigma)
     excess = delta * delta - phi * phi - v

@@ -97,7 +97,7 @@ class SaidByVotes:
         Parameters
         ----------
         weights, slope, extra : ndarray of float64, shape (3, P)
-            How many votes there are, and what each says.
+            Numbers of votes, and the slope and the extra term of each.
         """
         m = graph.m
         whole = np.zeros((m + self.more, m + self.more))
@@ -119,7 +119,7 @@ def said_by_votes(counts: PairCounts, fit: PairFit, pseudo: NDArray[np.float64] 
     counts : PairCounts
     fit : PairFit
     pseudo : ndarray of float64, shape (3, P), or None
-        What Firth's penalty adds.
+        Pseudo-votes of Firth's penalty.
     """
     from scipy.special import expit
 
@@ -170,7 +170,7 @@ def sandwich(
         Of the judgments that were fitted. From `PairCounts` every judgment is a cluster of
         its own, of weight 1.
     pseudo : ndarray of float64, shape (3, P), optional
-        What Firth's penalty adds to the fit.
+        Pseudo-votes of Firth's penalty in the fit.
 
     Raises
     ------

@@ -2,8 +2,8 @@
 
 Section 4 of the paper lists "the age of the movie, its genre(s), the average rating of the
 user for other movies in the same genre(s), the average rating of the movie, and ratings
-given to the movie by users similar to and dissimilar from u". What it leaves open is
-decided as follows.
+given to the movie by users similar to and dissimilar from u". rankbench decides the
+rest as follows.
 
 - The user's average is the mean, over the movie's genres, of the user's mean rating in
   each; genres the user has not rated are left out, with none left it is the user's mean,

@@ -287,8 +287,8 @@ class ExcelReader(Reader):
     """A sheet of an Excel workbook, with a header; needs ``rankbench[xlsx]``.
 
     Cells of formulas are what Excel computed last; one that was never computed is empty, and so are merged cells but
-    for the first. A workbook is held in memory, as its format is compressed as a whole. Rows in errors are those of
-    the sheet.
+    for the first. A workbook is held in memory, as its format is compressed as a whole. Errors name rows of the
+    sheet.
     """
 
     name: ClassVar[str] = "excel"

@@ -152,9 +152,9 @@ _LM_EVAL = (
 class JsonReader(Reader):
     """A JSON array with an object a row, or an object with a list a column; it is held in memory.
 
-    What rows have in them besides single values and lists of these, as ``conv_metadata`` of LMArena's votes, is no
-    column. A file with an object on each line is read as NDJSON is. Rows in errors count the objects from 1; of what is
-    no JSON they are lines.
+    Other values in rows than single ones and lists of these, as ``conv_metadata`` of LMArena's votes, are no columns.
+    rankbench reads a file with an object on each line as NDJSON. Rows in errors count the objects from 1; where the
+    text is no JSON they are lines.
     """
 
     name: ClassVar[str] = "json"

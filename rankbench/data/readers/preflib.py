@@ -22,7 +22,7 @@ class PreflibReader(Reader):
     """Orders as PrefLib publishes them: a header of ``# KEY: value``, then ``count: 3,{1,4},2``.
 
     A file is one query, called as the file is, without its ending; its alternatives are the
-    candidates. Items are called by their names. What the header says is checked: numbers of
+    candidates. Items are called by their names. The reader checks the header: numbers of
     alternatives, voters and unique orders, and the data type: ``soc`` and ``soi`` have no ties, ``soc``
     and ``toc`` rank everything. Lines that begin with ``#`` and say something else are comments.
     """

@@ -1,7 +1,7 @@
 """Impressions become sessions: a row an impression, or several clicks of a session.
 
 A selection of the papers is one position, or nothing ([DMJ13]_ section 5.2); real sessions
-have several clicks, and clicks on items that were not in the list. What is done about them
+have several clicks, and clicks on items that were not in the list. The treatment of these
 changes the judgments, so it is declared, never silent.
 """
 

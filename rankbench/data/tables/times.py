@@ -58,7 +58,7 @@ class TimeReading:
     dtype : DataType
         What they become.
     pattern : str
-        Which texts are such times; empty where the column holds no texts.
+        Pattern of texts that are such times; empty where the column holds no texts.
     """
 
     words: str
@@ -234,7 +234,7 @@ def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
     Raises
     ------
     SpecError
-        They are numbers, of which nobody knows what a day is.
+        They are numbers, and no unit is known.
     """
     if unit == "time" or (times.dtype == pl.Date and unit in ("minute", "hour")):
         return times

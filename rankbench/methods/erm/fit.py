@@ -47,8 +47,8 @@ Outcome: TypeAlias = "Fitted | Exception"
 def fit_composed(block: Block, contenders: Mapping[str, Composition]) -> dict[str, Outcome]:
     """Fit composed contenders to one block.
 
-    What a contender gets is a function of contender and block alone: the same bytes
-    whatever the others are. A tie is half a win each way: two judgments of half the weight.
+    A contender's result is a function of contender and block alone: the same bytes
+    beside any others. A tie is half a win each way: two judgments of half the weight.
 
     Parameters
     ----------

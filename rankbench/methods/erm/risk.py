@@ -122,7 +122,7 @@ def mean_target(
 ) -> MeanTarget:
     """Return the mean target over k-subsets, from complete targets and summed draws.
 
-    How often an item won and lost in a sample of k judgments explains most of its target,
+    An item's wins and losses in a sample of k judgments explain most of its target,
     and the means of both over all k-subsets are known: k times its wins and losses over
     n_q. So they serve as control variates, with coefficients of each query's own (queries
     with few items share theirs) fitted to the differences of the two halves. A half
