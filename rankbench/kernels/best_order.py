@@ -220,9 +220,9 @@ def _program(lead: Matrix, tied: float, one: bool, positions: Vector) -> None:
     lead : ndarray of float64, shape (n, n)
         The weight that prefers i to j less the weight that prefers j to i.
     tied : float
-        How much more than the least an order may cost.
+        Cost above the least that an order may have.
     one : bool
-        Whether to take the first optimal order.
+        Take the first optimal order.
     positions : ndarray of float64, shape (n,)
     """
     n = lead.shape[0]

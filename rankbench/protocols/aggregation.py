@@ -227,7 +227,7 @@ class AggregationTrial(Protocol):
         return task.key.n * (8 * self.length + 16 + self.length * (self.length - 1) // 2 * IMPLIED)
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block on one population, without foreign contenders: they could take the process down."""
+        """Return the block on one population, without third-party contenders: they could take the process down."""
         few, small = own_block(task, 5), self.model_copy(update={"populations": 1})
         return (small.prepare(None, task.key.seed), few) if few else None
 

@@ -117,9 +117,9 @@ class BTL(Protocol):
         return task.key.n * max(JUDGMENT + COMPARISON, comparison_bytes(task))
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block on three of its queries, without foreign contenders and losses.
+        """Return the block on three of its queries, without third-party contenders and losses.
 
-        Foreign code could take the process down that asks.
+        Third-party code could take down the process that asks.
         """
         design = _queries(prepared, "design")
         few = design.take(np.arange(min(3, len(design))))

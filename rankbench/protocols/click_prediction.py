@@ -244,7 +244,7 @@ class ClickPrediction(Protocol):
         return means
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block with a few training sessions, without foreign contenders."""
+        """Return the block with a few training sessions, without third-party contenders."""
         few = own_block(task, min(task.key.n, FEW))
         return (prepared, few) if few else None
 

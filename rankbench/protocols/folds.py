@@ -40,7 +40,7 @@ class GroupSizes:
     Attributes
     ----------
     kind : HeldOut
-        What a group is.
+        Kind of a group.
     total, decisive : ndarray of int64, shape (G,)
         Number of votes of each group, and of those that prefer one item, with some weight.
     """

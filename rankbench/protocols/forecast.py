@@ -34,7 +34,7 @@ class Choice:
     begin, end : int
         The votes, counted from the first that is judged.
     point : int
-        Which point of the grid.
+        Index of a point of the grid.
     link : str
     scale : float
         b of that link.

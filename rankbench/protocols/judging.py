@@ -45,7 +45,7 @@ def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Excep
     Returns
     -------
     dict of cell id to Fitted or Exception
-        What went wrong with one contender does not touch the others.
+        An error of one contender does not touch the others.
     """
     # It imports numba, and protocols import this when they are merely looked up.
     from rankbench.methods.erm.fit import fit_composed
@@ -178,7 +178,7 @@ def losses_of(
     """Return each loss of C contenders on Q queries, shape (C, Q), or what is wrong with it.
 
     Built-in losses of scores are computed in one pass; if that fails, one by one, so that the
-    one at fault is named. Foreign losses are always by themselves, and come last, on scores
+    one at fault is named. Third-party losses are always by themselves, and come last, on scores
     that they cannot write to (kernels get a copy): what one does to them is seen by no other.
 
     Parameters
@@ -247,13 +247,13 @@ def each_unit(
 ) -> list[CellResult]:
     """Return each contender's metrics on every unit of a protocol's own populations.
 
-    What a contender raises on one unit is its result, and it is asked no further.
+    An error of a contender on one unit is its result, and ends its work.
 
     Parameters
     ----------
     task : BlockTask
     base : type
-        What contenders are, as of `rankbench.get`.
+        Kind of the contenders, as of `rankbench.get`.
     units : int
     draw : callable
         Judgments of a unit, drawn once for all contenders.

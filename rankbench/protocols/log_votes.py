@@ -89,7 +89,7 @@ def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray
     ----------
     votes : Votes
     kind : HeldOut
-        What a group is.
+        Kind of a group.
     pairs : ComparedPairs
     pair : ndarray of int32, shape (n,)
         Of each vote: see `compared_pairs`.
@@ -167,7 +167,7 @@ class Loaded:
     ----------
     votes : Votes
     notes : tuple of str
-        What a reader must know about them.
+        Remarks on the votes, for the reader.
     arrays : dict of str to ndarray
         The votes as `pack_votes` packs them: protocols on one data set share them.
     fingerprint : str
@@ -339,7 +339,7 @@ def misfit_of(contender: Component, *, covariates: bool = False) -> str:
     ----------
     contender : Component
     covariates : bool
-        Whether the protocol shows those of the log.
+        The protocol shows the covariates of the log.
     """
     if not isinstance(contender, Aggregator):
         return f"a {contender.kind} aggregates nothing"

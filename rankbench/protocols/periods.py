@@ -41,9 +41,9 @@ class DatedVotes:
     votes : Votes
         In the log's order.
     lefts : ndarray of bool, shape (n,)
-        Whether `winners` of a vote is its left.
+        The winner of a vote is its left item.
     sided : ndarray of bool, shape (n,)
-        Whether sides mean anything in a vote.
+        Sides mean something in a vote.
     period : ndarray of int64, shape (n,)
     years : ndarray of int64, shape (P, 2)
         The first and the last year of each period that has votes, in their order; the last one ends with the votes.
@@ -69,7 +69,7 @@ def dated_votes(dataset: Dataset, years: int, *, sides: bool = False, unless: st
     years : int
         That a period has; periods begin where the year is a multiple of it.
     sides : bool
-        Whether the log must say which item was the left.
+        The log must name the item on the left.
     unless : str
         A column of true and false: where it is true, sides mean nothing.
 

@@ -94,7 +94,7 @@ class Selection(Protocol):
         return 2 * task.key.n * sum(part.nbytes for part in (some.starts, some.items, some.clicked)) // SOME
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block with a few sessions, without foreign contenders and losses."""
+        """Return the block with a few sessions, without third-party contenders and losses."""
         few = own_block(task, min(task.key.n, FEW))
         return (prepared, few) if few else None
 

@@ -41,7 +41,7 @@ _GROWTH = 1.1
 """Parameters and links are chosen anew where the votes became so many times more."""
 
 _FEWEST = 4
-"""Stretches without which nothing is told apart."""
+"""Least number of stretches for significant differences."""
 
 
 @dataclass(frozen=True, eq=False)

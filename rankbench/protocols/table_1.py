@@ -120,7 +120,7 @@ class Table1(Protocol):
         return replace(made, metrics=(self._metric(made, seed),))
 
     def _metric(self, prepared: Prepared, seed: int) -> Metric:
-        """Return the metric with what a coin gets, half the mean weight of the test pairs, and what no scores pass."""
+        """Return the metric with its chance level, half the mean weight of the test pairs, and its highest value."""
         weights = [
             self._pairs(
                 self._parts(prepared, seed, repetition)[TEST],

@@ -195,7 +195,7 @@ class Repair(Protocol):
         return task.key.n * len(prepared.units["design"]) * comparison_bytes(task)
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block with 20 votes a population, without foreign contenders: they could take the process down."""
+        """Return the block with 20 votes a population, without third-party contenders: they could end the process."""
         few = own_block(task, 20)
         return (prepared, few) if few else None
 

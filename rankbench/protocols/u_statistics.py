@@ -127,7 +127,7 @@ class UStatistics(Protocol):
         return task.key.n * (draws + (ORDERS if "instability" in task.metrics else 0))
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block with 20 votes a world, without foreign contenders: they could take the process down."""
+        """Return the block with 20 votes a world, without third-party contenders: they could take the process down."""
         few = own_block(task, 20)
         return (prepared, few) if few else None
 

@@ -86,7 +86,7 @@ class Aggregation:
         Parameters
         ----------
         top : int, optional
-            How many items; 21 by default.
+            Number of items; 21 by default.
 
         Returns
         -------
@@ -135,10 +135,10 @@ def aggregate(
         A ranking for each query (``query``), or for each value of any other column. Without it an item of one name is
         one item, whatever the query.
     control : str
-        What votes were cast under, as ``side:unless=neutral, log(length), bold``: covariates whose effects are
+        Conditions of votes, as ``side:unless=neutral, log(length), bold``: covariates whose effects are
         estimated beside the scores, and taken out of them. A word is a column; of ``bold_a, bold_b`` the difference.
     pool : bool
-        Draw the scores of the values of `by` towards common ones, as far as they differ no more than by chance: see
+        Shrink the scores of the values of `by` toward common ones, as far as they differ no more than by chance: see
         `rankbench.stats.random_effects`. There are always intervals then, by formula.
     intervals : {"bootstrap", "judges", "sandwich", "judges+queries", "auto"}, optional
         95% intervals: from resampled judgments, from resampled judges with all their
@@ -147,7 +147,7 @@ def aggregate(
         formula with Firth's penalty; else judges if the log names two, bootstrap, or the formula for
         more than a million votes. Rank ranges then hold for all items together at 95%.
     columns : str
-        What columns of votes mean, as ``left=model_x,right=model_y``; guessed by default.
+        Meanings of the columns of votes, as ``left=model_x,right=model_y``; guessed by default.
     reader : str
         Reader of a file; chosen by its ending by default.
     replicates : int

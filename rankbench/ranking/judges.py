@@ -7,7 +7,7 @@ the left of a judge with n votes is taken for one of mean p and variance
 .. math:: p (1 - p) \, \frac{1 + (n - 1) \rho}{n}
 
 (beta-binomial) and :math:`\rho` is estimated from the others by moments. Few judges tell little of it: it is
-shrunk towards `_RHO`, a spread of judges' shares of 0.11 around one half, as if `_PRIOR` more degrees of freedom
+shrunk toward `_RHO`, a spread of judges' shares of 0.11 around one half, as if `_PRIOR` more degrees of freedom
 had said so. The distribution is a beta of these moments, and in its far tails the beta-binomial itself where votes
 are few, with Student's tails for the estimate; and a judge is never more suspicious than by the exact binomial test.
 """
@@ -91,7 +91,7 @@ class Repeats:
     sampled : float
         Share of the (judge, pair, query) that was looked at; numbers are scaled up from it.
     queries : bool
-        Whether there is more than one query.
+        There is more than one query.
     """
 
     votes: float

@@ -81,7 +81,7 @@ def load_log(
     Raises
     ------
     InputError
-        What is wrong with the log, with its row.
+        An error in the log, with its row.
     SpecError
         Intervals that the log cannot have.
     ExecutorError

@@ -44,7 +44,7 @@ class LogSource:
     frame : LazyFrame
         In the schema of `rankbench.data.tables`; its rows are checked as they are collected.
     remarks : Remarks
-        What a reader of the answer must know of how columns were read, a sentence each; and which columns were.
+        Remarks for the reader on how columns were read, a sentence each; and the columns that were read.
     parquet : ParquetLog or None
         The same comparisons without the checks, where Polars can read them all by itself:
         for what looks at every row anyway, and on other machines.
@@ -145,7 +145,7 @@ def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
     log : LazyFrame, DataFrame, path, or str
         As `rankbench.aggregate` takes it: a file, a folder of shards, a frame, or the name of a data set.
     columns : str
-        What columns mean, as ``left=model_x,right=model_y,winner=choice``; guessed from their names by default.
+        Meanings of columns, as ``left=model_x,right=model_y,winner=choice``; guessed from their names by default.
     reader : str
         In the contender grammar; chosen by the file's ending, or its first bytes, by default.
 

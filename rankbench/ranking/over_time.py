@@ -93,7 +93,7 @@ class ScoresOverTime:
         Parameters
         ----------
         top : int, optional
-            How many items; 6 by default.
+            Number of items; 6 by default.
         """
         from rankbench.ranking.pictures import history_canvas
 

@@ -72,7 +72,7 @@ def category_rankings(
     column: str,
     seed: int,
 ) -> CategoryRankings:
-    """Rank categories by scores that are drawn towards common ones.
+    """Rank categories by scores that are shrunk toward common ones.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def category_rankings(
     aggregator : Aggregator
         Of log-odds, with a formula for their covariance.
     column : str
-        What the category is called.
+        Name of the category.
     seed : int
 
     Raises
@@ -107,7 +107,7 @@ def category_rankings(
 
 
 def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) -> CategoryRankings:
-    """Rank categories by scores that are drawn towards common ones.
+    """Rank categories by scores that are shrunk toward common ones.
 
     Raises
     ------
@@ -202,5 +202,5 @@ def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Vote
         matters,
         f"an item's score differs between categories with a standard deviation of {number(math.sqrt(found.variance))}"
         f" log-odds (variance {number(found.variance)} by REML; 95% interval of the standard deviation "
-        f"{number(math.sqrt(found.lower))} {top}): scores of categories are drawn towards the common ones accordingly",
+        f"{number(math.sqrt(found.lower))} {top}): scores of categories are shrunk toward the common ones accordingly",
     ]

@@ -40,7 +40,7 @@ class ItemRanking:
     units : Units, optional
         Of which resamples were made (judges, votes, ballots, sessions); None without intervals.
     tallies : ItemTallies, optional
-        How often each item was judged.
+        Number of judgments of each item.
     """
 
     items: list[str]
@@ -239,7 +239,7 @@ def rank(
     -------
     ranking : ItemRanking
     notes : list of str
-        What a reader must know.
+        Remarks for the reader.
 
     Raises
     ------

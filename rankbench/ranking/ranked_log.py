@@ -33,7 +33,7 @@ class ItemTallies(NamedTuple):
         Weight of the votes that it won, a tie being half a win each; of the ballots that put it first, or how often it
         was clicked.
     judged_words, won_words : str
-        What they are called: "votes" and "wins", "ballots" and "firsts", "shown" and "clicks".
+        Names of both: "votes" and "wins", "ballots" and "firsts", "shown" and "clicks".
     judgments : int
         Number of judgments of the log.
     """
@@ -61,7 +61,7 @@ class RankedLog(ABC):
     ----------
     items : list of str, length m
     by_judge : bool
-        Whether judges are the units.
+        Judges are the units.
     units : Units
     """
 
@@ -214,7 +214,7 @@ class OrderedVotes(WholeLog):
     ----------
     votes : Votes
     by_judge : bool
-        Whether judges are the units; else single votes are.
+        Judges are the units; else single votes are.
     """
 
     votes: Votes

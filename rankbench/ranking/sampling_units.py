@@ -342,7 +342,7 @@ def item_rank_ranges(
     covariance : ndarray of float64, shape (m, m)
     scales : ndarray of int, shape (m,)
     units : Units
-        What is independent behind the covariance.
+        Independent units behind the covariance.
     deviations : ndarray of float64, shape (B, m), optional
         Of replicates from the scores: max-t intervals. Without, or with fewer than 30
         units, or more than 500 items: Holm's levels.

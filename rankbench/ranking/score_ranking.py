@@ -129,7 +129,7 @@ class ScoreRanking:
         method : str
             One of those that ranked; by default the first.
         top : int, optional
-            How many systems; 21 by default.
+            Number of systems; 21 by default.
 
         Returns
         -------
@@ -189,15 +189,15 @@ def rank_scores(
     replicates, seed : int
         Resamples, and their seed.
     columns : str
-        What columns mean, as ``system=model,task=dataset,score=accuracy,seed=run``; guessed by default.
+        Meanings of columns, as ``system=model,task=dataset,score=accuracy,seed=run``; guessed by default.
     reader : str
         Reader of a file; chosen by its ending by default.
     qrels : path
         Judgments by which TREC runs are judged.
     loss : str
-        What runs are judged by; the score is one minus it. By default nDCG@10, as trec_eval has it.
+        Loss that runs are judged by; the score is one minus it. By default nDCG@10, as trec_eval has it.
     missing : {"tasks", "systems"}
-        What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks.
+        Part left out where cells are missing: tasks that some system lacks, or systems that lack some task.
 
     Raises
     ------

@@ -140,7 +140,7 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
     scores : TaskScores
         More is better.
     missing : {"tasks", "systems"}
-        What is left out where a system has no score on a task.
+        Part left out where a system has no score on a task.
 
     Raises
     ------

@@ -19,7 +19,7 @@ class SortedPairs:
     starts : ndarray of int64, shape (m + 1,)
     high : ndarray of int32, shape (P,)
     cells : ndarray of float64, shape (P, 2 or 3)
-        What `low` won, what `high` won and, if there may be any, what was tied.
+        Wins of `low`, wins of `high` and, if there may be any, ties.
     """
 
     starts: NDArray[np.int64]

@@ -60,7 +60,7 @@ class Votes:
     covariates : Covariates, optional
         Of the winner less the loser, where the log was asked for some.
     rest : ndarray of bool, shape (n,), or None
-        Which rows are the rest of the vote of the row before: a vote whose points are split has two rows, one for
+        Rows that are the rest of the vote of the row before: a vote whose points are split has two rows, one for
         each item, whose weights are its points. None: every row is a vote.
     queries : ndarray of int32, shape (n,) or (0,)
         Number of the query, in the order of `query_names`; empty where it is not kept.
@@ -413,7 +413,7 @@ def covariate_votes(votes: Votes, *, by_judge: bool = False) -> CovariateVotes:
     votes : Votes
         That have covariates.
     by_judge : bool
-        Whether votes of a judge belong together.
+        Votes of a judge belong together.
 
     Raises
     ------

@@ -74,7 +74,7 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
 
 
 def _executed(prepared: Prepared, task: BlockTask) -> dict[str, CellResult]:
-    """Return what a protocol, which may be foreign, says of each cell."""
+    """Return what a protocol, which may be third-party code, says of each cell."""
     found: object = prepared.protocol.execute(prepared, replace(task, cells=dict(task.cells)))
     if not isinstance(found, list | tuple):
         raise ContenderFailed(f"the protocol returned {type(found).__name__}, not a list of CellResult")

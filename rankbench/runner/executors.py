@@ -72,7 +72,7 @@ def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None
     first = {task.source: task for task in reversed(tasks)}
     for index, task in sorted(first.items()):
         protocol = sources[index].protocol
-        # Foreign code could take this process down.
+        # Third-party code could take this process down.
         if is_ours(protocol) and (small := protocol.smaller(sources[index], task)) is not None:
             guarded(partial(run_block, *small))
 

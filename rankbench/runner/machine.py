@@ -36,7 +36,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     Raises
     ------
     SpecError
-        What is needed, and what there is.
+        Memory or disk space is missing: need and supply.
     """
     placed = [(made.sources[task.source], task) for task in tasks]
     drawn = sorted((source.protocol.draw_bytes(source, task), task.key.n) for source, task in placed)[-workers:]

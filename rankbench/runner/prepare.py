@@ -136,12 +136,12 @@ def _prepared(
 
 
 def _by(protocol: Protocol, dataset: Dataset | None, seed: int) -> Prepared:
-    """Return what a protocol prepares, checked: it may be foreign, and so may the data set.
+    """Return what a protocol prepares, checked: protocol and data set may be third-party code.
 
     Raises
     ------
     PluginError
-        It is not what a protocol may return, or foreign code raised what it must not.
+        It is not what a protocol may return, or third-party code raised an error that it must not raise.
     """
     if dataset is not None:
         size: object = guarded(dataset.memory)

@@ -46,7 +46,7 @@ def studentized_contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts
     With one draw they vary over queries alone, and with one query (or unit) as those of
     `contrasts_over_draws`; callers say so. Where several contrasts share fewer than `FEWEST` draws (or
     queries), one of them is likely to have them agree by chance: their few degrees of
-    freedom then count for the whole variance, and hardly anything is told apart.
+    freedom then count for the whole variance, and hardly any difference is significant.
     """
     if len(sample.queries) == 1:
         return _over_draws(sample, some)
@@ -215,7 +215,7 @@ def contender_rank_ranges(sample: Crossed, *, maximize: bool = False, level: flo
     sample : Crossed
         C contenders.
     maximize : bool
-        Whether more is better.
+        More is better.
     level : float, in (0, 1)
 
     Returns
@@ -233,7 +233,7 @@ def rank_ranges_of_signs(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64
     Parameters
     ----------
     signs : ndarray of int8, shape (C (C - 1) / 2,)
-        Of i - j for all i < j, more being better; 0 where nothing is told apart.
+        Of i - j for all i < j, more being better; 0 where the difference is not significant.
     arms : int
         C.
     """

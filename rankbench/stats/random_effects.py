@@ -1,4 +1,4 @@
-r"""Random effects shrink scores of categories towards common scores, by restricted maximum likelihood.
+r"""Random effects shrink scores of categories toward common scores, by restricted maximum likelihood.
 
 Category c has estimates of the scores of some of m items, of which differences alone mean something:
 

@@ -73,7 +73,7 @@ class StoredResults(ABC):
     Attributes
     ----------
     path : Path
-        What errors name.
+        Name in errors.
     contents : Contents
         All but the numbers.
     """

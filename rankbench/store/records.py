@@ -59,9 +59,9 @@ class SourceRecord(BaseModel):
     fingerprint : str
         sha256 of the data's contents.
     simulated : bool
-        Whether the data are; the leaderboard then says so first, with `assumptions`.
+        The data are simulated; the leaderboard then says so first, with `assumptions`.
     notes : tuple of str
-        What was changed on the way, as in a scaled number of queries or judgments; `unused` among it.
+        Changes on the way, as in a scaled number of queries or judgments; `unused` among it.
     unused : tuple of str
         Sentences about judgments of the data that no contender got.
     splits : dict of Split to str
@@ -69,22 +69,22 @@ class SourceRecord(BaseModel):
     units : dict of Split to list of str
         Names of what losses are given for, in their order.
     counts : str
-        What n counts; empty where nothing is drawn.
+        Unit that n counts; empty where nothing is drawn.
     judged_on : str
-        What the units are.
+        Kind of the units.
     test_share : float, optional
         Share of the observations that each repetition is tested on, where repetitions
         overlap.
     pool : int, optional
         Number of observations that every draw is a sample of, see `Prepared`.
     layout : Layout
-        Whether contenders are compared, give exact numbers, or rank named items.
+        Contenders are compared, give exact numbers, or rank named items.
     metrics : tuple of Metric
-        What contenders are judged by; see `SourceRecord.metric` for one that is not named.
+        Metrics that contenders are judged by; see `SourceRecord.metric` for one that is not named.
     facts : tuple of Fact
-        What rows have beside losses that a report tells.
+        Values of rows, beside losses, that a report tells.
     budget : Budget, optional
-        Which fact says what stochastic contenders were given.
+        Fact that says what stochastic contenders were given.
     curves : dict of str to (Split, Direction)
         By metric of a curve; see `SourceRecord.curve` for one that is not named.
     """

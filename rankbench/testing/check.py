@@ -338,7 +338,7 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> tu
     -------
     result : CheckResult
     error : BaseException or None
-        What the component raised.
+        Error that the component raised.
     """
     start = time.perf_counter()
     status: CheckStatus = "passed"
@@ -351,7 +351,7 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> tu
         status, why, raised = "failed", str(failed), failed.__cause__
     except KeyboardInterrupt:
         raise
-    # Foreign code may raise anything, `SystemExit` too.
+    # Third-party code may raise anything, `SystemExit` too.
     except BaseException as error:
         status, why, raised = "failed", f"raised {reason(error)}", error
         # With parameters of somebody's choice to diverge is an answer, as it is in a run.

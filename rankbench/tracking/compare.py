@@ -43,7 +43,7 @@ def compare_results(
         Each the folder of a run, a published one, one with timings, JSON of pytest-benchmark, a folder of such
         files, one a job, or a log of votes, whose rankings are compared.
     margin : Margin, optional
-        What a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
+        Size that a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
         were measured in turns.
     gate : tuple of str
         Patterns of what is tested, see `rankbench.tracking.comparison.Family`; empty: everything.

@@ -49,11 +49,11 @@ class Change:
         not better by more: one-sided, adjusted over all gated cells (Holm); nan where it was not tested.
     verdict : ChangeVerdict
     rests : str
-        What the interval rests on, in words.
+        Basis of the interval, in words.
     detectable : float
         The change beyond the margin that such a comparison finds in 9 of 10; nan where nothing was tested.
     about : {"quality", "speed", "ranking"}
-        Whether it is of a metric, of a time, or of an item's score.
+        Subject of the change: a metric, a time, or an item's score.
     """
 
     where: str
@@ -84,16 +84,16 @@ class Comparison:
     Attributes
     ----------
     base, head : str
-        What was compared.
+        Runs, versions or logs that were compared.
     changes : tuple of Change
     margin : str
-        What a practical difference must exceed, in words.
+        Size that a practical difference must exceed, in words.
     alpha : float
         Chance of calling anything worse, or anything better, where nothing changed.
     notes : tuple of str
-        What is new, failed in both, or changed in version or data, a sentence each.
+        Remarks on anything new, failed in both, or of another version or data, a sentence each.
     differing : tuple of str or None
-        What differs by more than rounding, a line each; None where it was not asked (``--unchanged``).
+        Differences larger than rounding, a line each; None where it was not asked (``--unchanged``).
     """
 
     base: str

@@ -63,7 +63,7 @@ def quality_changes(base: StoredResults, head: StoredResults, family: Family) ->
     -------
     changes : list of Change
     notes : list of str
-        What could not be compared, and what else changed.
+        Remarks on missing comparisons, and on other changes.
     """
     before, after = base.record(), head.record()
     notes = list(_differences(before, after))

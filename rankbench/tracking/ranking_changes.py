@@ -132,7 +132,7 @@ def ranking_changes(
     method : str
         An aggregator that ranks counted votes; empty: what suits votes.
     columns : str
-        What columns mean, in both.
+        Meanings of columns, in both.
     family : Family
         Its gate names items.
 

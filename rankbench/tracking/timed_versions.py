@@ -49,9 +49,9 @@ class TimedVersion:
     python : str
         Its interpreter.
     name : str
-        What it is called: a version, a commit, a path.
+        Name: a version, a commit, a path.
     path : tuple of str
-        What Python's path is set to; empty: that of the interpreter.
+        Python's path; empty: the path of the interpreter.
     """
 
     python: str
@@ -145,7 +145,7 @@ class Launcher:
     only : sequence of str
         Patterns of what is timed, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; empty: everything.
     n : sequence of int
-        Which n, as the suite declares them; empty: the smallest of each experiment.
+        Values of n, as the suite declares them; empty: the smallest of each experiment.
     seed : int
         Of the order of turns.
 
@@ -156,9 +156,9 @@ class Launcher:
     facts : list of dict
         By side: ``versions`` and ``reference``.
     missing : dict of int to list of TimedCell
-        What only the other side has, by side.
+        Cells that only the other side has, by side.
     failed : dict of TimedCell to str
-        What cannot be timed, and why.
+        Cells that cannot be timed, with the reason.
     """
 
     def __init__(

@@ -60,9 +60,9 @@ class TimingFacts(BaseModel):
         Workload beside the contenders, with the library that computes it.
     versions : dict of str to str
     declared : int
-        How many launches there were to be at most, see `rankbench.tracking.turns`.
+        Largest number of launches, see `rankbench.tracking.turns`.
     last : bool
-        Whether the time was up, or all launches were done.
+        The time was up, or all launches were done.
     precision : float
         The relative half width at which the job ended, if it did.
     seed : int

@@ -125,9 +125,9 @@ def share_of_look(declared: int, seen: int, *, last: bool) -> float:
     Parameters
     ----------
     declared : int
-        How many units there were to be at most, as for `declared_looks`.
+        Largest number of units, as for `declared_looks`.
     seen : int
-        How many there are.
+        Number of units at the look.
     last : bool
         Nothing comes after it, as there is no time left: it gets all that is left. What ends the time must not
         depend on the differences.
@@ -169,7 +169,7 @@ class TurnsTaken:
     ----------
     launches : list of Launch
     declared : int
-        How many there were to be at most.
+        Largest number of launches.
     last : bool
         The time was up, or all were done; otherwise intervals were narrow enough.
     """

@@ -20,7 +20,7 @@ CALLS_A_STEP = 200
 
 @conformance_check("optimizer", base=StepOptimizer)
 def step_descends(subject: Subject) -> None:
-    """With exact gradients of a well-conditioned quadratic, steps lead towards its minimum."""
+    """With exact gradients of a well-conditioned quadratic, steps lead toward its minimum."""
     it = subject.it
     problem = quadratic()
     theta, state = np.zeros(problem.dimension), np.zeros(it.state_size(problem.dimension))
