@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -116,26 +115,17 @@ def certify(
     return answer_question(asked, seconds_of(budget), laws, law)
 
 
-@dataclass(frozen=True)
-class Verified:
-    """Outcome of the verification of a certificate.
-
-    Attributes
-    ----------
-    accepted : bool
-    lines : tuple of str
-        Lines to print.
-    """
-
-    accepted: bool
-    lines: tuple[str, ...]
-
-
-def verify(path: Path | str) -> Verified:
+def verify(path: Path | str) -> tuple[bool, tuple[str, ...]]:
     """Check a certificate, and compare the hash of its surrogate's source with what is installed here.
 
     Of a surrogate whose formula the checker knows, nothing rests on the source. Of others, what is
     taken on trust is the source's: another one than that of the certificate is a reason to reject it.
+
+    Returns
+    -------
+    accepted : bool
+    lines : tuple of str
+        Lines to print.
 
     Raises
     ------
@@ -147,7 +137,7 @@ def verify(path: Path | str) -> Verified:
     try:
         found = check_file(path)
     except Rejected as error:
-        return Verified(False, (printable(f"{path}: rejected: {error}"),))
+        return False, (printable(f"{path}: rejected: {error}"),)
     except Uncheckable as error:
         raise InputError(f"{path} was not checked: {error}") from None
     name, source = printable(found.surrogate), found.source_sha256
@@ -166,5 +156,5 @@ def verify(path: Path | str) -> Verified:
         said = f"another one of {name} than installed here ({hashes}); nothing rests on it"
     else:
         why = f"it is about another source of {name} than the one installed here ({hashes})"
-        return Verified(False, (printable(f"{path}: rejected: {why}"),))
-    return Verified(True, (*map(printable, described(str(path), found)), f"  source: {said}"))
+        return False, (printable(f"{path}: rejected: {why}"),)
+    return True, (*map(printable, described(str(path), found)), f"  source: {said}")

@@ -131,9 +131,8 @@ def certify(
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")
     if verify is not None:
-        verified = check(verify)
-        record = {"accepted": verified.accepted, "said": list(verified.lines)}
-        return Answer(record, verified.lines, exit_code=0 if verified.accepted else 1)
+        accepted, lines = check(verify)
+        return Answer({"accepted": accepted, "said": list(lines)}, lines, exit_code=0 if accepted else 1)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", param_hint="--picture")
     if folder is not None:

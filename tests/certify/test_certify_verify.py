@@ -31,25 +31,25 @@ def test_the_source_of_a_plugin_is_compared_with_the_one_installed(tmp_path):
     content = rankbench.certify(surrogate, mu=THEOREM_2).content
     path = tmp_path / "cert.json"
     found = written(path, content)
-    assert found.accepted
-    assert found.lines[-1] == "  source: that of squared-hinge as installed here"
+    assert found[0]
+    assert found[1][-1] == "  source: that of squared-hinge as installed here"
     found = written(path, content, source_sha256="0" * 64)
-    assert not found.accepted
-    assert found.lines[0].startswith(f"{path}: rejected: it is about another source of squared-hinge")
+    assert not found[0]
+    assert found[1][0].startswith(f"{path}: rejected: it is about another source of squared-hinge")
     found = written(path, content, source_sha256="unknown")
-    assert found.accepted
-    assert found.lines[-1] == "  source: not compared, that of squared-hinge is unknown"
+    assert found[0]
+    assert found[1][-1] == "  source: not compared, that of squared-hinge is unknown"
     found = written(path, content, name="squared-hinge-of-somebody")
-    assert found.accepted
-    assert found.lines[-1] == "  source: not compared, squared-hinge-of-somebody is not installed here"
+    assert found[0]
+    assert found[1][-1] == "  source: not compared, squared-hinge-of-somebody is not installed here"
 
 
 def test_nothing_rests_on_the_source_where_the_checker_follows_the_formula(tmp_path):
     content = rankbench.certify("pairwise-logistic", mu=THEOREM_2).content
     found = written(tmp_path / "cert.json", content, source_sha256="0" * 64)
-    assert found.accepted
-    assert "another one of pairwise-logistic than installed here" in found.lines[-1]
-    assert "nothing rests on it" in found.lines[-1]
+    assert found[0]
+    assert "another one of pairwise-logistic than installed here" in found[1][-1]
+    assert "nothing rests on it" in found[1][-1]
 
 
 def test_the_checker_alone_says_that_it_does_not_look_the_source_up(tmp_path, capsys):
