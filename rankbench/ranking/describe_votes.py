@@ -249,7 +249,7 @@ def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
         ("majority", str(facts["majority"])),
         ("Condorcet winner", "none" if winner is None else cut(winner)),
         ("left wins", marked(found.left_wins(), found.sided())),
-        ("one-sided judges", marked(found.one_sided_judges(), found.one_sided)),
+        ("position-biased judges", marked(found.one_sided_judges(), found.one_sided)),
         ("votes cast again", marked(found.cast_again(), found.repeats and found.repeats.votes)),
         ("mirrored votes", marked(found.mirrored_games(), found.mirrored)),
         ("drift", marked(drift or "not known: no order of time, or one time alone", drift and drift.items)),

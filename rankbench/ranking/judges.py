@@ -180,7 +180,7 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
     table : LazyFrame
         Comparisons in the schema.
     accuse : bool
-        Look for one-sided judges, which takes a tenth of a second; else they are not known.
+        Look for position-biased judges, which takes a tenth of a second; else they are not known.
 
     Returns
     -------
@@ -244,7 +244,7 @@ def _clustered(votes: NDArray[np.number], left: NDArray[np.number], worth: float
 
 
 def _accused(sides: pl.DataFrame) -> list[OneSided]:
-    """Return the judges of ``judge, votes, left`` who are one-sided, the likeliest by chance last."""
+    """Return the judges of ``judge, votes, left`` who are position-biased, the likeliest by chance last."""
     votes, left = (sides[name].to_numpy().astype(np.float64) for name in ("votes", "left"))
     p = one_sided(votes, left, LEVEL)
     names = sides["judge"]
@@ -295,7 +295,7 @@ def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
 _RHO = 0.05
 _PRIOR = 8.0
 _MOST = 0.25
-"""Share of the judges that may be accused: one-sided are those who differ from most."""
+"""Share of the judges that may be accused: a position-biased judge differs from most."""
 _AT_ONCE = 200
 _FAR, _MANY = 0.01, 2000
 _LOOKS = 2
@@ -311,7 +311,7 @@ def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: floa
     """Return each judge's p-value, adjusted for all judges by Holm's method, shape (J,); 1 for those not suspected.
 
     The most suspicious judges are put aside one after the other, each judged by those that are left without
-    him, until a quarter is: so several one-sided judges do not hide one another. Those put aside up to the last
+    him, until a quarter is: so several position-biased judges do not hide one another. Those put aside up to the last
     one whose p-value, times the number of judges then left, is below the level are suspected, and judged once
     more by all who are not.
 

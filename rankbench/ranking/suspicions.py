@@ -201,7 +201,7 @@ class Findings:
         if self.sided():
             found.append(f"left wins {self.left_wins()}: a preferred side, {_BY_LOT}")
         if self.one_sided:
-            found.append(f"one-sided judges: {self.one_sided_judges()}: a preferred side, {_BY_LOT}")
+            found.append(f"position-biased judges: {self.one_sided_judges()}: a preferred side, {_BY_LOT}")
         if self.repeats is not None and self.repeats.votes:
             found.append(f"votes cast again: {self.cast_again()}")
         if self.mirrored is not None:
@@ -216,7 +216,7 @@ def count_and_first(texts: Sequence[str]) -> str:
 
 
 def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool = True) -> Findings:
-    """Look at the first `LOOKED_AT` votes of a log; at one-sided judges only where these are all.
+    """Look at the first `LOOKED_AT` votes of a log; at position-biased judges only where these are all.
 
     Parameters
     ----------

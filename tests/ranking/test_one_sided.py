@@ -1,4 +1,4 @@
-"""One-sided judges: how often honest logs accuse anybody, by simulation, and who is found beside innocents."""
+"""Position-biased judges: how often honest logs accuse anybody, by simulation, and who is found beside innocents."""
 
 from __future__ import annotations
 

@@ -301,10 +301,11 @@ def test_votes_cast_again_are_said() -> None:
 def test_one_sided_judges_are_said() -> None:
     frame = votes(2000, 0.5, judges=20)
     spam = frame.with_row_index("row").with_columns(first=pl.col("first") | (pl.col("judge") == "j7")).drop("row")
-    judges = line(spam, "one-sided judges")
+    judges = line(spam, "position-biased judges")
     assert "'j7'" in judges
     assert (
-        f"one-sided judges: {judges}: a preferred side, if sides were drawn by lot" in rankbench.aggregate(spam).notes
+        f"position-biased judges: {judges}: a preferred side, if sides were drawn by lot"
+        in rankbench.aggregate(spam).notes
     )
 
 
