@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -280,6 +281,12 @@ _COUNTS = {
 }
 """Names, as `plain_name` gives them, of columns that say how many votes or ballots a row stands for."""
 
+_PERHAPS = {
+    *("games", "num_games", "n_games", "matches", "num_matches", "n_matches", "battles", "num_battles", "n_battles"),
+    *("times", "total", "wins", "num_wins", "num", "no", "tally", "no_of_votes", "number", "comparisons"),
+}
+"""Names of columns that may say, beside a winner and a loser, how often the one won."""
+
 _RATIO = 1e15
 _HUGE, _TINY = 1e100, 1e-100
 
@@ -304,7 +311,9 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
         Several columns may weigh the rows, or one that is called like counts holds other numbers, or 1, 2, 3, ...
     """
     taken = set(roles.values())
-    named = [name for name in raw.collect_schema() if plain_name(name) in _COUNTS and name not in taken]
+    known = _COUNTS | _PERHAPS if "loser" in roles else _COUNTS
+    plain = {name: plain_name(name).strip("_") for name in raw.collect_schema() if name not in taken}
+    named = [name for name, words in plain.items() if words in known]
     if "weight" in given or not named:
         return _without_nothing(raw, roles)
     rows, *facts = raw.select(pl.len(), *map(_facts_of, named)).collect(engine="streaming").row(0)
@@ -313,9 +322,14 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
         numbers, low, high = found["numbers"], found["low"], found["high"]
         if not numbers or (low == high == 1 and numbers == rows):
             continue
+        perhaps = plain[name] in _PERHAPS
+        if perhaps and (found["whole"] < rows or low < 0):
+            continue
         likely.append(name)
-        whole = found["whole"] == rows or plain_name(name) == _WEIGHTS
-        if not (low >= 0 and high > 0 and numbers == rows and whole):
+        whole = found["whole"] == rows or plain[name] == _WEIGHTS
+        if perhaps:
+            why = f"{short_repr(name)} may say how many votes a row stands for"
+        elif not (low >= 0 and high > 0 and numbers == rows and whole):
             why = f"{short_repr(name)} is called like a column of counts, but holds other values than 0, 1, 2, ..."
         elif low in (0, 1) and high - low + 1 == rows > 1 and _distinct(raw, name) == rows:
             why = f"{short_repr(name)} may count votes, or number the rows from {low:g} to {high:,g}"
@@ -325,12 +339,21 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
     elif likely and not why and "left_wins" in roles:
         why = f"{short_repr(likely[0])} may count the games of a series, or series that went alike"
     if why:
-        choices = " | ".join(f"--columns weight={name} weighs each row by {short_repr(name)}" for name in weights)
+        choices = " | ".join(
+            f"--columns {shlex.quote(f'weight={name}')} weighs each row by {short_repr(name)}" for name in weights
+        )
         raise InputError(f"{why}: {choices} | --columns weight= counts each row once")
     if not likely:
         return _without_nothing(raw, roles)
     remark(f"{short_repr(likely[0])} weighs the rows: each counts so many times (--columns weight= counts each once)")
     return _without_nothing(raw, {**roles, "weight": likely[0]})
+
+
+def without_counts(names: Iterable[str], roles: Mapping[str, str]) -> None:
+    """Remark which columns of counts are not used, of a table whose rows count once."""
+    for name in names:
+        if plain_name(name).strip("_") in _COUNTS and name not in roles.values():
+            remark(f"{short_repr(name)} is not used: each row counts once")
 
 
 def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, str]:

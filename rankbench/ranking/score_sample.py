@@ -171,8 +171,8 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
         )
     elif len(tasks) < FEW:
         notes.append(
-            f"there are only {len(tasks)} tasks: rank ranges are rough, and up to twice as often wrong; where scores "
-            "are skewed, as where few tasks are solved, four times and more"
+            f"there are only {len(tasks)} tasks: rank ranges are rough, and wrong up to four times as often; more "
+            "often where scores are skewed, as where few tasks are solved"
         )
     return whole, notes
 

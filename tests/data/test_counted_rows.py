@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -243,3 +244,32 @@ def test_sides_drawn_by_lot_are_not_taken_for_mirrored_ones() -> None:
         )
         assert mirrored_votes(frame.lazy()) is None
     assert mirrored_votes(frame.drop("first").lazy()) is None
+
+
+@pytest.mark.parametrize("name", ["games", "times", "wins", "num_games", "tally", "No. of votes", "matches"])
+def test_numbers_beside_a_winner_that_may_be_counts_are_asked_about(name: str, tmp_path: Path) -> None:
+    path = stored(pl.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], name: [90, 10]}), tmp_path / "log.csv")
+    with pytest.raises(InputError, match="may say how many votes a row stands for") as caught:
+        rankbench.aggregate(path)
+    said = next(word for word in shlex.split(str(caught.value).replace("'s", "")) if word.startswith("weight="))
+    found = rankbench.aggregate(path, columns=said).table
+    # Firth's penalty adds half a win to each side of two items.
+    np.testing.assert_allclose(found["score"], np.log(90.5 / 10.5) / 2 * np.array([1, -1]), atol=1e-9)
+    assert rankbench.aggregate(path, columns="weight=").table["score"].to_list() == [0.0, 0.0]
+
+
+def test_counts_that_places_and_clicks_do_not_use_are_named() -> None:
+    places = pl.DataFrame({"q": [1, 1], "name": ["a", "b"], "at": [1, 2], "count": [40, 40]})
+    found = rankbench.aggregate(places, columns="query=q,item=name,place=at")
+    assert "'count' is not used: each row counts once" in found.notes
+
+
+@pytest.mark.parametrize("names", [["1st", "2nd", "3rd"], ["first", "second", "third"], ["gold", "silver", "bronze"]])
+def test_ordinals_are_offered_as_ballots(names: list[str]) -> None:
+    ballots = [["Bo", "Ada", "Cy"], ["Ada", "Bo", "Cy"], ["Bo", "Cy", "Ada"]]
+    table = pl.DataFrame(ballots, schema=names, orient="row")
+    said = ",".join(f"rank{k}={name}" for k, name in enumerate(names, 1))
+    with pytest.raises(InputError, match=f"--columns {said} reads 'Bo' > 'Ada' > 'Cy'"):
+        rankbench.aggregate(table)
+    expected = rankbench.aggregate(pl.DataFrame({"ranking": ballots})).table
+    assert rankbench.aggregate(table, columns=said).table.equals(expected)

@@ -260,6 +260,8 @@ def _by_content(raw: RawTable, said: Mapping[str, str]) -> RawTable | None:
     with raw.located():
         found = [(kind, reading) for kind in table_kinds() for reading in kind.readings(raw)]
         found = [(kind, reading) for kind, reading in found if taken.isdisjoint(reading.roles.values())]
+        # Ballots are known by ordinal names: any two of these columns could be votes, so they come last.
+        found.sort(key=lambda pair: pair[0].name == "comparisons")
         if len(found) > 1 or not all(reading.sure for _, reading in found):
             more = f" | and {len(found) - _MOST} more" if len(found) > _MOST else ""
             # What options of their own say is said again by them.

@@ -66,11 +66,11 @@ ROLES: dict[str, tuple[str, ...]] = {
     "right_won": ("winner_model_b", "winner_b", "right_won", "b_won"),
     "left_wins": (
         *("left_wins", "a_wins", "wins_a", "model_a_wins", "wins_1", "win_1", "home_wins", "wins_home"),
-        *("white_wins", "wins_left"),
+        *("white_wins", "wins_left", "win_a", "a_win"),
     ),
     "right_wins": (
         *("right_wins", "b_wins", "wins_b", "model_b_wins", "wins_2", "win_2", "away_wins", "wins_away"),
-        *("black_wins", "wins_right"),
+        *("black_wins", "wins_right", "win_b", "b_win"),
     ),
     "left_score": (
         *("left_score", "score_a", "a_score", "model_a_score", "score_1", "home_score", "home_goals", "home_points"),

@@ -18,7 +18,7 @@ from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.table import check_there, said_columns, said_roles, usual_columns
-from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable
+from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable, without_counts
 
 IMPRESSIONS: dict[str, tuple[str, ...]] = {
     "session": ("session_id", "session", "sessionid", "impression_id", "search_id", "request_id", "serp_id", "list_id"),
@@ -76,6 +76,7 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
         With its row: a value that is missing or is not what it must be.
     """
     schema = raw.schema()
+    without_counts(schema, roles)
     with raw.located():
         for name in roles.values():
             if schema[name].is_nested():

@@ -13,9 +13,10 @@ from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.table import check_there
-from rankbench.interfaces.table_check import RawTable
+from rankbench.interfaces.table_check import RawTable, without_counts
 
 _WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_MEDALS = ("gold", "silver", "bronze")
 _SKIPPED = ("", "skipped", "undervote", "blank", "none", "na", "n/a", "nan", "null", "-")
 _OVERVOTES = ("overvote", "overvoted")
 
@@ -34,17 +35,19 @@ def rank_columns(cells: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], bo
         name for name, texts in cells.items() if any(not text.replace(".", "").isdigit() for text in texts if text)
     ]
     by_name = {plain_name(name): name for name in reversed(named)}
-    found = dict[str, str]()
+    found, sure = dict[str, str](), True
     for k, role in enumerate(RANKS, 1):
         ending = "th" if 10 <= k % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
         ordinals = [f"{k}{ending}", *_WORDS[k - 1 : k]]
         usual = [f"{n}_{what}" for n in ordinals for what in ("choice", "preference", "rank")]
         usual += [f"{what}_{k}" for what in ("rank", "choice", "preference", "pref")]
-        name = next((by_name[one] for one in usual if one in by_name), None)
+        bare = [*ordinals, *(f"{n}_place" for n in ordinals), f"place_{k}", f"vote_{k}", *_MEDALS[k - 1 : k]]
+        name = next((by_name[one] for one in [*usual, *bare] if one in by_name), None)
         if name is None:
             break
         found[role] = name
-    sure = len(found) > 2 or not any(plain_name(name).startswith("choice") for name in found.values())
+        sure = sure and plain_name(name) in usual
+    sure = sure and (len(found) > 2 or not any(plain_name(name).startswith("choice") for name in found.values()))
     return (found, sure) if len(found) > 1 else ({}, False)
 
 
@@ -81,6 +84,7 @@ def of_places(raw: RawTable, given: Mapping[str, str]) -> RawTable:
     if set(given) != {"query", "item", "place"}:
         raise InputError("places are ballots by three columns: --columns query=NAME,item=NAME,place=NAME")
     check_there(given, schema)
+    without_counts(schema, given)
     with raw.located():
         frame = with_whole_names(raw.frame, [given["item"]], [given["query"]])
     place = pl.col(given["place"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
