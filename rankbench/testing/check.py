@@ -88,7 +88,7 @@ def subject_of(obj: object) -> Subject:
         if required:
             raise SpecError(f"{obj.__name__} needs {required[0]!r}; check an instance of it")
         obj = obj()
-    if not isinstance(obj, Component):
+    if not isinstance(obj, Component) or not hasattr(obj, "kind"):
         raise SpecError(f"{obj!r} is neither a component nor the path of a suite")
     return Subject(obj.kind, obj)
 
