@@ -185,9 +185,14 @@ def samplers(folder: Path) -> list[Sampler]:
 
 
 def page(folder: Path, *plans: Plan, queries: dict[str, int] | None = None, **more: Any) -> str:
-    """Write a run with its report, and return its leaderboard."""
+    """Write a run with its report, and return its leaderboard with the details."""
     report(write(folder, list(plans), queries, **more))
-    return (folder / "leaderboard.md").read_text()
+    return both_pages(folder)
+
+
+def both_pages(folder: Path) -> str:
+    """Return a report's page and, behind it, its details."""
+    return "\n".join((folder / name).read_text(encoding="utf-8") for name in ("leaderboard.md", "details.md"))
 
 
 def small() -> Plan:

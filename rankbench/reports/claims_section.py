@@ -1,22 +1,27 @@
-"""The section on claims gives verdicts first, then the intervals that they rest on."""
+"""The section on claims gives verdicts; the details give the intervals that they rest on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 from rankbench.core.text import interval_text, markdown, number, numbered, sentence
 from rankbench.interfaces.cell import Split
 from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.claim_verdicts import JudgedClaim
-from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph, TerminalNode
+from rankbench.reports.claim_verdicts import Finding, JudgedClaim
+from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, TerminalNode, first_rows
 from rankbench.reports.leaderboard_intro import claims_counted, split_words
 from rankbench.reports.recommendation import joined_words
 from rankbench.store.records import SourceRecord
 
 MOST_DIGITS = 8
+
+MOST_CONTRASTS = 20
+"""Contrasts of claims in the details; all are in ``claims.csv``."""
 
 LATE = "written knowing earlier results"
 """What is said of claims whose origin is ``post hoc``."""
@@ -44,16 +49,32 @@ def claims_section(analysis: Analysis) -> list[Node]:
             + _intervals([titles[answers[0].experiment] for answers in ordered])
         ),
         Grid.from_rows(columns, [_summary(answers, splits) for answers in ordered]),
-        Details(
-            "The intervals behind the verdicts",
-            (
-                Paragraph(
-                    "*Alone*: the 95% interval of that contrast by itself, which *held* rests on. *All at once*: those "
-                    "that cover every contrast of the claim together (95%), which *did not hold* rests on."
-                ),
-                *(part for answers in ordered for part in _details(answers, titles[answers[0].experiment])),
-            ),
-        ),
+        *map(Paragraph, claims_counted(analysis)),
+    ]
+
+
+def claims_details(analysis: Analysis) -> list[Node]:
+    """Return the contrasts of all claims with the intervals that the verdicts rest on."""
+    sources = {section.sampler.experiment.name: section.sampler.source for section in analysis.sections}
+    rows, said, notes = list[tuple[str, ...]](), dict[str, list[str]](), list[str]()
+    for answers in _by_claim(analysis):
+        name, kind = f"**{markdown(answers[0].claim.id)}**", claim_kind(answers[0].claim)
+        said.setdefault(kind.measured(), []).append(name)
+        rows += [row for answer in answers for row in _contrasts(answer, sources[answer.experiment], kind.ratio)]
+        notes += dict.fromkeys(f"{name}: {markdown(sentence(note))}" for answer in answers for note in answer.notes)
+    if not said:
+        return []
+    titles = ("difference or ratio", "alone", "all at once", "all at once, over draws")
+    columns = [Column("claim"), Column("contrast"), Column("on"), *(Column(title, "right") for title in titles)]
+    explained = (
+        "*Alone*: the 95% interval of that contrast by itself, which *held* rests on. *All at once*: those that cover "
+        "every contrast of the claim together (95%), which *did not hold* rests on."
+    )
+    return [
+        Heading(2, "The contrasts of the claims"),
+        Paragraph(explained),
+        *first_rows(Grid.from_rows(columns, rows), MOST_CONTRASTS, "claims.csv"),
+        Bullets((*(f"{', '.join(names)}: {text}" for text, names in said.items()), *notes)),
     ]
 
 
@@ -87,22 +108,13 @@ def _heading(claims: Sequence[Claim]) -> list[Node]:
     late = [claim for claim in claims if claim.origin == "post hoc"]
     if not late:
         return [Heading(2, "The claims, declared before the run")]
-    if len(late) == len(claims):
-        return [
-            Heading(2, f"The claims, {LATE}"),
-            Paragraph(
-                "No claim below is a prediction: results of its experiment, of a trial of it or of another program for "
-                "it had been seen before it was written, or last changed."
-            ),
-        ]
-    return [
-        Heading(2, "The claims"),
-        Paragraph(
-            f"Claims were declared before the run. Those marked *{LATE}* are no predictions: results of their "
-            "experiment, of a trial of it or of another program for it had been seen before they were written, or last "
-            "changed."
-        ),
-    ]
+    said = (
+        f"Claims marked *{LATE}* are no predictions: results of their experiment, of a trial of it or of another "
+        "program for it had been seen before they were written, or last changed."
+    )
+    if len(late) < len(claims):
+        return [Heading(2, "The claims"), Paragraph(f"{said} The others were declared before the run.")]
+    return [Heading(2, f"The claims, {LATE}"), Paragraph(said)]
 
 
 def _subject(analysis: Analysis) -> str:
@@ -150,32 +162,45 @@ def _words(answer: JudgedClaim) -> str:
     return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"
 
 
-def _details(answers: Sequence[JudgedClaim], source: SourceRecord) -> list[Node]:
-    claim = answers[0].claim
-    kind = claim_kind(claim)
-    said = f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {kind.measured()}"
-    parts: list[Node] = [Paragraph(said)]
-    ratio = kind.ratio
+def _contrasts(answer: JudgedClaim, source: SourceRecord, ratio: bool) -> list[tuple[str, ...]]:
     # Splits of one table have one interval of a difference, whether it is called over draws or not.
     single = source.test_share is not None and not ratio
-    rows = [
+    return [
         (
+            markdown(answer.claim.id),
             markdown(f.text),
-            source.short(a.split) if a.split else "curves",
+            source.short(answer.split) if answer.split else "curves",
             number(f.estimate, 2 if ratio else 4, sign=not ratio),
             _interval(f.own_lower, f.own_upper, ratio),
             _interval(f.lower, f.upper, ratio),
-            *(() if single else (_interval(f.lower_draws, f.upper_draws, ratio),)),
+            "" if single else _interval(f.lower_draws, f.upper_draws, ratio),
         )
-        for a in answers
-        for f in a.findings
+        for f in answer.findings
     ]
-    if rows:
-        spread = ("alone", "all at once", *(() if single else ("all at once, over draws",)))
-        columns = [Column("contrast"), Column("on"), Column("ratio" if ratio else "difference", "right")]
-        parts.append(Grid.from_rows([*columns, *(Column(title, "center") for title in spread)], rows))
-    notes = tuple(dict.fromkeys(markdown(sentence(note)) for answer in answers for note in answer.notes))
-    return [*parts, *([Bullets(notes)] if notes else [])]
+
+
+def contrast_rows(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return a row for each contrast of each claim."""
+    numbers = [field.name for field in fields(Finding) if field.name != "text"]
+    return [
+        {
+            "experiment": answer.experiment,
+            "claim": answer.claim.id,
+            "text": answer.claim.text,
+            "kind": answer.claim.kind,
+            "split": answer.split,
+            "about": answer.about,
+            "units": section.sampler.source.short(answer.about),
+            "verdict": answer.verdict,
+            "by_draws": answer.by_draws,
+            "contrast": finding.text if finding else None,
+            **{name: getattr(finding, name, None) for name in numbers},
+            "origin": answer.claim.origin,
+        }
+        for section in analysis.sections
+        for answer in section.answers
+        for finding in (answer.findings or (None,))
+    ]
 
 
 def _interval(lower: float, upper: float, ratio: bool) -> str:

@@ -10,7 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from rich.box import SIMPLE_HEAD
@@ -46,10 +46,9 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Quote:
-    """What stands out before everything else: paragraphs, then a list."""
+    """Paragraphs that stand out."""
 
     paragraphs: tuple[str, ...]
-    items: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,18 +80,10 @@ class Image:
     path: str
 
 
-@dataclass(frozen=True)
-class Details:
-    """Blocks that are shown when asked for."""
-
-    summary: str
-    blocks: tuple[Node, ...]
-
-
 TerminalNode: TypeAlias = Paragraph | Bullets | Grid
 """What a terminal shows."""
 
-Node: TypeAlias = Heading | Paragraph | Bullets | Quote | Grid | Image | Details
+Node: TypeAlias = Heading | Paragraph | Bullets | Quote | Grid | Image
 
 
 _MARKS = {"left": "---", "center": ":-:", "right": "--:"}
@@ -111,22 +102,26 @@ def _markdown_block(block: Node) -> str:
             return text
         case Bullets(items):
             return "\n".join(f"- {item}" for item in items)
-        case Quote(paragraphs, items):
-            lines = [f"> {text}" for text in paragraphs]
-            return "\n".join([*lines, *([">", *(f"> - {item}" for item in items)] if items else [])])
+        case Quote(paragraphs):
+            return "\n".join(f"> {text}" for text in paragraphs)
         case Grid():
             return _markdown_grid(block)
         case Image(words, path):
             return f"![{words}]({path})"
-        case Details(summary, inner):
-            return "\n\n".join([f"<details><summary>{summary}</summary>", markdown_of(inner), "</details>"])
 
 
 def _markdown_grid(grid: Grid) -> str:
-    titles = [column.title for column in grid.columns]
-    head = "| " + " | ".join(titles) + " |" if any(titles) else "| " * len(titles) + "|"
+    head = "| " + " | ".join(column.title for column in grid.columns) + " |"
     marks = "|" + "|".join(_MARKS[column.align] for column in grid.columns) + "|"
     return "\n".join([head, marks, *("| " + " | ".join(row) + " |" for row in grid.rows)])
+
+
+def first_rows(grid: Grid, most: int, file: str) -> list[Node]:
+    """Return a table with so many rows at most, and in which CSV file the others are."""
+    left = len(grid.rows) - most
+    if left <= 0:
+        return [grid]
+    return [replace(grid, rows=grid.rows[:most]), Paragraph(f"{left:,} more rows are in [{file}]({file}).")]
 
 
 def csv_of(

@@ -10,16 +10,16 @@ from rankbench.core.text import code, grouped_digits, literal, markdown, sentenc
 from rankbench.interfaces.metric import Budget
 from rankbench.interfaces.protocol import STRETCHES
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.document import Bullets, Column, Grid, Node, Quote
+from rankbench.reports.document import Bullets, Node, Paragraph
 from rankbench.reports.experiment_data import Race
 from rankbench.stats.bootstrap import LAGS
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.records import SourceRecord
 
 
-def footnotes(race: Race, source: SourceRecord) -> list[Node]:
-    """Return a list under the tables of one n, or nothing; where nothing is compared, of what did not work alone."""
-    lines = _troubles(race)
+def footnotes(race: Race, source: SourceRecord) -> list[str]:
+    """Return notes on the tables of one n; where nothing is compared, on what did not work alone."""
+    lines = troubles(race)
     if source.layout == "race":
         told = [*_equal(race, source), *_facts(race, source), *_budget(race, source.budget), *_optimality(race)]
         lines = [*told, *lines, *_thin(race, source)]
@@ -28,7 +28,7 @@ def footnotes(race: Race, source: SourceRecord) -> list[Node]:
             f"Neighboring stretches may be alike: standard errors are those of the long-run variance, with {LAGS} "
             "neighbors on either side (Newey and West) or of an autoregression, of differences of all pairs together."
         )
-    return [Bullets(tuple(lines))] if lines else []
+    return lines
 
 
 def _equal(race: Race, source: SourceRecord) -> list[str]:
@@ -92,7 +92,7 @@ def _optimality(race: Race) -> list[str]:
     ]
 
 
-def _troubles(race: Race) -> list[str]:
+def troubles(race: Race) -> list[str]:
     """Say what went wrong as it was said: a reason may advise a command, which is copied from here."""
     return [
         f"{markdown(arm.label)} is not ranked: **{arm.status}**, "
@@ -166,49 +166,37 @@ def source_groups(analysis: Analysis) -> list[Group]:
     ]
 
 
-def facts(group: Group) -> list[Node]:
-    """Return all that is to say of the only data of a suite."""
-    notes = tuple(markdown(sentence(note)) for note in group.first.notes)
-    return [*_simulated(group), _table(group), *([Bullets(notes)] if notes else [])]
-
-
-def overview(groups: Sequence[Group]) -> list[Node]:
-    """Return which experiments of a suite are made from which of several data sets."""
-    rows = []
+def data_facts(groups: Sequence[Group]) -> list[Node]:
+    """Return which experiments are made from which data, and what is assumed of these; a sentence stands once."""
+    parts: list[Node] = []
+    told: dict[str, list[str]] = {}
     for group in groups:
-        data = code(group.first.dataset) if group.first.dataset else "made by the protocol"
-        names = ", ".join(markdown(name) for name in group.experiments)
-        rows.append((names, _protocols(group), f"{data}{' (simulated)' if group.first.simulated else ''}"))
-    return [Grid.from_rows([Column("experiments"), Column("protocol"), Column("data")], rows)]
+        for text in dict.fromkeys((*group.first.assumptions, *group.first.notes)):
+            told.setdefault(text, []).append(", ".join(group.experiments))
+    for group in groups:
+        names = ", ".join(group.experiments)
+        simulated = ["***SIMULATED***: no person judged anything"] if group.first.simulated else []
+        parts.append(Paragraph(f"**{markdown(names)}**: {'; '.join([*simulated, *_sizes(group)])}."))
+        own = [(text, others) for text, (first, *others) in told.items() if first == names]
+        also = [f" *(Also: {markdown(', '.join(others))}.)*" if others else "" for _, others in own]
+        lines = [f"{markdown(sentence(text))}{more}" for (text, _), more in zip(own, also, strict=True)]
+        parts += [Bullets(tuple(lines))] if lines else []
+    return parts
 
 
-def _simulated(group: Group) -> list[Node]:
+def _sizes(group: Group) -> list[str]:
     source = group.first
-    assumed = tuple(markdown(sentence(text)) for text in source.assumptions)
-    if not source.simulated:
-        return [Quote(assumed)] if assumed else []
-    what = code(source.dataset or source.protocol)
-    warning = f"**These data are *simulated*** ({what}): no person judged anything."
-    return [Quote((warning, "What the simulation assumes:"), assumed) if assumed else Quote((warning,))]
-
-
-def _table(group: Group) -> Node:
-    source = group.first
-    rows = [("protocol", _protocols(group))]
+    parts = [f"protocol {_protocols(group)}"]
     if source.dataset:
-        rows.append(("data", f"{code(source.dataset)}{' (simulated)' if source.simulated else ''}"))
-        rows.append(("sha256", code(source.fingerprint)))
+        parts.append(f"data {code(source.dataset)}, sha256 {code(source.fingerprint)}")
     sizes = dict.fromkeys(
         f"{grouped_digits(len(s.units[split]))} {s.short(split)}"
         for s in group.sources
         if s.test_share is None
         for split in s.shown_splits()
     )
-    if sizes:
-        rows.append(("judged on", ", ".join(sizes)))
-    if group.n:
-        rows.append((f"{markdown(source.counts)} n", ", ".join(grouped_digits(n) for n in group.n)))
-    return Grid.from_rows([Column(""), Column("")], rows)
+    parts += [f"judged on {', '.join(sizes)}"] if sizes else []
+    return parts + ([f"{markdown(source.counts)} n = {'; '.join(map(grouped_digits, group.n))}"] if group.n else [])
 
 
 def _protocols(group: Group) -> str:

@@ -1,4 +1,4 @@
-"""The introduction tells who is best, what was asked, and on which data."""
+"""The introduction tells the question, the data, and who is best."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from rankbench.core.text import code, grouped_digits, markdown, number, sentence
+from rankbench.core.text import code, grouped_digits, interval_text, markdown, number, sentence
 from rankbench.interfaces.cell import RANKING, SPLITS, Split
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.claim_verdicts import Verdict
-from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, Quote
+from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, Quote, first_rows
 from rankbench.reports.experiment_data import Arm, Race
+from rankbench.reports.figures import SampledResults
 from rankbench.reports.footnotes import Group
-from rankbench.reports.recommendation import Recommendation
+from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.standings import Standing, best_first
-from rankbench.reports.tables import item_table
+from rankbench.reports.tables import difference_verdict, item_table, mean_interval, metric_title, rank_text
 from rankbench.stats.contrasts import contender_rank_ranges
 
 MOST_NAMED = 4
@@ -51,17 +52,17 @@ class Leaders(NamedTuple):
 
     @property
     def first(self) -> tuple[Standing, ...]:
-        """Those that nobody is shown to be better than."""
+        """Those that nobody is significantly better than."""
         return tuple(row for row in self.rows if row.rank_low == 1)
 
     @property
     def sure(self) -> bool:
-        """Whether one contender is shown to be better than every other one, for other draws too."""
+        """Whether one contender is significantly better than every other one, for other draws too."""
         return self.ahead and not self.one_draw
 
     @property
     def ahead(self) -> bool:
-        """Whether one contender is shown to be better than every other one, as it was trained here."""
+        """Whether one contender is significantly better than every other one, as it was trained here."""
         return len(self.rows) > 1 and self.rows[0].rank_high == 1 and len(self.first) == 1
 
 
@@ -94,7 +95,7 @@ def _leaders(section: Section, race: Race, split: Split) -> Leaders:
 
 
 def said_of_leaders(found: Leaders) -> str:
-    """Return who is best and whether that is real, in Markdown, without a period."""
+    """Return who is significantly better than whom, in Markdown, without a period."""
     rows, first = found.rows, found.first
     if not rows:
         return "nobody is ranked: there are no intervals"
@@ -102,25 +103,20 @@ def said_of_leaders(found: Leaders) -> str:
     each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
     if not others:
         return f"{best} is alone"
-    if found.sure:
-        return f"{best} is best: it is shown to be better than {each}"
     if found.ahead:
-        return (
-            f"nobody is shown to be best: there is one draw. As trained on it, {best} is shown to be better than {each}"
-        )
+        draw = "" if found.sure else " as trained on the one draw; other draws may differ"
+        return f"{best} is significantly better than {each}{draw}"
     if not rest:
-        return (
-            f"nobody is shown to be best: none of the {grouped_digits(len(rows))} contenders is shown to be worse "
-            f"than another; {best} has the best mean"
-        )
+        return f"{best} has the best mean; no two of the {grouped_digits(len(rows))} contenders differ significantly"
     names = [markdown(row.contender) for row in first]
     kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
     listed = ("; " if any("," in name for name in kept) else ", ").join(kept)
     more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
     trained = " as trained on the one draw" if found.one_draw else ""
-    behind = f"{grouped_digits(rest)} other{'s are' if rest > 1 else ' is'} shown to be worse than somebody{trained}"
-    may_be = f"{len(first)} of {grouped_digits(len(rows))} contenders may be ({listed}{more})"
-    return f"nobody is shown to be best: {may_be}, {best} has the best mean; {behind}"
+    are = "s are" if rest > 1 else " is"
+    behind = f"{grouped_digits(rest)} other{are} significantly worse than a contender{trained}"
+    near = f"{len(first)} of {grouped_digits(len(rows))} contenders are not separated from the best ({listed}{more})"
+    return f"{best} has the best mean; {near}; {behind}"
 
 
 VERDICTS: dict[Verdict, str] = {
@@ -130,7 +126,10 @@ VERDICTS: dict[Verdict, str] = {
 }
 
 MOST_ITEMS = 10
-"""Items of a ranking that stand at the beginning."""
+"""Items of a ranking that stand on the page."""
+
+MOST_CONTENDERS = 6
+"""Contenders of the first table, the baseline not counted: with it the page's first screen has 25 lines."""
 
 
 def headline_section(analysis: Analysis) -> Section | None:
@@ -148,18 +147,18 @@ def headline_section(analysis: Analysis) -> Section | None:
 
 
 def question_and_data(analysis: Analysis, groups: Sequence[Group]) -> list[Node]:
-    """Return a paragraph: what was asked, and whether anybody judged anything; then what real data were put to."""
+    """Return a paragraph: the question, and whether judgments are real; then what was assumed of real data."""
     simulated = [group for group in groups if group.first.simulated]
     drawn = [group for group in groups if group.first.simulated or group.first.dataset]
     real = [group for group in groups if group.first.dataset and not group.first.simulated]
     parts = [markdown(sentence(analysis.record.asks))] if analysis.record.asks else []
     if simulated:
         which = "All data are" if len(simulated) == len(drawn) else f"The data of {_experiments(simulated)} are"
-        parts.append(f"**{which} *simulated***: no person judged anything ([what is assumed](#the-data)).")
+        parts.append(f"**{which} *SIMULATED***: no person judged anything ([what is assumed](details.md#the-data)).")
     if real:
         names = ", ".join(dict.fromkeys(f"{code(group.first.dataset)}{_judgments(group)}" for group in real))
         whose = f" of {_experiments(real)}" if simulated else ""
-        what = "are" if any(group.first.assumptions for group in real) else "are real:"
+        what = "are" if any(group.first.assumptions for group in real) else "are **REAL**:"
         parts.append(f"The data{whose} {what} {names}.")
     said = [
         (f"**{_experiments([group])}**: " if len(groups) > 1 else "")
@@ -183,20 +182,65 @@ def _experiments(groups: Sequence[Group]) -> str:
     return ", ".join(markdown(name) for group in groups for name in group.experiments)
 
 
-def in_short(analysis: Analysis, found: Sequence[Recommendation]) -> list[Node]:
-    """Return who is best, what to use, how the claims fared, and the figure of the headline experiment."""
-    section = headline_section(analysis)
-    lines = who_is_best(section)
-    lines = [f"**Who is best?** {lines[0]}", *lines[1:]] if lines else []
-    lines += [f"**Which item is first?** {said}" for said in items_said(analysis)]
-    lines += [f"**What to use?** {line}" for one in found for line in one.answer[:1]]
-    lines += claims_counted(analysis)
-    parts: list[Node] = [Bullets(tuple(lines))] if lines else []
-    figures = section.sampler.experiment.figures if section is not None else ()
-    if section is not None and figures:
-        words = markdown(figures[0].title or section.sampler.experiment.title)
-        parts.append(Image(words, f"figures/{figures[0].file}.svg"))
-    return parts
+def in_short(analysis: Analysis) -> list[Node]:
+    """Return who is best, with a table and the figure of the headline experiment, and how to verify that."""
+    section, record = headline_section(analysis), analysis.record
+    lines = [*who_is_best(section), *items_said(analysis)]
+    parts: list[Node] = []
+    if section is not None:
+        for leaders in leaders_of(section)[:1]:
+            parts += _contenders(section, leaders, analysis, lines)
+        for figure in section.sampler.experiment.figures[:1]:
+            words = markdown(figure.title or section.sampler.experiment.title)
+            parts.append(Image(words, f"figures/{figure.file}.svg"))
+    how = (
+        "Verify: `rankbench verify FOLDER --rerun 2` makes these files again from their rows, and computes two blocks "
+        f"again. Reproduce: run the suite {code(record.name)} with the seed {code(str(record.seed))}. All tables: "
+        "[details.md](details.md)."
+    )
+    return [*([Bullets(tuple(lines))] if lines else []), *parts, Paragraph(how)]
+
+
+def _contenders(section: Section, leaders: Leaders, analysis: Analysis, answers: list[str]) -> list[Node]:
+    """Return the first contenders of the headline with a verdict each; the first answer gets their interval."""
+    sampler, split, n = section.sampler, leaders.split, leaders.n
+    source, base, metric = sampler.source, sampler.experiment.baseline, sampler.metrics[0]
+    rows = best_first([row for row in section.rows if (row.n, row.metric, row.split) == (n, metric, split)])
+    shown = [row for i, row in enumerate(rows) if i < MOST_CONTENDERS or row.contender == base]
+    columns = [Column("contender"), Column("mean", "right"), Column("95% interval", "center")]
+    notes = [f"{code(sampler.experiment.name)}{f', n = {grouped_digits(n)}' if source.counts else ''}"]
+    notes += [leaders.split_title, metric_title(source.metric(metric))]
+    chance = source.metric(metric).chance
+    notes += [] if chance is None else [f"chance level {chance:.4g}"]
+    against: dict[str, tuple[str, ...]] = {base: ("baseline", "", "")}
+    compared = [row.contender for row in shown if row.rank_low is not None and row.contender != base]
+    if any(row.contender == base and row.rank_low is not None for row in shown):
+        columns += [Column(f"minus {markdown(base)}", "right"), Column("95% interval", "center"), Column("verdict")]
+        together = together_level(section, analysis)
+        results = SampledResults(sampler, together)
+        found = results.differences(n, compared, base, metric, split, 0.95)
+        sign = -1 if source.direction(metric) == "maximize" else 1
+        margin = sampler.experiment.margin.get(metric, 0.0)
+        for label, gap, low, high in zip(compared, found.estimate, found.lower, found.upper, strict=True):
+            verdict = difference_verdict(min(sign * low, sign * high), max(sign * low, sign * high), margin)
+            against[label] = number(gap, sign=True), interval_text(low, high, sign=True), verdict
+        notes.append(f"differences: {found.words}{', each by itself' if together is None else ''}")
+    else:
+        columns.append(Column("rank", "center"))
+        against = {row.contender: (rank_text(row),) for row in shown}
+    empty = ("",) * (len(columns) - 3)
+    table = [
+        (row.shown, number(row.mean), interval_text(*mean_interval(row, source)), *against.get(row.contender, empty))
+        for row in shown
+    ]
+    if leaders.rows and answers:
+        best = leaders.rows[0]
+        minus = against.get(best.contender, ())
+        answers[0] += f" Its mean is {number(best.mean)}, 95% interval {interval_text(*mean_interval(best, source))}"
+        answers[0] += f"; minus **{markdown(base)}**: {minus[0]}, {minus[1]}." if len(minus) == 3 and minus[1] else "."
+    if len(rows) > len(shown):
+        notes.append(f"{len(rows) - len(shown)} more contenders in [details.md](details.md)")
+    return [Grid.from_rows(columns, table), Paragraph(f"{'; '.join(notes)}.")]
 
 
 def who_is_best(section: Section | None) -> list[str]:
@@ -254,19 +298,16 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
         for leaders in leaders_of(section):
             n = grouped_digits(leaders.n) if source.counts else ""
             metric = section.sampler.metrics[0]
-            rows.append(
-                (
-                    markdown(experiment.name), data, n, leaders.split_title,
-                    f"{code(metric)}, {source.metric(metric).better}", *_best(leaders),
-                )
-            )  # fmt: skip
+            how = metric_title(source.metric(metric))
+            rows.append((markdown(experiment.name), data, n, leaders.split_title, how, *_best(leaders)))
     if not rows:
         return []
-    titles = ("experiment", "data", "n", "judged on", "by", "best mean", "shown to be best?")
+    titles = ("experiment", "data", "n", "judged on", "by", "best mean", "verdict")
     columns = [Column(title, "right" if title == "n" else "left") for title in titles]
     note = (
-        "*Shown*: at 95% better than every other contender of the table, by tests of all pairs at once, for other "
-        "queries or splits too and not only for other draws. *Not shown* does not mean equal: the data may be too few."
+        "*Significant*: at 95% better than every other contender of the table, by tests of all pairs at once, for "
+        "other queries or splits too and not only for other draws. *Not significant* does not mean equal: the data may "
+        "be too few."
     )
     return [Grid.from_rows(columns, rows), Paragraph(note), *_judged_by(analysis)]
 
@@ -279,7 +320,7 @@ def _judged_by(analysis: Analysis) -> list[Node]:
     said = []
     for one in metrics:
         text = one.sentence or f"a loss; {code(f'rankbench info {one.name}')} says which."
-        coin = "" if one.chance is None else f" A coin gets {one.chance:.4g}."
+        coin = "" if one.chance is None else f" Chance level: {one.chance:.4g}."
         said.append(f"{code(one.name)}: {text[:1].lower()}{text[1:]}{coin}")
     sources = [section.sampler.source for section in analysis.sections]
     titles = dict.fromkeys(source.splits.get(split, "") for source in sources for split in source.shown_splits())
@@ -296,12 +337,13 @@ def _best(leaders: Leaders) -> tuple[str, str]:
     name = markdown(row.contender)
     mean = f"{f'**{name}**' if leaders.sure else name} {number(row.mean)}"
     if leaders.sure:
-        return mean, f"yes, of {count}"
+        return mean, f"significant, of {count}"
     if leaders.ahead:
-        return mean, f"as trained on the one draw, of {count}; not shown for other draws"
+        return mean, f"significant as trained on the one draw, of {count}; not known for other draws"
     if len(leaders.rows) > 1 and all(one.mean == row.mean for one in leaders.first):
-        return mean, f"no: {len(leaders.first)} of {count} have the same mean"
-    return mean, f"not shown: any of {len(leaders.first)} of {count} may be" if len(leaders.rows) > 1 else "alone"
+        return mean, f"not significant: {len(leaders.first)} of {count} have the same mean"
+    near = f"not significant: {len(leaders.first)} of {count} not separated from the best"
+    return mean, near if len(leaders.rows) > 1 else "alone"
 
 
 def top_items(analysis: Analysis) -> list[Node]:
@@ -310,9 +352,8 @@ def top_items(analysis: Analysis) -> list[Node]:
     for section, arm, split in _rankings(analysis):
         count = len(section.sampler.source.units[split])
         more = f" The first {MOST_ITEMS}:" if count > MOST_ITEMS else ""
-        parts += [
-            Paragraph(f"{_first_item(section, arm, split)}{more}"), item_table(section.sampler, arm, split, MOST_ITEMS)
-        ]  # fmt: skip
+        items = first_rows(item_table(section.sampler, arm, split), MOST_ITEMS, "units.csv")
+        parts += [Paragraph(f"{_first_item(section, arm, split)}{more}"), *items]
     return parts
 
 
@@ -337,7 +378,7 @@ def _first_item(section: Section, arm: Arm, split: Split) -> str:
     best = min(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
     who = f"**{markdown(units[best])}** has the highest score"
     if low[best] == high[best] == 1:
-        told = f"{who} of {grouped_digits(len(units))}, and it is shown to stand above each other one"
+        told = f"{who} of {grouped_digits(len(units))}, significantly higher than each other one"
     else:
-        told = f"{who}, but any of {int((low == 1).sum())} of {grouped_digits(len(units))} may be first"
+        told = f"{who}; {int((low == 1).sum())} of {grouped_digits(len(units))} are not separated from the first"
     return f"By {markdown(arm.label)}, {told} (95%, all places at once)."

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from rankbench.core.text import code, interval_text, markdown, number, place_range_text, sentence
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.document import Bullets, Column, Details, Grid, Heading, Node, Paragraph
+from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph
 from rankbench.reports.recommendation_facts import Case, Evaluation, asking, case_of
 from rankbench.reports.standings import Standing
+from rankbench.reports.tables import difference_verdict
 
 
 def joined_words(parts: Sequence[str], word: str = "and") -> str:
@@ -85,7 +86,7 @@ def evidence(case: Case, reference: str) -> list[Node]:
     runs = joined_words([f"{one.runs} in {code(one.name)}" for one in (case.main, *case.others)])
     said = (
         f"Means are over {case.counts} that were held out, and each has a 95% interval *alone*. Places and verdicts "
-        f"are {shown_by(case)}. *Not told apart* does not mean equal. Runs: {runs}."
+        f"are {shown_by(case)}. *No significant difference* does not mean equal. Runs: {runs}."
     )
     return [Paragraph(said), Grid.from_rows([*aligned, Column("place", "center"), Column("verdict")], lines)]
 
@@ -93,20 +94,13 @@ def evidence(case: Case, reference: str) -> list[Node]:
 def _line(case: Case, one: Evaluation, metric: str, row: Standing, reference: str) -> tuple[str, ...]:
     label, apart, verdict = row.contender, ("reference", ""), []
     if label != reference:
-        apart, verdict = _difference(one, metric, label, reference), [_verdict(case, one, metric, label, reference)]
+        apart = _difference(one, metric, label, reference)
+        verdict = [difference_verdict(*one.interval(metric, label, reference), case.margins.get(metric, 0.0))]
     if metric in one.short_of_a_coin(label):
-        verdict.append(f"not shown to be better than a coin's {one.chance[metric]:.4g}")
+        verdict.append(f"not significantly better than the chance level {one.chance[metric]:.4g}")
     alone, place = interval_text(*one.interval_of_mean(row)), place_range_text(*one.places(metric, label))
     cells = code(one.name), code(metric), markdown(label), number(row.mean), alone, *apart, place
     return *cells, "; ".join(verdict)
-
-
-def _verdict(case: Case, one: Evaluation, metric: str, label: str, other: str) -> str:
-    low, high = one.interval(metric, label, other)
-    apart = "worse" if low > 0 else "better" if high < 0 else ""
-    if not case.within(one, metric, label, other):
-        return apart or "not told apart"
-    return f"{f'{apart}, but ' if apart else ''}within {case.margins[metric]:g}"
 
 
 @dataclass(frozen=True)
@@ -123,16 +117,6 @@ class Recommendation:
 
     answer: tuple[str, ...]
     grounds: tuple[Node, ...] = ()
-
-
-def recommended(found: Sequence[Recommendation]) -> list[Node]:
-    """Return a section of the leaderboard, or nothing."""
-    parts: list[Node] = []
-    for one in found:
-        parts.append(Bullets(one.answer))
-        if one.grounds:
-            parts.append(Details("What that rests on, and what speaks against it", one.grounds))
-    return [Heading(2, "Recommendation"), *parts] if parts else []
 
 
 def recommendations(analysis: Analysis) -> list[Recommendation]:

@@ -13,6 +13,7 @@ from rankbench.drawing.canvas import picture_bytes
 from rankbench.drawing.looks import assign_looks
 from rankbench.errors import SpecError, StoreError
 from rankbench.reports.analysis import Analysis, analyze
+from rankbench.reports.claims_section import contrast_rows
 from rankbench.reports.document import csv_of, markdown_of
 from rankbench.reports.figures import DrawnFigure, drawn_figures, figure_csv
 from rankbench.reports.leaderboard import leaderboard
@@ -52,8 +53,9 @@ class Pages(NamedTuple):
     recommended : list of Recommendation
     figures : list of DrawnFigure
     files : dict of str to bytes
-        ``leaderboard.md``, ``leaderboard.csv``, ``units.csv`` where there are exact numbers or rankings, and
-        ``figures/NAME.csv``, the numbers behind each figure.
+        ``leaderboard.md``, ``details.md``, ``leaderboard.csv``, ``claims.csv`` where something was claimed,
+        ``units.csv`` where there are exact numbers or rankings, and ``figures/NAME.csv``, the numbers behind each
+        figure.
     """
 
     analysis: Analysis
@@ -100,9 +102,12 @@ def pages_of(results: StoredResults) -> Pages:
     recommended, figures = recommendations(analysis), _figures(analysis)
     rows = [row for section in analysis.sections for row in section.rows]
     files = {
-        "leaderboard.md": markdown_of(leaderboard(analysis, recommended, figures)) + "\n",
+        **{name: f"{markdown_of(part)}\n" for name, part in leaderboard(analysis, recommended, figures).items()},
         "leaderboard.csv": csv_of(COLUMNS, map(values_of, rows), {"optimality"}),
     }
+    claims = contrast_rows(analysis)
+    if claims:
+        files["claims.csv"] = csv_of([*claims[0]], [[*row.values()] for row in claims])
     units = units_csv([section.sampler for section in analysis.sections])
     if units:
         files["units.csv"] = units

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,7 @@ from rankbench.core.system import damaged_facts, replace_file
 from rankbench.core.text import one_line
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import FAILURES
-from rankbench.reports.analysis import Analysis
-from rankbench.reports.claim_verdicts import Finding
-from rankbench.reports.claims_section import claims_in_short
+from rankbench.reports.claims_section import claims_in_short, contrast_rows
 from rankbench.reports.document import Paragraph, TerminalNode, terminal_of
 from rankbench.reports.headline import Headline, Notice, headline_of, notices
 from rankbench.reports.render import FIGURES, PICTURES, figure_of, pages_of, pictures_of, publish
@@ -157,7 +155,7 @@ def report(directory: Path | str, out: Path | str | None = None, *, ended: bool 
         paths,
         pl.DataFrame(standings, schema=list(COLUMNS), orient="row", infer_schema_length=None),
         rows,
-        pl.DataFrame(_claims(analysis), infer_schema_length=None),
+        pl.DataFrame(contrast_rows(analysis), infer_schema_length=None),
         [line for one in pages.recommended for line in one.answer],
         reasons(FAILURES),
         reasons({"skipped"}),
@@ -165,30 +163,6 @@ def report(directory: Path | str, out: Path | str | None = None, *, ended: bool 
         headline,
         claims_in_short(analysis),
     )
-
-
-def _claims(analysis: Analysis) -> list[dict[str, Any]]:
-    """Return a row for each contrast of each claim."""
-    numbers = [field.name for field in fields(Finding) if field.name != "text"]
-    return [
-        {
-            "experiment": answer.experiment,
-            "claim": answer.claim.id,
-            "text": answer.claim.text,
-            "kind": answer.claim.kind,
-            "split": answer.split,
-            "about": answer.about,
-            "units": section.sampler.source.short(answer.about),
-            "verdict": answer.verdict,
-            "by_draws": answer.by_draws,
-            "contrast": finding.text if finding else None,
-            **{name: getattr(finding, name, None) for name in numbers},
-            "origin": answer.claim.origin,
-        }
-        for section in analysis.sections
-        for answer in section.answers
-        for finding in (answer.findings or (None,))
-    ]
 
 
 def _sweep(folder: Path, kept: Collection[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -19,10 +20,14 @@ from rankbench.core.text import (
     significant,
 )
 from rankbench.interfaces.cell import RANKING, VOTES, Split
-from rankbench.reports.document import Column, Details, Grid, Node, Paragraph
+from rankbench.interfaces.metric import Metric
+from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.reports.standings import Standing, best_first
 from rankbench.store.records import SourceRecord
+
+MOST_ROWS = 20
+"""Rows of a table; all are in a CSV file."""
 
 
 def race_title(race: Race, source: SourceRecord) -> str:
@@ -35,14 +40,39 @@ def race_title(race: Race, source: SourceRecord) -> str:
     return drawn if source.layout != "race" else drawn + done
 
 
-def intervals_tables(source: SourceRecord, rows: Sequence[Standing], baseline: str) -> list[Node]:
-    """Return the tables of one n: one for each metric and split, in the plan's order."""
-    parts: list[Node] = []
-    for (metric, split), group in groupby(rows, key=lambda row: (row.metric, row.split)):
-        better = source.metric(metric).better
-        parts.append(Paragraph(f"**{markdown(source.splits[split])}**, {code(metric)}, {better}"))
-        parts.append(_standings(list(group), baseline, source))
+def metric_title(metric: Metric) -> str:
+    """Return a metric's name, which says that it is a loss where less is better."""
+    loss = " loss" if metric.direction == "minimize" and "loss" not in metric.name else ""
+    return f"{code(metric.name)}{loss}, {metric.better}"
+
+
+def difference_verdict(lower: float, upper: float, margin: float = 0.0) -> str:
+    """Return what the interval of a difference says, below 0 where the contender is better."""
+    if math.isnan(lower) or math.isnan(upper):
+        return "no interval"
+    apart = "worse" if lower > 0 else "better" if upper < 0 else ""
+    if -margin < lower and upper < margin:
+        return f"{f'{apart}, but ' if apart else ''}equivalent within {margin:g}"
+    return apart or "no significant difference"
+
+
+def mean_interval(row: Standing, source: SourceRecord) -> tuple[float, float]:
+    """Return the interval of a mean for other units too; of splits that overlap, the corrected one."""
+    return (row.lower, row.upper) if source.test_share is not None else (row.lower_queries, row.upper_queries)
+
+
+def intervals_tables(sampler: Sampler, race: Race, rows: Sequence[Standing]) -> list[Node]:
+    """Return the tables of one metric and n: one for each split."""
+    source, parts = sampler.source, list[Node]()
+    for split, group in groupby(rows, key=lambda row: row.split):
+        parts.append(Paragraph(f"{_title(sampler, race, split)}, {metric_title(source.metric(sampler.metrics[0]))}"))
+        parts += first_rows(_standings(list(group), sampler.experiment.baseline, source), MOST_ROWS, "leaderboard.csv")
     return parts
+
+
+def _title(sampler: Sampler, race: Race, split: Split) -> str:
+    name = f"{markdown(sampler.experiment.name)}{race_title(race, sampler.source)}"
+    return f"{name}; **{markdown(sampler.source.splits[split])}**"
 
 
 def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) -> Grid:
@@ -85,48 +115,54 @@ def rank_text(row: Standing) -> str:
 
 
 def exact_tables(sampler: Sampler, race: Race) -> list[Node]:
-    """Return one table for each metric: a row for each contender, a column for each unit."""
+    """Return the first metric's tables: a row for each contender, a column for each unit."""
     parts: list[Node] = []
-    for metric in sampler.metrics:
-        words = sampler.source.metric(metric).words
-        for split in sampler.source.shown_splits():
-            units = sampler.source.units[split]
-            lines = []
-            for arm in race.arms:
-                if arm.done:
-                    found = [float(value) for value in sampler.values(arm, metric, split)]
-                    values = [markdown(words[value]) if value in words else significant(value) for value in found]
-                else:
-                    values = [arm.status, *[""] * (len(units) - 1)]
-                lines.append([markdown(arm.label), *values])
-            columns = [Column("contender"), *(Column(markdown(unit), "right") for unit in units)]
-            parts += [
-                Paragraph(f"**{markdown(sampler.source.splits[split])}**, {code(metric)}"),
-                Grid.from_rows(columns, lines),
-            ]
+    metric = sampler.metrics[0]
+    words = sampler.source.metric(metric).words
+    for split in sampler.source.shown_splits():
+        units = sampler.source.units[split]
+        lines = []
+        for arm in race.arms:
+            if arm.done:
+                found = [float(value) for value in sampler.values(arm, metric, split)]
+                values = [markdown(words[value]) if value in words else significant(value) for value in found]
+            else:
+                values = [arm.status, *[""] * (len(units) - 1)]
+            lines.append([markdown(arm.label), *values])
+        columns = [Column("contender"), *(Column(markdown(unit), "right") for unit in units)]
+        title = Paragraph(f"{_title(sampler, race, split)}, {code(metric)}")
+        parts += [title, *first_rows(Grid.from_rows(columns, lines), MOST_ROWS, "units.csv")]
     return parts
 
 
 def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
-    """Return one table of items for each contender: the first open, the others to be unfolded."""
+    """Return the table of items of the first contender that finished, and what is to say of each."""
     parts: list[Node] = []
-    for arm in (arm for arm in race.arms if arm.done):
-        for split in sampler.source.shown_splits():
-            notes = [*_without_interval(sampler.values(arm, RANKING[1], split)), *_facts(arm, sampler.source)]
-            own: tuple[Node, ...] = (item_table(sampler, arm, split), *map(Paragraph, notes))
-            label = markdown(arm.label)
-            parts += [Details(label, own)] if parts else [Paragraph(f"**{label}**"), *own]
+    for split in sampler.source.shown_splits():
+        done = [arm for arm in race.arms if arm.done]
+        for arm in done[:1]:
+            parts.append(Paragraph(f"{_title(sampler, race, split)}, **{markdown(arm.label)}**"))
+            parts += first_rows(item_table(sampler, arm, split), MOST_ROWS, "units.csv")
+        lines = [
+            f"**{markdown(arm.label)}**: {note}"
+            for arm in done
+            for note in (*_without_interval(sampler.values(arm, RANKING[1], split)), *_facts(arm, sampler.source))
+        ]
+        if len(done) > 1:
+            names = ", ".join(markdown(arm.label) for arm in done[1:])
+            lines.append(f"The rankings by {names} are in [units.csv](units.csv).")
+        parts += [Bullets(tuple(lines))] if lines else []
     return parts
 
 
-def item_table(sampler: Sampler, arm: Arm, split: Split, limit: int | None = None) -> Grid:
-    """Return a ranking of items, the best first: all of them, or so many; stretches of time in their order."""
+def item_table(sampler: Sampler, arm: Arm, split: Split) -> Grid:
+    """Return a ranking of items, the best first; stretches of time stand in their order, the last one first."""
     units = sampler.source.units[split]
     score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
     # Equal scores stand in the order of the names, whatever the order in the log.
     series = sampler.source.layout == "series"
     best = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
-    order = list(range(len(units))) if series else best[:limit]
+    order = [*reversed(range(len(units)))] if series else best
     votes = sampler.values(arm, VOTES, split) if VOTES in sampler.metrics else None
     lines = [
         (

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 LOCK = "journal.lock"
-REPORTED = ("leaderboard.md", "leaderboard.csv", "results.parquet", "units.csv", "run.json")
+REPORTED = ("leaderboard.md", "details.md", "leaderboard.csv", "claims.csv", "results.parquet", "units.csv", "run.json")
 """Files that a run writes beside its journal and its figures."""
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import synthetic
 from forked import MAIN, installed, run_program
 from installed import install_plugin
 
@@ -188,7 +189,7 @@ def test_an_error_row_ends_with_the_line_that_raised_and_verbose_has_the_traceba
     rows = pl.read_parquet(folder / "ran" / "results.parquet").filter(contender="faulty")
     assert set(rows["reason"]) == {said}
     assert said in (folder / "ran" / "leaderboard.csv").read_text(encoding="utf-8")
-    assert said in re.sub(r"\s+", " ", (folder / "ran" / "leaderboard.md").read_text(encoding="utf-8"))
+    assert said in re.sub(r"\s+", " ", synthetic.both_pages(folder / "ran"))
     (notice,) = json.loads(ran.stdout)["notices"]
     assert f'loud_plugin.py", line {LINE}, in fit' in notice["trace"]
     assert "Traceback" not in ran.stderr

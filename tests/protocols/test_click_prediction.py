@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
+import synthetic
 from competing import executed
 
 import rankbench
@@ -181,7 +182,7 @@ def test_published_parts_leave_one_draw_of_all_sessions(monkeypatch, tmp_path):
     assert whole["lower"].null_count() == whole["upper"].null_count() == 5
     assert whole["lower_queries"].null_count() == 0
     assert (whole["upper_queries"] - whole["lower_queries"]).min() > 0
-    text = (tmp_path / "leaderboard.md").read_text()
+    text = synthetic.both_pages(tmp_path)
     assert "All 300 sessions that there are, so that every draw is the same" in text
     # Draws of 75 share sessions: their interval over draws is wider by sqrt(1 + 4 (75/300) / (1 - 75/300)).
     row = sample.row(0, named=True)
@@ -198,7 +199,7 @@ def test_published_parts_of_one_query_tell_nothing(monkeypatch, tmp_path):
     assert board["mean"].null_count() == 0
     for column in ("lower", "upper", "lower_queries", "upper_queries", "rank_low", "rank_high", "difference_lower"):
         assert board[column].null_count() == board.height
-    text = (tmp_path / "leaderboard.md").read_text()
+    text = synthetic.both_pages(tmp_path)
     assert "nothing says how other sessions would go" in text
     assert "no intervals and no ranks" in text
     assert "Use **" not in text
@@ -260,7 +261,7 @@ def test_clicks_that_nobody_gets_are_counted(monkeypatch, tmp_path, policies, wo
     if not policies:
         results = rankbench.run("own-clicks", dataset=Log(parts=False), reps=2, out=tmp_path)
         assert Notice("unused", text) in results.notices
-        assert f"- {text}" in (tmp_path / "leaderboard.md").read_text()
+        assert f"- {text}" in synthetic.both_pages(tmp_path)
 
 
 def test_one_click_a_session_leaves_none_out():

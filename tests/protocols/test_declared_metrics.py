@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+import synthetic
 from competing import executed
 from drifting_votes import Drifting
 from own_logs import Log
@@ -296,7 +297,7 @@ def test_they_are_rows_with_a_status_and_not_failures(results: rankbench.Results
 
 
 def test_the_leaderboard_has_the_versions_of_packages_and_says_what_was_missing(results: rankbench.Results) -> None:
-    text = (results.directory / "leaderboard.md").read_text()
+    text = synthetic.both_pages(results.directory)
     made = text.partition("## What made this")[2]
     assert f"- click `{version('click')}`" in made
     assert "- nowhere `missing`" in made

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
+import synthetic
 import votewise
 from competing import executed
 from drifting_votes import METRICS, Drifting, grid, judged, prepared
@@ -269,7 +270,7 @@ def test_the_page_begins_with_what_comes_next_and_says_why_folds_differ(tmp_path
     log = tmp_path / "drifting.parquet"
     drifting(12_000).write_parquet(log)
     results = rankbench.run(str(suite), dataset=rankbench.log_file(log), reps=5, out=tmp_path / "out")
-    page = (tmp_path / "out" / "leaderboard.md").read_text()
+    page = synthetic.both_pages(tmp_path / "out")
     assert results.headline.title.startswith("next-votes")
     said = " ".join(results.recommendation)
     assert said.count("To predict ") == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import synthetic
 from amounts import part_of
 from competing import executed
 from own_logs import SUITE, Log, rows_of, suite
@@ -47,8 +48,8 @@ def test_held_out_losses_are_those_of_the_truth_nearly(results: rankbench.Result
 
 
 def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> None:
-    text = (results.directory / "leaderboard.md").read_text()
-    section = text.split("## Recommendation")[1].split("\n## ")[0]
+    text = synthetic.both_pages(results.directory)
+    section = text.split("## Recommendation")[1]
     assert "No method is shown to be better than **win rate**, the baseline, in `disagreement`" in section
     number, interval = r"0\.\d{4}", r"\[0\.\d{4}, 0\.\d{4}\]"
     assert re.search(rf"\| `methods` \| `disagreement` \| win rate \| {number} \| {interval} \| reference ", section)
@@ -59,7 +60,7 @@ def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> No
 
 
 def test_intervals_of_shrunk_scores_say_so(results: rankbench.Results) -> None:
-    ranking = (results.directory / "leaderboard.md").read_text().split("### items")[1]
+    ranking = synthetic.both_pages(results.directory).split("\nitems: n = ")[1]
     assert (
         "Intervals are for the scores as the ridge (1) shrinks them, not for the log-odds behind the votes" in ranking
     )
@@ -74,7 +75,7 @@ def test_items_are_ranked_and_drawn(results: rankbench.Results) -> None:
     assert low["i6"] <= 1 <= high["i6"]
     assert low["i0"] <= 7 <= high["i0"]
     assert (results.directory / "figures" / "items.png").stat().st_size > 5000
-    section = (results.directory / "leaderboard.md").read_text().split("### items")[1]
+    section = synthetic.both_pages(results.directory).split("\nitems: n = ")[1]
     assert "| rank | item | score | 95% interval |" in section
 
 
@@ -145,7 +146,7 @@ def test_an_item_of_three_votes_has_no_interval(tmp_path: Path) -> None:
     assert values["lower"] is None
     assert values["upper"] is None
     assert (values["rank-low"], values["rank-high"]) == (1, 8)
-    text = (results.directory / "leaderboard.md").read_text()
+    text = synthetic.both_pages(results.directory)
     assert "1 of 8 items have fewer than 10 votes, or votes of fewer than 3" in text
     assert "| 1 to 8 | new |" in text
 

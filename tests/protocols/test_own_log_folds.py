@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
+import synthetic
 from drifting_votes import Drifting, prepared
 from own_logs import SUITE, Few, Log, rows_of, suite
 from scipy.special import expit
@@ -40,7 +41,7 @@ def test_a_log_without_judges_or_times_is_folded_by_pair_and_says_so(tmp_path: P
     assert any("held out together" in note for note in made.sources[0].notes)
     results = rankbench.run(suite(tmp_path), dataset=Log(judges=False, times=False), reps=2, out=tmp_path / "out")
     assert set(results.rows["status"]) == {"done"}
-    assert "later is left out" in (tmp_path / "out" / "leaderboard.md").read_text()
+    assert "later is left out" in synthetic.both_pages(tmp_path / "out")
 
 
 def test_folds_by_pair_are_left_out_where_they_stand_in_for_those_by_judge(tmp_path: Path) -> None:
@@ -60,8 +61,8 @@ def test_few_or_dominant_judges_do_not_cost_the_results(tmp_path: Path, dominant
     out = tmp_path / "out"
     results = rankbench.run(suite(tmp_path), dataset=Few(dominant=dominant), reps=10, out=out)
     assert set(results.rows["status"]) == {"done"}
-    text = (out / "leaderboard.md").read_text()
-    recommended = text.split("## Recommendation")[1].split("\n## ")[0]
+    text = synthetic.both_pages(out)
+    recommended = text.split("## Grounds of the recommendation")[1].split("\n## ")[0]
     assert "folds are not by judge." in recommended
     assert "- Bear in mind: Votes on one pair of items (and query) are held out together." in recommended
     assert "- Bear in mind: Folds that are not by time do not hide what came later" in recommended

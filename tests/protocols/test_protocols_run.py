@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
+import synthetic
 from pydantic import Field
 from scipy import stats
 
@@ -170,23 +171,22 @@ def test_overlapping_splits_get_the_corrected_interval(tmp_path: Path) -> None:
     assert row["sd"] == pytest.approx(better.std(ddof=1))
     assert row["se"] == pytest.approx(np.sqrt((1 / 15 + 1 / 3) * better.var(ddof=1)))
     assert (row["wins"], row["rank_low"], row["rank_high"]) == (15, 1, 1)
-    text = (tmp_path / "out" / "leaderboard.md").read_text()
-    assert "### table: n = 20, 15 runs" in text
-    assert "**Test ratings (a fifth of all)**" in text
+    text = synthetic.both_pages(tmp_path / "out")
+    assert "table: n = 40, 15 runs; **Test ratings (a fifth of all)**" in text
     assert "| 15 of 15 |" in text
     assert "corrected resampled t" in text
-    assert "training pairs n | 20, 40" in text
+    assert "training pairs n = 20; 40." in text
 
 
 def test_exact_results_have_no_intervals_and_a_table_of_their_own(tmp_path: Path) -> None:
     path = suite(tmp_path, SPLIT, EXACT)
     rankbench.run(path, out=tmp_path / "one")
-    text = (tmp_path / "one" / "leaderboard.md").read_text()
+    text = synthetic.both_pages(tmp_path / "one")
     section = text.split("## Numbers")[1]
     assert "| contender | Theorem 2 | Theorem 3 |" in section
     assert "| toy:shift=1 | 0.250 | 1.00 |" in section
     assert "over draws" not in section
-    assert "repetition" not in section.split("<details>")[0]
+    assert "repetition" not in section
     units = pl.read_csv(tmp_path / "one" / "units.csv")
     assert tuple(units.columns) == UNIT_COLUMNS
     assert units.select("contender", "unit", "value").rows() == [
@@ -209,7 +209,7 @@ def test_an_answer_that_is_missing_is_a_failure_that_says_so(tmp_path: Path) -> 
 def test_a_protocol_that_raises_is_a_failure_of_its_cells_alone(tmp_path: Path) -> None:
     path = suite(tmp_path, SPLIT.replace('"splits"', '"splits:bad=true"'), EXACT)
     results = rankbench.run(path, out=tmp_path / "out")
-    assert results.failures == {"RuntimeError: broken protocol at test_protocols_run.py:60": 60}
+    assert results.failures == {"RuntimeError: broken protocol at test_protocols_run.py:61": 60}
     assert set(results.rows.filter(experiment="numbers")["status"]) == {"done"}
 
 

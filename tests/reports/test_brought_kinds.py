@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import synthetic
 from forked import installed
 from installed import install_plugin
 from small_suites import suite_text
@@ -62,7 +63,7 @@ def test_it_runs_from_plan_to_leaderboard(run: Callable[..., subprocess.Complete
     done = run("run", "--suite", "brought", "--workers", "1", "--out", "out")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "C1" in done.stdout
-    page = (tmp_path / "out" / "leaderboard.md").read_text(encoding="utf-8")
+    page = synthetic.both_pages(tmp_path / "out")
     assert "Ratios of mean losses, first to second; claimed: below 1." in page
     assert "Ratios of mean losses, first to second; claimed: below 0.1." in page
     verdicts = dict(re.findall(r"^\| \*\*(C\d)\*\* .*? \| (\*\*[a-z ]+\*\*|could not tell)", page, flags=re.MULTILINE))

@@ -93,9 +93,9 @@ def test_an_added_contender_needs_curves(tmp_path: Path) -> None:
     ]
     text = "left out of f: trees: no curve of exact-gap-last"
     assert report(folder).notices == [Notice("left out", text)]
-    page = (folder / "leaderboard.md").read_text()
+    page = synthetic.both_pages(folder)
     line = "(not chosen by the suite); `trees` (no curve of exact-gap-last)."
-    assert "\n\nNot in the figure: `regression k=10`, `regression k=inf`, `logistic` " + line in page
+    assert "\n- Not in the figure: `regression k=10`, `regression k=inf`, `logistic` " + line in page
 
 
 def test_an_added_contender_among_panels_of_several_n(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_who_was_skipped_is_said_once_and_literally(tmp_path: Path) -> None:
         Notice("failed", "failed: logistic (2 cells of figure-3)"),
         Notice("skipped", f"skipped: trees (12 cells of figure-3): {ADVICE}"),
     ]
-    page = (folder / "leaderboard.md").read_text()
+    page = synthetic.both_pages(folder)
     assert f"trees is not ranked: **skipped**, 6 of 6 repetitions: `{ADVICE}`\n" in page
     # In the order of the suite, the reason at length in the table's notes.
     assert "Not in the figure: `regression k=10` (diverged); `logistic` (failed); `trees` (skipped)." in page

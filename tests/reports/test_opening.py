@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from synthetic import Contender, Plan
 
 from rankbench.plugin import manager
+from rankbench.reports import claims_section
 from rankbench.reports.claims_section import _interval
-from rankbench.reports.document import Details, Heading
-from rankbench.reports.leaderboard import heading_anchors
 from rankbench.reports.leaderboard_intro import Leaders, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.results import report
 from rankbench.reports.standings import Standing, oracle_mark
+from rankbench.reports.tables import difference_verdict
 from rankbench.suites.suite_files import read_suite
 
 
@@ -37,23 +37,23 @@ def found(*rows: Standing) -> Leaders:
     [
         (
             found(row("a", 0.1, 1, 1), row("b", 0.2, 2, 2)),
-            "**a** is best: it is shown to be better than the other",
+            "**a** is significantly better than the other one",
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2)),
-            "nobody is shown to be best: none of the 2 contenders is shown",
+            "**a** has the best mean; no two of the 2 contenders differ significantly",
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 2, 3)),
-            "nobody is shown to be best: 2 of 3 contenders may be (a, b), **a** has the best mean; 1 other is",
+            "**a** has the best mean; 2 of 3 contenders are not separated from the best (a, b); 1 other is",
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.2, 2, 3), row("c", 0.3, 2, 3)),
-            "nobody is shown to be best: 1 of 3 contenders may be (a), **a** has the best mean; 2 others",
+            "**a** has the best mean; 1 of 3 contenders are not separated from the best (a); 2 others",
         ),
         (
             found(row("a, b", 0.1, 1, 2), row("c", 0.2, 1, 3), row("d", 0.3, 2, 3)),
-            "nobody is shown to be best: 2 of 3 contenders may be (a, b; c), **a, b** has the best mean",
+            "**a, b** has the best mean; 2 of 3 contenders are not separated from the best (a, b; c)",
         ),
         (found(), "nobody is ranked: there are no intervals"),
         (found(row("a", 0.1, 1, 1)), "**a** is alone"),
@@ -61,7 +61,7 @@ def found(*rows: Standing) -> Leaders:
 )
 def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None:
     assert said_of_leaders(leaders).startswith(said)
-    assert leaders.sure is ("is best: it is" in said)
+    assert leaders.sure is ("is significantly better" in said)
 
 
 def leaders_in(folder: Path, contenders: list[Contender], repetitions: int = 8, **extra: object) -> list[Leaders]:
@@ -83,13 +83,10 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     assert (table.contender, table.shown) == ("truth", "truth (oracle)")
     board = pl.read_csv(tmp_path / "known" / "leaderboard.csv")
     assert board.filter(pl.col("oracle"))["contender"].unique().to_list() == ["truth"]
-    text = (tmp_path / "known" / "leaderboard.md").read_text()
+    text = synthetic.both_pages(tmp_path / "known")
     # Marked where it is ranked, and not in bold.
     assert "| 1 | truth (oracle) |" in text
-    assert (
-        "**good** is best: it is shown to be better than the other one (by `ndcg` in `e`; not counted: truth, which"
-        in text
-    )
+    assert "**good** is significantly better than the other one (by `ndcg` in `e`; not counted: truth, which" in text
 
 
 @pytest.mark.parametrize("repetitions", [1, 8])
@@ -99,21 +96,18 @@ def test_one_draw_makes_nobody_the_best(tmp_path: Path, repetitions: int) -> Non
     assert [one.one_draw for one in found] == [repetitions == 1] * 2
     assert [one.ahead for one in found] == [True] * 2
     assert [one.sure for one in found] == [repetitions == 8] * 2
-    said = {said_of_leaders(one).partition(":")[0] for one in found}
-    assert said == {"**good** is best" if repetitions == 8 else "nobody is shown to be best"}
+    other = " as trained on the one draw; other draws may differ" * (repetitions == 1)
+    assert {said_of_leaders(one) for one in found} == {f"**good** is significantly better than the other one{other}"}
     report(tmp_path)
-    text = (tmp_path / "leaderboard.md").read_text()
-    assert ("there is one draw. As trained on it, **good** is shown to be better than the other one" in text) is (
-        repetitions == 1
-    )
-    assert ("not shown for other draws" in text) is (repetitions == 1)
+    text = synthetic.both_pages(tmp_path)
+    assert ("not known for other draws" in text) is (repetitions == 1)
 
 
 @pytest.mark.parametrize("one_draw", [True, False])
 def test_who_is_behind_after_one_draw_is_so_as_trained_on_it(one_draw: bool) -> None:
     leaders = found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2), row("c", 0.9, 3, 3))
     said = said_of_leaders(leaders._replace(one_draw=one_draw))
-    assert said.endswith("; 1 other is shown to be worse than somebody" + " as trained on the one draw" * one_draw)
+    assert said.endswith("; 1 other is significantly worse than a contender" + " as trained on the one draw" * one_draw)
 
 
 def test_a_page_begins_with_what_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,9 +116,9 @@ def test_a_page_begins_with_what_is_asked(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(synthetic, "record", lambda *given, **named: record(*given, **named) | more)
     page = synthetic.page(tmp_path, synthetic.small())
     lines = page.splitlines()
-    assert lines[2].startswith("Who ranks best? **All data are *simulated***: no person judged anything")
-    assert lines[4].startswith("- **Who is best?** On design queries ")
-    assert lines[4].endswith("(by `ndcg` in `figure-3`, n = 400,000).")
+    assert lines[2].startswith("Who ranks best? **All data are *SIMULATED***: no person judged anything")
+    assert lines[4].startswith("- On design queries ")
+    assert "(by `ndcg` in `figure-3`, n = 400,000). Its mean is " in lines[4]
     assert lines[5].startswith("- On held-out queries ")
     # What is not there comes after what is, and what the words of a table mean is said.
     assert page.index("- by-time is left out (the log does not say when).") > page.index("- On held-out queries ")
@@ -144,23 +138,36 @@ def test_the_headline_is_what_most_is_claimed_of(tmp_path: Path) -> None:
     assert headline.sampler.experiment.name == "other"
 
 
-def test_every_link_of_the_contents_leads_somewhere(tmp_path: Path) -> None:
-    plan = synthetic.small()
-    plan.extra = {"title": "1/j, *not* [the] `cascade` model"}
-    twin = synthetic.small()
-    twin.name, twin.extra = "twin", {"title": "1/j, *not* [the] `cascade` model"}
-    text = synthetic.page(tmp_path, plan, twin)
-    listed = text.split("## On this page\n\n")[1].split("\n\n")[0]
-    anchors = re.findall(r"\]\(#([^)]*)\)", listed)
-    # As GitHub has them.
-    assert anchors[:3] == ["how-to-read-the-tables", "1j-not-the-cascade-model", "1j-not-the-cascade-model-1"]
-    assert "(#the-data)" in text
-    assert "the-data" in anchors
+def test_the_first_screen_has_the_answer_the_verdicts_and_how_to_verify(tmp_path: Path) -> None:
+    """Question, answer, at most seven contenders, chance level and figure within 25 lines."""
+    contenders = [Contender(f"c{i:02}", {"k": i + 1}, 0.01 * i, noise=0.0) for i in range(12)]
+    plan = Plan("e", contenders, repetitions=8, baseline="c09", extra=synthetic.drawn().extra)
+    report(synthetic.write(tmp_path, [plan], {"heldout": 30}))
+    lines = (tmp_path / "leaderboard.md").read_text().splitlines()
+    screen = lines[: next(i for i, line in enumerate(lines) if line.startswith("Verify: ")) + 1]
+    assert len(screen) <= 25
+    text = "\n".join(screen)
+    assert "***SIMULATED***" in text or "*SIMULATED*" in text
+    assert re.search(r"Its mean is 0\.\d{4}, 95% interval \[.*\]; minus \*\*c09\*\*: -0\.\d{4}, \[", text)
+    assert re.search(r"\| c00 \| 0\.\d{4} \| \[[^|]*\] \| -0\.\d{4} \| \[[^|]*\] \| better \|", text)
+    assert re.search(r"\| c09 \| 0\.\d{4} \| \[[^|]*\] \| baseline \|  \|  \|", text)
+    assert "5 more contenders in [details.md](details.md)" in text
+    assert "`ndcg` loss, less is better" in text
 
 
-def test_anchors_of_headings_within_details() -> None:
-    blocks = [Heading(2, "A"), Details("more", (Heading(3, "A"), Heading(2, "A\\_b"))), Heading(2, "A")]
-    assert [anchor for _, anchor in heading_anchors(blocks)] == ["a", "a-1", "a_b", "a-2"]
+@pytest.mark.parametrize(
+    ("lower", "upper", "margin", "said"),
+    [
+        (-0.2, -0.1, 0.0, "better"),
+        (0.1, 0.2, 0.0, "worse"),
+        (-0.1, 0.1, 0.0, "no significant difference"),
+        (-0.1, 0.1, 0.2, "equivalent within 0.2"),
+        (-0.1, -0.05, 0.2, "better, but equivalent within 0.2"),
+        (float("nan"), float("nan"), 0.2, "no interval"),
+    ],
+)
+def test_a_verdict_is_what_the_interval_says(lower: float, upper: float, margin: float, said: str) -> None:
+    assert difference_verdict(lower, upper, margin) == said
 
 
 @pytest.mark.parametrize(("repetitions", "verdict"), [(2, "could not tell"), (4, "held")])
@@ -170,15 +177,16 @@ def test_few_draws_hold_no_claim(tmp_path: Path, repetitions: int, verdict: str)
     extra = synthetic.claimed({"contrasts": [{"a": "good", "b": "bad"}]}).extra
     found = report(synthetic.write(tmp_path, [Plan("e", contenders, repetitions=repetitions, extra=extra)]))
     assert set(found.claims["verdict"]) == {verdict}
-    page = (tmp_path / "leaderboard.md").read_text()
+    page = synthetic.both_pages(tmp_path)
     assert ("fewer than 4 repetitions: too few" in page) is (repetitions == 2)
 
 
-def test_what_held_stands_beside_the_interval_that_it_rests_on(tmp_path: Path) -> None:
+def test_what_held_stands_beside_the_interval_that_it_rests_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims_section, "MOST_CONTRASTS", 100)
     labels = [one.label for one in synthetic.small().contenders]
     claims = [{"contrasts": [{"a": a, "b": b} for b in labels if b != a]} for a in labels]
     verdicts = report(synthetic.write(tmp_path, [synthetic.claimed(*claims)])).claims
-    text = (tmp_path / "leaderboard.md").read_text().split("The intervals behind")[1].split("## How to read")[0]
+    text = synthetic.both_pages(tmp_path).split("## The contrasts of the claims")[1].split("## The data")[0]
     rows = re.findall(r"^\| .* vs .*? \| ([^|]*) \| [^|]* \| \[([^,]*), ([^]]*)\] \| \[([^,]*), ([^]]*)\]", text, re.M)
     assert len(rows) == verdicts.height
     shown = verdicts.select("claim", "about", "verdict").with_columns(

@@ -196,8 +196,8 @@ def test_who_is_worse_within_the_margin_is_not_called_as_good() -> None:
     assert "As good" not in text
     assert "Told apart from **base**, but within 0.01 in `disagreement` and 0.005 in `log-loss` of it: a." in text
     assert "That does not make them equal" not in text
-    assert table(one)["methods", "disagreement", "a"][-1] == "worse, but within 0.01"
-    assert table(one)["methods", "log-loss", "a"][-1] == "within 0.005"
+    assert table(one)["methods", "disagreement", "a"][-1] == "worse, but equivalent within 0.01"
+    assert table(one)["methods", "log-loss", "a"][-1] == "equivalent within 0.005"
 
 
 # Coins.
@@ -216,7 +216,9 @@ def test_no_better_than_a_coin_is_said_of_intervals_alone(metric: str, coin: flo
     rows = [row("a", metric, coin - 0.01), row("base", metric, coin)]
     found = table(case(*(replace(one, lower=0.0, upper=1.0) for one in rows), chance=COIN))
     assert found["methods", metric, "base"][2] == "reference"
-    assert {verdict for *_, verdict in found.values()} >= {f"not shown to be better than a coin's {coin:.4g}"}
+    assert {verdict for *_, verdict in found.values()} >= {
+        f"no significant difference; not significantly better than the chance level {coin:.4g}"
+    }
     # A journal that does not say what a coin gets has none, whatever its metrics are called.
     assert "a coin" not in answer(case(*rows))
 
@@ -239,8 +241,8 @@ def test_metrics_that_disagree_about_a_coin_are_said_one_by_one() -> None:
     assert "In `log-loss` no method is shown to be better than a coin's 0.6931" in answer(one)
     assert "No method is shown to predict these" not in answer(one)
     found = table(one)
-    assert found["methods", "disagreement", "a"][-1] == "not told apart"
-    assert found["methods", "log-loss", "a"][-1].endswith("; not shown to be better than a coin's 0.6931")
+    assert found["methods", "disagreement", "a"][-1] == "no significant difference"
+    assert found["methods", "log-loss", "a"][-1].endswith("; not significantly better than the chance level 0.6931")
     # There is no best mean elsewhere, where nothing is above a coin.
     found = table(case(*good, others=[evaluation("by-time", *good, *poor, chance=COIN)]))
     assert found["by-time", "disagreement", "a"][0] == "0.4000"
@@ -314,8 +316,9 @@ def test_not_told_apart_is_not_called_equal() -> None:
     apart = {("a", "base"): (-0.1, 0.1), ("b", "base"): WORSE, ("c", "base"): BETTER, ("d", "base"): (0.0, 0.1)}
     one = case(*(row(label) for label in "abd"), apart=apart)
     verdicts = {label: line[-1] for (_, _, label), line in table(one).items()}
-    assert verdicts == {"a": "not told apart", "b": "worse", "d": "not told apart", "base": ""}
-    assert "*Not told apart* does not mean equal." in markdown_of(recommend(one).grounds)
+    same = "no significant difference"
+    assert verdicts == {"a": same, "b": "worse", "d": same, "base": ""}
+    assert "*No significant difference* does not mean equal." in markdown_of(recommend(one).grounds)
     found = table(case(row("c"), row("c", "log-loss"), apart=apart | {("c", "base", "log-loss"): WORSE}))
     assert found["methods", "disagreement", "c"][-1] == "better"
 

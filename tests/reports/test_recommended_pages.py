@@ -13,8 +13,8 @@ from synthetic import Contender, Plan
 
 from rankbench.reports import recommendation_facts as cases
 from rankbench.reports.analysis import analyze
-from rankbench.reports.document import markdown_of
-from rankbench.reports.recommendation import Recommendation, recommendations, recommended
+from rankbench.reports.document import Bullets, markdown_of
+from rankbench.reports.recommendation import Recommendation, recommendations
 
 
 def of_journal(folder: Path, contenders: list[Contender], *others: Plan, **extra: object) -> str:
@@ -23,7 +23,7 @@ def of_journal(folder: Path, contenders: list[Contender], *others: Plan, **extra
         "methods", contenders, n=(200_000,), repetitions=10, baseline="base", extra={"recommend": True, **extra}
     )
     found = synthetic.analysis(synthetic.write(folder, [plan, *others], {"heldout": 1}, test_share=0.2))
-    return markdown_of(recommended(recommendations(found)))
+    return markdown_of([block for one in recommendations(found) for block in (Bullets(one.answer), *one.grounds)])
 
 
 def lines_of(text: str) -> list[list[str]]:
@@ -44,10 +44,10 @@ def quiet(label: str, effect: float, spread: float = 0.001) -> Contender:
 def test_from_a_journal_the_clear_the_close_and_the_rough(tmp_path: Path) -> None:
     contenders = [quiet("base", 0.2), quiet("best", 0), quiet("close", 0.001), quiet("rough", 0.05, 0.05)]
     text = of_journal(tmp_path / "1", contenders, margin=0.01)
-    assert text.startswith("## Recommendation\n\n- Use **best**")
+    assert text.startswith("- Use **best**")
     assert "As good as **best**: close. The intervals" in text
     assert {line[2]: line[-1] for line in lines_of(text)} == {
-        "best": "", "close": "within 0.01", "rough": "not told apart", "base": "worse",
+        "best": "", "close": "equivalent within 0.01", "rough": "no significant difference", "base": "worse",
     }  # fmt: skip
     assert {line[2] for line in lines_of(text) if int(line[-2].split()[0]) > 1} == {"base"}
     assert "best mean of 4 contenders" in text

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import synthetic
 from forked import run_program
 from installed import hook, install_plugin
 from small_suites import suite_text
@@ -113,7 +114,7 @@ def says_who_made_each_row(world: World) -> None:
     assert facts["made_by"] == {"a": {"built in": [own], "first": ["aaa 1.0"], "second": ["bbb 1.0"]}}
     assert {name: facts["versions"][name] for name in ("aaa", "bbb")} == {"aaa": "1.0", "bbb": "1.0"}  # type: ignore[index]
     assert list(facts["plugins"]) == ["aaa", "bbb"]  # type: ignore[call-overload]
-    page = (world.out / "leaderboard.md").read_text().partition("What made this")[2]
+    page = synthetic.both_pages(world.out).partition("What made this")[2]
     assert "- aaa `1.0`" in page
     for name, label in (("aaa", "first"), ("bbb", "second")):
         assert f"- plugin {name}, with a part in `{label}`; code digest `{facts['plugins'][name]}`" in page  # type: ignore[index]

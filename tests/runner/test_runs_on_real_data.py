@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import synthetic
 from amounts import part_of
 
 import rankbench
@@ -52,7 +53,7 @@ def test_a_small_run(name: str, tmp_path: Path) -> None:
         if name == "mslr-web10k-sample":
             # Fitted to the truth of these very queries, with a linear model that fits them well.
             assert means["full"] < means["regression k=1"]
-    text = (tmp_path / "leaderboard.md").read_text()
+    text = synthetic.both_pages(tmp_path)
     assert "data are *simulated*" not in text
     assert "every judgment is simulated, a comparison of two items of a query drawn from their labels" in text
     assert "left out" in text
