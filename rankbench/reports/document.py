@@ -116,12 +116,12 @@ def _markdown_grid(grid: Grid) -> str:
     return "\n".join([head, marks, *("| " + " | ".join(row) + " |" for row in grid.rows)])
 
 
-def first_rows(grid: Grid, most: int, file: str) -> list[Node]:
-    """Return a table with so many rows at most, and in which CSV file the others are."""
-    left = len(grid.rows) - most
+def first_rows(grid: Grid, limit: int, file: str) -> list[Node]:
+    """Return a table of `limit` rows at most, and which CSV file has the others."""
+    left = len(grid.rows) - limit
     if left <= 0:
         return [grid]
-    return [replace(grid, rows=grid.rows[:most]), Paragraph(f"{left:,} more rows are in [{file}]({file}).")]
+    return [replace(grid, rows=grid.rows[:limit]), Paragraph(f"{left:,} more rows are in [{file}]({file}).")]
 
 
 def csv_of(
