@@ -128,7 +128,7 @@ def test_smoothed_log_odds_of_few_votes() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("mixed", "least", "most"), [(True, 0.0, 0.05), (False, 0.06, 0.14)])
-def test_elo(mixed: bool, least: float, most: float) -> None:
-    """Some range of `elo` is wrong in 1% of 100 logs whose 30 judges come mixed, in 10% if one follows the other."""
-    assert least <= wrong("elo", 100, 2480, 30, mixed=mixed, replicates=200) <= most
+@pytest.mark.parametrize("mixed", [True, False])
+def test_elo(mixed: bool) -> None:
+    """Some range of `elo` is wrong in 1 to 2% of 100 logs of 30 judges, mixed or one after the other."""
+    assert wrong("elo", 100, 2480, 30, mixed=mixed, replicates=200) <= 0.05
