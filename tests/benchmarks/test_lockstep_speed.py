@@ -45,7 +45,7 @@ def lockstep(block: Block, members: list[ERM]) -> Lockstep:
     judged, seed = judged_arrays(block.design, block.comparisons), seed_state([1])
     plan = TargetPlan([(c.aggregator, c.k, c.surrogate) for c in members if isinstance(c.surrogate, ScoreSurrogate)])
     table, scratch = plan.table(block.design, judged)
-    x = block.design.x.view()
+    x = block.design.x.astype(np.float64)
     x.flags.writeable = False
     return Lockstep(x, judged, plan, table, scratch, members, seed)
 
