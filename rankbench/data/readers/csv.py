@@ -213,6 +213,12 @@ _BLANK = re.compile(rb"(?:\A|\n)(?:[ \r]*\n|[ \r]+\Z)")
 """A line of a chunk, which holds whole lines, with nothing in it but spaces: no separator is one."""
 
 
+def _has_blank(data: bytes) -> bool:
+    """Return whether a chunk has a blank line; most have no two bytes that one begins with, which is seen at once."""
+    begins = data[:1] in (b"", b" ", b"\r", b"\n") or any(two in data for two in (b"\n\n", b"\n\r", b"\n "))
+    return begins and _BLANK.search(data) is not None
+
+
 _STRAY = 'a stray quote: a field that holds one is written "like ""this"""'
 
 
@@ -267,7 +273,7 @@ def blank_end(path: Path) -> bool:
     InputError
         One stands before other rows: with its line. Within quotes a line may be blank.
     """
-    if not any(_BLANK.search(chunk.data) for chunk in chunks(path)):
+    if not any(_has_blank(chunk.data) for chunk in chunks(path)):
         return False
     quoted, blank = False, 0
     for number, line in numbered_lines(path):
