@@ -217,8 +217,9 @@ class Sampler:
     def means(self, arm: Arm, metric: str, split: Split, repetitions: Sequence[int]) -> NDArray[np.float64]:
         """Return an arm's mean over units, shape (R,)."""
         for r in repetitions:
-            if (arm.cells[r], metric, split) not in self._means:
-                self._losses(arm, r, metric, split)
+            key = arm.cells[r], metric, split
+            if key not in self._means:
+                self._means[key] = self._losses(arm, r, metric, split).mean()
         return np.array([self._means[arm.cells[r], metric, split] for r in repetitions])
 
     def values(self, arm: Arm, metric: str, split: Split) -> NDArray[np.float64]:
@@ -309,14 +310,13 @@ class Sampler:
         return np.asarray(mean + widening(len(losses), self.source.shared(arm.n)) * (losses - mean))
 
     def _losses(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
-        """Return an arm's losses from the journal, shape (U,); their mean is kept."""
+        """Return an arm's losses from the journal, shape (U,)."""
         losses = self.results.losses(arm.cells[repetition], metric, split)
         if losses is None:
             raise StoreError(
                 f"{self.results.path}: {arm.label!r} (n = {arm.n}, repetition {repetition}) is done but "
                 f"has no {metric!r} on the {split} units: it was computed for other losses; run into a new folder"
             )
-        self._means[arm.cells[repetition], metric, split] = losses.mean()
         return losses
 
 

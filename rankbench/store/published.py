@@ -118,6 +118,12 @@ def _table(rows: list[Any], schema: dict[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
+def _places(losses: pl.DataFrame) -> dict[tuple[str, str, Split], Place]:
+    """Return the row of each cell's losses; they are most of the rows of a folder."""
+    keys = losses.select("cell", "metric", "split").iter_rows()
+    return {key: Place(number, "") for number, key in enumerate(keys)}
+
+
 class PublishedRows(StoredResults):
     """A folder of published rows, open for reading.
 
@@ -161,6 +167,9 @@ class PublishedRows(StoredResults):
         try:
             self.contents.plan(json.dumps(manifest.suite, sort_keys=True), frames[table].rows())
             for table in RESULTS:
+                if table == "losses":
+                    self.contents.losses = _places(frames[table])
+                    continue
                 for number, (cell, *values) in enumerate(frames[table].iter_rows()):
                     row = (*values[:2], "", *values[2:]) if table == "cells" else values
                     self.contents.add(table, (0, cell, *row), Place(number, ""))
