@@ -76,9 +76,10 @@ lint: install ## ruff (rules, format) and mypy (strict)
 	.venv/bin/python -m mypy
 	for plugin in $$(grep -l tool.mypy plugins/*/pyproject.toml); do (cd $$(dirname $$plugin) && ../../.venv/bin/python -m mypy) || exit 1; done
 
-docs: install ## the documentation site, in build/docs/index.html
+docs: install ## the documentation site, in build/docs/index.html; every example is executed
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/sphinx -r requirements/docs.txt
-	PYTHONPATH=build/sphinx .venv/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -b html docs build/docs $(ARGS)
+	PYTHONPATH=build/sphinx .venv/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -b html docs build/docs
+	$(ONE_THREAD) $(PYTEST) --benchmark-skip -q -n auto docs/test_examples.py $(ARGS)
 
 size: ## files, code lines and imports of every room, the longest chain of rooms
 	@python3 scripts/size.py
