@@ -20,6 +20,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Reader, existing, remark
 
 _OF_TEXTS = (pl.List(pl.String), pl.List(pl.List(pl.String)))
+_LIST_IN_LIST = re.compile(rb"[\[,]\s*\[")
 _SPACED = re.compile(rb'"\s+:')
 
 
@@ -53,11 +54,11 @@ class NdjsonReader(Reader):
         # Polars takes a byte-order mark for a part of the first object.
         held = marked(existing(path))
         source: str | bytes = glob.escape(str(path)) if held is None else held
-        _check_keys(path)
+        nested = _check_keys(path)
         raw = pl.scan_ndjson(source, infer_schema_length=None)
         if not head(path, 1 << 16).strip():
             _check_lines(path)
-        if _some_lists_in_lists(raw):
+        if nested and _some_lists_in_lists(raw):
             _check_lines(path)
             rows = [json.loads(line) for _, line in numbered_lines(path) if line.strip()]
             return _of_rows(rows, path, self.columns)
@@ -79,13 +80,17 @@ def _check_lines(path: Path) -> None:
         raise InputError("the file has no rows", path=path)
 
 
-def _check_keys(path: Path) -> None:
+def _check_keys(path: Path) -> bool:
     """Raise for the first line with an object that has a key twice: Polars takes the first one and says nothing.
+
+    Returns whether a list may stand in a list.
 
     Only lines that may have one are parsed: which have two equal keys, wherever, or an escape of what can also
     be written without it.
     """
+    nested = False
     for chunk in chunks(path):
+        nested = nested or _LIST_IN_LIST.search(chunk.data) is not None
         texts = pl.Series(chunk.data.decode("utf-8").split("\n"), dtype=pl.String)
         if _SPACED.search(chunk.data):
             texts = texts.str.replace_all(r'"\s+:', '":')
@@ -98,6 +103,7 @@ def _check_keys(path: Path) -> None:
                 raise InputError(str(error), path=path, row=chunk.line + row) from error
             except (ValueError, RecursionError):
                 continue  # Polars refuses it, and `_check_lines` says where
+    return nested
 
 
 def _refusal(error: ValueError | RecursionError, path: Path, row: int | None, column: int | None = None) -> InputError:
