@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ FOLDER = Path(__file__).parent / "reference" / "generated"
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Write the pages when Sphinx begins."""
-    # Before autosummary looks for what to make pages of.
+    # Before autosummary, which numpydoc brings, reads the pages.
     app.connect("builder-inited", lambda _: write_pages(), priority=100)
     return {"parallel_read_safe": True}
 
@@ -69,23 +70,22 @@ def _component(found: Description) -> str:
     lines += [f":{name}: {value}" for name, value in facts.items() if value]
     lines.append("")
     if found.parameters:
-        lines += [".. list-table::", "   :header-rows: 1", ""]
         rows = [("parameter", "type", "default", "bounds", "meaning")]
         for p in found.parameters:
             meaning = p.description.replace("|", r"\|")
             rows.append((f"``{p.name}``", p.type, _word(p.default), _word(p.bounds), meaning))
-        lines += _rows(rows)
+        lines += _table(rows)
     if issubclass(cls, Protocol) and cls.metrics:
-        lines += [".. list-table::", "   :header-rows: 1", ""]
         metrics = [("metric", "better", "chance level", "meaning")]
         metrics += [(f"``{m.name}``", m.better, _word(m.chance), _word(m.sentence)) for m in cls.metrics]
-        lines += _rows(metrics)
+        lines += _table(metrics)
     return "\n".join(lines)
 
 
-def _rows(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return the rows of a list-table, and the blank line after it."""
-    return [f"   {' ' if k else '*'} - {cell}" for row in rows for k, cell in enumerate(row)] + [""]
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return a list-table whose first row is its head, and the blank line after it."""
+    head = [".. list-table::", "   :header-rows: 1", ""]
+    return head + [f"   {' ' if k else '*'} - {cell}" for row in rows for k, cell in enumerate(row)] + [""]
 
 
 def _families(classes: list[type]) -> list[str]:
@@ -107,7 +107,7 @@ def _families(classes: list[type]) -> list[str]:
 
 def suite_page() -> str:
     """Return the page of the keys of a suite's file: a table for each kind of table that the file may hold."""
-    tables = {
+    tables: dict[str, tuple[str, type[BaseModel]]] = {
         "Suite": ("the file itself", suite.Suite),
         "Experiments": ("``[[experiments]]``", suite.Experiment),
         "Contenders": ("``[[experiments.contenders]]``", suite.ContenderEntry),
@@ -119,18 +119,18 @@ def suite_page() -> str:
     lines = [_headed("Suites", "=")]
     for title, (where, model) in tables.items():
         meanings = _attributes(model)
-        lines += [_headed(title, "-"), f"Written as {where}.\n", ".. list-table::", "   :header-rows: 1", ""]
-        lines += ["   * - key", "     - type", "     - default", "     - meaning"]
+        lines += [_headed(title, "-"), f"Written as {where}.\n"]
+        rows = [("key", "type", "default", "meaning")]
         for name, field in model.model_fields.items():
             kind, meaning = meanings[name]
             default = "required" if field.is_required() else _word(_plain(field.get_default(call_default_factory=True)))
-            lines += [f"   * - ``{field.alias or name}``", f"     - {_word(kind)}", f"     - {default}"]
-            lines += ["     - " + re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", meaning)]
-        lines.append("")
-    lines += [_headed("Built-in suites", "-"), ".. list-table::", "   :header-rows: 1", ""]
+            meaning = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", meaning)
+            rows.append((f"``{field.alias or name}``", _word(kind), default, meaning))
+        lines += _table(rows)
+    lines.append(_headed("Built-in suites", "-"))
     own = Path(suite_files.__file__).parent
     read = [read_suite(path) for _, path in sorted(manager.suites().items()) if own in path.parents]
-    lines += _rows([("suite", "question"), *((f"``{one.name}``", one.asks) for one in read)])
+    lines += _table([("suite", "question"), *((f"``{one.name}``", one.asks) for one in read)])
     return "\n".join(lines)
 
 
