@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from rankbench.core.text import listed, plain_name, short_repr
+from rankbench.core.text import short_repr
 from rankbench.errors import InputError
-from rankbench.interfaces.dataset import remark
 
 UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """Errors of Polars where a file cannot be read; damaged Parquet can make it panic, which is no `Exception`."""
@@ -267,152 +264,3 @@ _WORDS: dict[type[pl.DataType], str] = {
     pl.UInt32: "position (a whole number from 0)",
     pl.Boolean: "truth value (true or false)",
 }
-
-
-WEIGHTLESS = "weightless"
-"""Role, beside ``weight``, of a weight's column where it is 0 in some rows, which are left out."""
-
-_WEIGHTS = "weights"
-
-_COUNTS = {
-    *("count", "counts", "cnt", "n", "freq", "freqs", "frequency", "votes", "num_votes", "n_votes", "number_of_votes"),
-    *("vote_count", "voters", "num_voters", "n_voters", "ballots", "num_ballots", "multiplicity", "occurrences"),
-    _WEIGHTS,
-}
-"""Names, as `plain_name` gives them, of columns that say how many votes or ballots a row stands for."""
-
-_PERHAPS = {
-    *("games", "num_games", "n_games", "matches", "num_matches", "n_matches", "battles", "num_battles", "n_battles"),
-    *("times", "total", "wins", "num_wins", "num", "no", "tally", "no_of_votes", "number", "comparisons"),
-}
-"""Names of columns that may say, beside a winner and a loser, how often the one won."""
-
-_RATIO = 1e15
-_HUGE, _TINY = 1e100, 1e-100
-
-
-def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of a log by role, with a column of counts as its ``weight``.
-
-    One pass over the columns that are called like counts. A column of whole numbers weighs rows, and rows of 0 are
-    to be left out: the column is `WEIGHTLESS` as well. Of 1 in every row it says nothing, and words are no counts.
-
-    Parameters
-    ----------
-    raw : LazyFrame
-    roles : mapping of str to str
-        Columns by role, given or guessed.
-    given : mapping of str to str
-        The user's: what they say of ``weight`` decides.
-
-    Raises
-    ------
-    InputError
-        Several columns may weigh the rows, or one that is called like counts holds other numbers, or 1, 2, 3, ...
-    """
-    taken = set(roles.values())
-    known = _COUNTS | _PERHAPS if "loser" in roles else _COUNTS
-    plain = {name: plain_name(name).strip("_") for name in raw.collect_schema() if name not in taken}
-    named = [name for name, words in plain.items() if words in known]
-    if "weight" in given or not named:
-        return _without_nothing(raw, roles)
-    rows, *facts = raw.select(pl.len(), *map(_facts_of, named)).collect(engine="streaming").row(0)
-    likely, why = list[str](), ""
-    for name, found in zip(named, facts, strict=True):
-        numbers, low, high = found["numbers"], found["low"], found["high"]
-        if not numbers or (low == high == 1 and numbers == rows):
-            continue
-        perhaps = plain[name] in _PERHAPS
-        if perhaps and (found["whole"] < rows or low < 0):
-            continue
-        likely.append(name)
-        whole = found["whole"] == rows or plain[name] == _WEIGHTS
-        if perhaps:
-            why = f"{short_repr(name)} may say how many votes a row stands for"
-        elif not (low >= 0 and high > 0 and numbers == rows and whole):
-            why = f"{short_repr(name)} is called like a column of counts, but holds other values than 0, 1, 2, ..."
-        elif low in (0, 1) and high - low + 1 == rows > 1 and _distinct(raw, name) == rows:
-            why = f"{short_repr(name)} may count votes, or number the rows from {low:g} to {high:,g}"
-    weights = ([roles["weight"]] if "weight" in roles else []) + likely
-    if likely and len(weights) > 1:
-        why = f"{listed(weights)} may each say how many votes a row stands for"
-    elif likely and not why and "left_wins" in roles:
-        why = f"{short_repr(likely[0])} may count the games of a series, or series that went alike"
-    if why:
-        choices = " | ".join(
-            f"--columns {shlex.quote(f'weight={name}')} weighs each row by {short_repr(name)}" for name in weights
-        )
-        raise InputError(f"{why}: {choices} | --columns weight= counts each row once")
-    if not likely:
-        return _without_nothing(raw, roles)
-    remark(f"{short_repr(likely[0])} weighs the rows: each counts so many times (--columns weight= counts each once)")
-    return _without_nothing(raw, {**roles, "weight": likely[0]})
-
-
-def without_counts(names: Iterable[str], roles: Mapping[str, str]) -> None:
-    """Remark which columns of counts are not used, of a table whose rows count once."""
-    for name in names:
-        if plain_name(name).strip("_") in _COUNTS and name not in roles.values():
-            remark(f"{short_repr(name)} is not used: each row counts once")
-
-
-def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, str]:
-    """Return columns by role, with a weight that is 0 somewhere as `WEIGHTLESS` too; a remark counts rows."""
-    dtype = raw.collect_schema()[roles["weight"]] if "weight" in roles else None
-    if dtype is None or not (dtype.is_numeric() or dtype == pl.String):
-        return dict(roles)  # the check refuses what is no number
-    count = raw.select(weightless(roles["weight"]).sum()).collect(engine="streaming").item()
-    if not count:
-        return dict(roles)
-    remark(f"{count:,} rows whose {short_repr(roles['weight'])} is 0 are left out")
-    return {**roles, WEIGHTLESS: roles["weight"]}
-
-
-def _number(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-
-
-def _facts_of(name: str) -> pl.Expr:
-    """Return how many numbers a column has, how many of them are whole, and the least and the largest."""
-    value = _number(name)
-    whole = (value == value.floor()) & value.is_finite()
-    facts = {"numbers": value.count(), "whole": whole.sum(), "low": value.min(), "high": value.max()}
-    return pl.struct([fact.alias(key) for key, fact in facts.items()]).alias(name)
-
-
-def weightless(name: str) -> pl.Expr:
-    """Return in which rows a column of weights is 0."""
-    return (_number(name) == 0).fill_null(False)
-
-
-def _distinct(raw: pl.LazyFrame, name: str) -> int:
-    return int(raw.select(pl.col(name).n_unique()).collect(engine="streaming").item())
-
-
-def check_weights(weights: NDArray[np.float64]) -> None:
-    """Refuse weights, or sums of them, that would make scores silently wrong.
-
-    A float has sixteen digits: besides a weight that is 1e15 times as large, another one is lost
-    in the sum. Squares of weights beyond 1e100, or below 1e-100, leave the finite numbers.
-
-    Parameters
-    ----------
-    weights : ndarray of float64
-        Positive.
-
-    Raises
-    ------
-    InputError
-        Their sum is not finite or beyond these bounds, or they differ too much.
-    """
-    if not weights.size:
-        return
-    low, high = float(weights.min()), float(weights.max())
-    with np.errstate(over="ignore"):
-        total = float(weights.sum())
-    if not np.isfinite(total) or total > _HUGE or high < _TINY or high > _RATIO * low:
-        raise InputError(
-            f"weights add up to {total:.3g}, and range from {low:.3g} to {high:.3g}: scores would be lost in rounding; "
-            "divide all of them by one number, so that they are about 1, and mend those that are far from the others",
-            column="weight",
-        )

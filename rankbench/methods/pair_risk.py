@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rankbench.interfaces.method import Block, Fit, Fitted, Method
 from rankbench.interfaces.queries import Queries
-from rankbench.interfaces.table_check import check_weights
+from rankbench.interfaces.row_weights import check_weights
 from rankbench.methods.baselines import LinearModel
 from rankbench.optimizers.hinge_dual import HingeRisk
 from rankbench.optimizers.newton import Newton, finite

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankbench.core.text import short_repr
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.interfaces.table_check import check_weights
+from rankbench.interfaces.row_weights import check_weights
 from rankbench.ranking.thread_tables import ROWS, LogPiece, SortedPairs, ThreadShare, merged_runs, only_tables
 
 _WAITING = 4

@@ -19,8 +19,8 @@ from rankbench.data.tables.column_roles import OPTIONS, whole_ids
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset, Remarks, remarks_kept
+from rankbench.interfaces.row_weights import weightless
 from rankbench.interfaces.table import TableKind
-from rankbench.interfaces.table_check import weightless
 from rankbench.plugin import manager
 from rankbench.ranking.lists import ParquetLog, is_parquet, parquet_log
 from rankbench.ranking.log_dataset import LogAddress, LogFile, is_data_set, log_at, named

@@ -16,7 +16,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.covariate_aggregator import Covariates, CovariateVotes
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, numbered_pairs
 from rankbench.interfaces.queries import Comparisons, check_implied, implied_comparisons
-from rankbench.interfaces.table_check import check_weights
+from rankbench.interfaces.row_weights import check_weights
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.partial_counts import count_clusters
 

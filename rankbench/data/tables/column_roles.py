@@ -26,6 +26,7 @@ from rankbench.data.tables.rank_columns import rank_columns
 from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, OutcomeWords, dropped, of_two_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
+from rankbench.interfaces.row_weights import WEIGHTLESS
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
     ColumnReading,
@@ -34,7 +35,7 @@ from rankbench.interfaces.table import (
     said_roles,
     usual_columns,
 )
-from rankbench.interfaces.table_check import WEIGHTLESS, RawTable
+from rankbench.interfaces.table_check import RawTable
 
 OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "self", "control")
 """Options beside columns: words of the winner's column, words whose rows are left out, games that stand there from both

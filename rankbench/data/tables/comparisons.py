@@ -28,8 +28,9 @@ from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WO
 from rankbench.data.tables.times import TimeReading, time_reading
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.row_weights import WEIGHTLESS, with_counts
 from rankbench.interfaces.table import ColumnReading, TableKind, columns_text
-from rankbench.interfaces.table_check import MISSING, WEIGHTLESS, RawTable, TableCheck, with_counts
+from rankbench.interfaces.table_check import MISSING, RawTable, TableCheck
 
 
 class ComparisonTable(TableKind):

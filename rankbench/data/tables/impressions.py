@@ -17,8 +17,9 @@ from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.row_weights import without_counts
 from rankbench.interfaces.table import check_there, said_columns, said_roles, usual_columns
-from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable, without_counts
+from rankbench.interfaces.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable
 
 IMPRESSIONS: dict[str, tuple[str, ...]] = {
     "session": ("session_id", "session", "sessionid", "impression_id", "search_id", "request_id", "serp_id", "list_id"),

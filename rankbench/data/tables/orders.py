@@ -22,6 +22,7 @@ from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.queries import Orders
+from rankbench.interfaces.row_weights import WEIGHTLESS, check_weights, weightless, with_counts
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
     ColumnReading,
@@ -31,17 +32,7 @@ from rankbench.interfaces.table import (
     said_roles,
     usual_columns,
 )
-from rankbench.interfaces.table_check import (
-    EXACT_BELOW,
-    TOO_LONG,
-    WEIGHTLESS,
-    RawTable,
-    TableCheck,
-    check_weights,
-    too_long,
-    weightless,
-    with_counts,
-)
+from rankbench.interfaces.table_check import EXACT_BELOW, TOO_LONG, RawTable, TableCheck, too_long
 
 
 class OrderTable(TableKind):

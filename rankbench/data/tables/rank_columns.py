@@ -12,8 +12,9 @@ from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.row_weights import without_counts
 from rankbench.interfaces.table import check_there
-from rankbench.interfaces.table_check import RawTable, without_counts
+from rankbench.interfaces.table_check import RawTable
 
 _WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _MEDALS = ("gold", "silver", "bronze")

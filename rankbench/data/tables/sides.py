@@ -33,8 +33,8 @@ from rankbench.data.tables.outcomes import (
 from rankbench.data.tables.schemas import GAMES, SHARE
 from rankbench.errors import InputError, nearest
 from rankbench.interfaces.dataset import remark
+from rankbench.interfaces.row_weights import WEIGHTLESS, weightless
 from rankbench.interfaces.table import proposed
-from rankbench.interfaces.table_check import WEIGHTLESS, weightless
 
 SAID = "said"
 """Column of what was said of who won, where that cannot be read."""

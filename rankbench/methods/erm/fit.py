@@ -19,8 +19,8 @@ from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.cell import Curve
 from rankbench.interfaces.method import Block, Fit, Fitted, Problem, Solver, StepOptimizer
+from rankbench.interfaces.row_weights import check_weights
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
-from rankbench.interfaces.table_check import check_weights
 from rankbench.kernels.random import seed_state
 from rankbench.methods.baselines import feature_matrix
 from rankbench.methods.erm.composition import Composition
