@@ -151,8 +151,8 @@ def source(queries: dict[str, int], **more: Any) -> dict[str, Any]:
         "notes": ["Features: signed-log1p, then zscore."],
         "fingerprint": "ab" * 32,
         "splits": {
-            "design": "Design queries (those that were judged, as in the paper)",
-            "heldout": "Held-out queries (never judged)",
+            "design": "Design queries (with training judgments, as in the paper)",
+            "heldout": "Held-out queries (without training judgments)",
         },
         "units": {split: [str(i) for i in range(count)] for split, count in queries.items()},
     } | more

@@ -22,7 +22,7 @@ Judge = Callable[[Law], float]
 """By how much the least risk of wrong orders is below that of right ones; below 0: not at all."""
 
 LARGEST_SUM = 18
-"""Of the counts of small graphs that are tried first."""
+"""Largest sum of counts of the small graphs that the search tries first."""
 
 WIDENINGS = 40
 """Laws that are looked at while a gap is made larger."""

@@ -30,12 +30,16 @@ from rankbench.ranking.score_ranking import rank_scores
     help="Aggregator, NAME:param=...; by default bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
 )
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
-@click.option("--pool", is_flag=True, help="With --by: draw categories' scores towards common ones; does it matter?")
+@click.option(
+    "--pool",
+    is_flag=True,
+    help="With --by: partially pool the categories' scores, and test whether the category matters.",
+)
 @click.option(
     "--control",
     default="",
     metavar="TERM,..",
-    help="Estimate effects of what votes were cast under, as 'side:unless=neutral, log(length), bold'.",
+    help="Estimate effects of covariates, as 'side:unless=neutral, log(length), bold'.",
 )
 @click.option("--effects", is_flag=True, help="With --control: the effects, and no items.")
 @click.option(

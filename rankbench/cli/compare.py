@@ -88,9 +88,9 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
 
     Each is the folder of a run, a published one, one of `rankbench time`, or JSON of pytest-benchmark: a folder
     with a file of each job, or one file, which is described only. Results of both are paired by block and unit;
-    different data are never compared. If the second of two logs of votes contains the first,
-    the rankings are compared: what moved, and is it real? Exits with 0 where nothing is worse, 1 where something is, or
-    is another number under --unchanged, 2 where the input cannot be used, 3 where something of BASE was not tested.
+    different data are never compared. Given two logs of votes, the second with all votes of the first, rankbench tests
+    which items moved. Exits with 0 if nothing is worse, 1 if something is worse or differs under --unchanged,
+    2 if the input cannot be used, 3 if rankbench could not test a row of BASE.
     """
     with heartbeat(f"comparing {base} and {head}"):
         answer = comparison_answer(compare_results(base, head, **options))
@@ -141,7 +141,7 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
     type=click.FloatRange(min=0, min_open=True),
     default=0.02,
     show_default=True,
-    help="Enough once every interval is at most so much above and below its ratio.",
+    help="Stop once the half width of every interval is at most this share of its ratio.",
 )
 @dataset_option
 @with_option

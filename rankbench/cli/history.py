@@ -17,7 +17,7 @@ from rankbench.tracking.history import Series, add_entry, draw_history, entry_of
 
 @click.group()
 def history() -> None:
-    """Keep what runs gave, and show when it changed."""
+    """Record results of runs, and show when they changed."""
 
 
 @history.command("add")

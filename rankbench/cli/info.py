@@ -154,7 +154,7 @@ def _suites() -> list[dict[str, str]]:
 @click.command("plugins")
 @answering
 def plugins() -> Answer:
-    """List the plugins and what became of each.
+    """List the plugins with their status.
 
     A broken plugin is listed with its cause; whatever else it brought works. Set
     RANKBENCH_STRICT_PLUGINS=1 to make a broken plugin an error, and

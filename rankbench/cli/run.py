@@ -95,7 +95,7 @@ _SUITE_OPTIONS = (
     click.option(
         "--reps",
         type=click.IntRange(min=1),
-        help="At most so many repetitions, others in proportion (folds by time keep their five).",
+        help="Limit the longest experiment to this many repetitions, others in proportion. Folds by time keep five.",
     ),
     with_option,
 )

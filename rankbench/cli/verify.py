@@ -29,7 +29,7 @@ from rankbench.runner.progress import ConsoleProgress
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
 @answering
 def verify(directory: Path, rows: Path | None, rerun: str | None, seed: int | None, workers: int) -> Answer:
-    """Verify that a published folder is what its rows give.
+    """Verify a published folder against its rows.
 
     CSV, Markdown and the numbers behind the figures in DIRECTORY are made again from its rows and compared to
     the byte: this shows that the folder is consistent, not that it is honest. With --rerun, blocks
@@ -117,11 +117,11 @@ def certify(
 ) -> Answer:
     """Decide whether a surrogate is consistent, with a proof.
 
-    Consistent: who minimizes SURROGATE's risk minimizes the loss's, whatever the distribution of
-    judgments in the noise class. A counterexample is searched, made small and proved, or its
-    absence is, where that can be decided. The certificate can be checked without rankbench's
-    search: --verify FILE, or python -m rankbench.certify.check FILE. Its format is in
-    docs/reference/certificate-format.md.
+    A surrogate is consistent if minimizing its risk minimizes the risk of the loss, for every
+    distribution of judgments in the noise class. rankbench searches for a counterexample, makes it
+    small and proves it; for some classes it proves consistency instead. The certificate can be
+    checked without rankbench's search: --verify FILE, or python -m rankbench.certify.check FILE.
+    Its format is in docs/reference/certificate-format.md.
 
     An answer is no failure: the exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT,
     CONSISTENT_AT_MU and NO_COUNTEREXAMPLE_FOUND, and 1 for INCONCLUSIVE, where nothing was decided.

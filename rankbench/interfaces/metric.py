@@ -149,8 +149,8 @@ MONTE_CARLO_ERROR = Fact(
 
 RIDGE = Fact(
     "ridge",
-    "intervals are for the scores as the ridge ({value:g}) shrinks them, not for the log-odds behind the votes: "
-    "those they may miss far more often than in 5% of logs, the more so the fewer votes an item has",
+    "intervals cover the shrunk scores (ridge {value:g}), not the true log-odds. They may miss the true log-odds in "
+    "far more than 5% of logs, most often for items with few votes",
     about="contender",
 )
 """Penalty on the scores that items are ranked by."""

@@ -43,8 +43,8 @@ class BTL(Protocol):
     name: ClassVar[str] = "btl"
     source: ClassVar[str] = "[DMJ13]_ section 6"
     splits: ClassVar[dict[Split, str]] = {
-        "design": "Design queries (those that were judged, as in the paper)",
-        "heldout": "Held-out queries (never judged)",
+        "design": "Design queries (with training judgments, as in the paper)",
+        "heldout": "Held-out queries (without training judgments)",
     }
 
     design: int = Field(default=500, ge=1, strict=True, description="Queries that are judged.")

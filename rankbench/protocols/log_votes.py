@@ -242,8 +242,8 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
     if votes.unsigned:
         judges = "judges taken for unknown"
         notes.append(
-            f"Of {votes.count:,} votes the log does not say for {votes.unsigned:,} who judged: all are taken for votes "
-            "of unknown judges. Leave these rows out, or give them names, to go by judges."
+            f"{votes.unsigned:,} of {votes.count:,} votes have no judge, so rankbench takes all {votes.count:,} for "
+            "votes of unknown judges. Remove these rows or name their judges to get folds and intervals by judge."
         )
     order = votes.order_note()
     if order:

@@ -31,8 +31,8 @@ from rankbench.protocols.log_votes import (
 from rankbench.protocols.trial import Trial, trial_losses
 
 EXPOSED = (
-    "Folds that are not by time do not hide what came later: where winning decides who is compared again, as in a "
-    "knockout, how often an item was compared gives outcomes away."
+    "Folds by judge or pair let contenders learn from later votes. In a knockout, winners are compared more often, so "
+    "the number of comparisons leaks outcomes."
 )
 
 

@@ -304,9 +304,9 @@ def _check_cluster(
     counted = isinstance(aggregator, CountAggregator) and REST not in source.frame.collect_schema()
     if source.parquet is None or not (counted and whole) or intervals == "judges+queries":
         raise SpecError(
-            "a cluster counts whole votes of a whole log, not graded ones, for a method that takes counts, without "
-            "--by, --control and --intervals judges+queries; the log is Parquet with names as text, as rankbench data "
-            "convert LOG FOLDER writes it; leave --executor and --address out to do it on this machine"
+            "--executor dask needs ungraded votes in Parquet (rankbench data convert LOG FOLDER writes it) and an "
+            "aggregator of counts. It excludes --by, --control and --intervals judges+queries. Leave --executor and "
+            "--address out to use this machine"
         )
 
 

@@ -181,7 +181,7 @@ def _cells(some: Sequence[_Estimate]) -> int:
 
 
 def _widened(some: Sequence[_Estimate], aggregator: Aggregator, seed: int) -> list[_Estimate]:
-    """Return categories with what is expected of all of them widened by what drawn votes show."""
+    """Return the estimates with expected covariances scaled by the spread of refits to simulated votes."""
     rng, sums, differences = np.random.default_rng([seed, 9]), 0.0, 0
     times = -(-_DIFFERENCES // max(_cells(some), 1))
     for one in sorted(some, key=lambda one: drawn_first(one.usual)):

@@ -181,9 +181,8 @@ def said_of_grid(
         where = "what was looked at" if search else "the grid"
         how = f"; the likeliest has {listed(edge)}, at the edge of {where}: likelier ones may lie beyond"
     return (
-        f"{len(grid)} variances of the walk are weighed by the chances that they give the votes of a time from "
-        f"those before it{how}; log likelihoods against the best, {order[0]['log_likelihood']:,.1f}, and weights: "
-        f"{said}"
+        f"scores average {len(grid)} random-walk variances, weighted by prequential likelihood{how}; log likelihoods "
+        f"relative to the best, {order[0]['log_likelihood']:,.1f}, and weights: {said}"
     )
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 MOST_TIMES = 200
-"""Where no unit of time is said: the finest one of which the log has at most so many."""
+"""Most times of a log: without a unit of time, rankbench takes the finest within this limit."""
 
 STRETCHES = 50
 """Times of a log whose times are numbers, more than `MOST_TIMES` of them: stretches of about equally many votes."""
@@ -352,8 +352,8 @@ def _notes(
     scales = len(connected_components(votes.counts()))
     if scales > 1:
         notes.append(
-            f"{scales} groups of items were never compared with one another: how their scores stand to each other is "
-            "the prior's word alone"
+            f"no comparison joins the {scales} connected components: the prior alone determines score differences "
+            "between components"
         )
     n = votes.count
     if alike.judges:

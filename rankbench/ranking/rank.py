@@ -201,10 +201,10 @@ def refuse_too_many_cells(part: LogPart) -> None:
     sums = len(part.data.cells) if isinstance(part.data, ClusterCounts) else 0
     if sums > MOST_CELLS:
         raise SpecError(
-            f"intervals by judge hold what each judge said about each pair: {sums:,} sums in "
-            f"{part.counts.judgments:,} votes, some {_BYTES * sums / 1e9:.0f} GB, and at most {MOST_CELLS:,} are "
-            "taken; take the votes of fewer judges, or --intervals bootstrap, which takes votes for independent and is "
-            "too short where votes of a judge are alike"
+            f"--intervals judges needs a sum for each judge and pair: {sums:,} sums of {part.counts.judgments:,} votes "
+            f"({_BYTES * sums / 1e9:.0f} GB), above the limit of {MOST_CELLS:,}. Use votes of fewer judges, or "
+            "--intervals bootstrap: it treats votes as independent, so its intervals are too narrow if a judge's votes "
+            "correlate"
         )
 
 
@@ -293,6 +293,6 @@ def interval_notes(units: Units, by_judge: bool) -> list[str]:
     """Return what a reader of intervals must know: judges are few, or items were hardly judged."""
     notes = []
     if by_judge and units.effective < FEW:
-        alike = "" if units.effective > 0.9 * units.count else f", who count like {units.effective:.1f} equal ones"
+        alike = "" if units.effective > 0.9 * units.count else f" (effective number {units.effective:.1f})"
         notes.append(f"only {units.count} judges{alike}: intervals are rough, and wide")
     return [*notes, *too_thin(units)]

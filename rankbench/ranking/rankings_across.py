@@ -113,7 +113,10 @@ def pair_shares(found: Aggregation, top: int | None = None) -> tuple[list[str], 
         There are no counts of pairs, or there are too many items.
     """
     if found.pairs is None:
-        raise SpecError("--matrix: pairs are known of votes on a whole log that a method counts, not of what this is")
+        raise SpecError(
+            "--matrix needs votes, one ranking of the whole log (leave --by out), and an aggregator that counts votes "
+            "by pair, as bradley-terry"
+        )
     items = found.table["item"].to_list()[:top]
     if len(items) > MOST_PAIRED:
         raise SpecError(f"--matrix: {len(items):,} items make more pairs than anybody reads; say --top {MOST_PAIRED}")

@@ -389,9 +389,9 @@ def too_thin(units: Units) -> list[str]:
     if not thin:
         return []
     return [
-        f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or votes of fewer than "
-        f"{_FEWEST:.0f} equal judges: too few for an interval, and they may hold any place (a row of the log is one "
-        "vote here, whatever it weighs)"
+        f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or an effective number of judges "
+        f"below {_FEWEST:.0f}: they get no interval, and may hold any place (a row counts as one vote here, whatever "
+        "it weighs)"
     ]
 
 

@@ -211,7 +211,7 @@ def rank_scores(
     if replicates < 2 or seed < 0 or top < 1:
         raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
     if missing not in ("tasks", "systems"):
-        raise SpecError(f"what is missing leaves out tasks or systems, not {missing!r}")
+        raise SpecError(f"missing must be 'tasks' or 'systems', not {missing!r}")
     asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
     said: Sequence[str] = ()
     if qrels:

@@ -174,7 +174,7 @@ class CrossedVotes(CountedVotes):
     def few_units(self) -> list[str]:
         """Return what a reader of intervals must know where judges or queries are few."""
         return [
-            f"only {of.count} {what}, who count like {of.effective:.1f} equal ones: intervals are rough, and wide"
+            f"{of.count} {what} (effective number {of.effective:.1f}) are few: intervals are wide and approximate"
             for of, what in ((self.of_judges, "judges"), (self.of_queries, "queries"))
             if of.effective < FEW
         ]

@@ -52,7 +52,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
 
 
 def estimated_seconds(made: Planned) -> dict[str, float]:
-    """Return how long cells take on one processor, about, by cell; those of which nobody can say are left out.
+    """Return estimated seconds on one processor, by cell; cells without an estimate are absent.
 
     Of the repetitions of a block one in the middle is asked for (folds by time grow from one to the
     next), and stands for all; see `rankbench.interfaces.protocol.Protocol.seconds`.

@@ -116,8 +116,8 @@ def of_other_code(journal: Journal, record: Mapping[str, Any]) -> str:
     elif held.code_digest == record["code_digest"] and not edited:
         return ""
     return (
-        f"{journal.directory} holds {journal.progress()[0]:,} results, some of other code ({'; '.join(changed)}): what "
-        "other code has a part in stays there unused, and is computed again"
+        f"{journal.directory} holds {journal.progress()[0]:,} results, some of other code ({'; '.join(changed)}). "
+        "rankbench keeps them, does not use them, and computes those cells again"
     )
 
 

@@ -129,8 +129,9 @@ class Comparison:
         least, most = (
             f"{significant(one, 2)}{'%' if shares else ''}" for one in (min(shares or sizes), max(shares or sizes))
         )
-        size = f"{least} or more" if least == most else f"{least} to {most} or more, by the cell,"
-        return f"Such a comparison finds a change of {size} in 9 of 10{'; % is of base' if shares else ''}."
+        of = " of base" if shares else ""
+        rows = "" if least == most else f" in its most sensitive row, and from {most} in its least sensitive one"
+        return f"The comparison detects a change with probability 0.9 from {least}{of}{rows}."
 
     def sentence(self) -> str:
         """Return what came of it, in a sentence."""
@@ -142,7 +143,7 @@ class Comparison:
         if len(self.changes) == gone:
             return f"Nothing could be compared.{missing}"
         if not self.tested:
-            return f"No interval could rest on anything: differences are described, none is called real.{missing}"
+            return f"rankbench could not compute an interval: it describes differences, and tests none.{missing}"
         found = Counter(change.verdict for change in self.changes)
         counts = f"{found['worse']} worse, {found['better']} better, {found['equal']} equal to the byte, "
         counts += f"{found['not shown']} without a shown change"

@@ -166,8 +166,9 @@ def ranking_changes(
     dealt = shuffled_scores(sides[0].data.counts, sides[1].data.counts, aggregator, RESAMPLES, LOG_SEED)
     if dealt is None:
         notes.append(
-            "votes have weights, or some of the first log are gone, and are not dealt anew: items that won or lost "
-            "nearly all later votes, or are far apart under a ridge, are called moved too often"
+            "rankbench cannot shuffle the early votes, since votes have weights or the second log lacks some early "
+            "votes. It reports too many moves of items with nearly one-sided later votes, and of items far apart under "
+            "a ridge"
         )
     found = _estimates(sides, dealt, aggregator, chosen, family, rests, same)
     return family.judged(found), notes

@@ -3,7 +3,7 @@
 Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
 one of another job: each is divided by the reference's of its own job first. Jobs differ in such ratios too, by
 more than their rounds show: one file a side is described, and of several a side the job is the unit. How far jobs
-differ where nothing changed is not known from two, so that none of their changes is called real.
+differ where nothing changed is not known from two, so that none of their changes is tested.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def timing_changes(base: Timings, head: Timings, family: Family) -> tuple[list[C
             "were not written together; time again"
         )
     if not together:
-        notes.append("they are of two jobs: how far jobs differ is not known from two, and no time is called real")
+        notes.append("they are of two jobs: two jobs do not show how far jobs differ, so rankbench tests no time")
         for what, was, now in (
             ("the class of processor", base.facts.machine, head.facts.machine),
             ("the reference that times are divided by", base.facts.reference, head.facts.reference),
@@ -179,13 +179,13 @@ def speed_changes(base: Path, head: Path, reference: str, family: Family) -> tup
     machines = list(dict.fromkeys(job.machine for jobs in sides for job in jobs))
     jobs = min(map(len, sides))
     if len(machines) > 1:
-        notes.append(f"changed: the processors are {listed(machines)}: no ratio is called real")
+        notes.append(f"changed: the processors are {listed(machines)}: rankbench tests no ratio")
     if not reference:
         notes.append("seconds of other jobs are not compared: name a benchmark that all are divided by, --reference")
     if jobs < FEWEST:
         notes.append(
-            f"jobs differ by more than their rounds show: no ratio is called real with fewer than {FEWEST} jobs on a "
-            f"side, and here is {jobs}; give folders with a JSON file of each job"
+            f"jobs vary more than rounds within a job, so rankbench tests ratios only with {FEWEST} jobs or more on "
+            f"each side, and found {jobs}; give folders with a JSON file of each job"
         )
     judged = reference and len(machines) == 1
     unit = f"ratio to {reference}" if reference else "seconds, of two jobs"

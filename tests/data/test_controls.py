@@ -148,7 +148,7 @@ def test_what_is_no_covariate_is_refused_by_name(control: str, changed: dict[str
 @pytest.mark.parametrize("control", ["side", "turns", "side:unless=turns"])
 def test_a_log_without_sides_has_no_side(control: str) -> None:
     frame = pl.DataFrame({"winner": ["x", "y"], "loser": ["y", "z"], "turns": [1, 0]})
-    with pytest.raises(InputError, match="does not say who stood on the left"):
+    with pytest.raises(InputError, match="the log has no sides"):
         scan(frame, columns=with_column("", "control", control))
 
 

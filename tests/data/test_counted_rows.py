@@ -162,7 +162,7 @@ def test_they_are_noticed_and_halved() -> None:
     assert not any("other side" in note for note in once.notes)
     halved = rankbench.aggregate(games_of(twice(GAMES)), columns="time=when,mirrored=halve", intervals="sandwich")
     assert halved.table.equals(once.table)
-    assert "5 rows are left out: each says again what another one says from the other side" in halved.notes
+    assert "5 rows are left out: each mirrors another row" in halved.notes
     # A side means nothing then.
     assert not any("left wins" in note for note in halved.notes)
 
@@ -179,7 +179,7 @@ def test_weighted_ones_are_noticed_with_intervals_of_votes(intervals: str | None
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ("mirrored=halve", "no row says again what another one says from the other side"),
+        ("mirrored=halve", "no row mirrors another row"),
         ("mirrored=yes", "columns may say mirrored=halve"),
         ("winner=team_a,loser=team_b,mirrored=halve", "columns may say mirrored=halve"),
     ],

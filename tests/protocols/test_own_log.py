@@ -61,9 +61,7 @@ def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> No
 
 def test_intervals_of_shrunk_scores_say_so(results: rankbench.Results) -> None:
     ranking = synthetic.both_pages(results.directory).split("\nitems: n = ")[1]
-    assert (
-        "Intervals are for the scores as the ridge (1) shrinks them, not for the log-odds behind the votes" in ranking
-    )
+    assert "Intervals cover the shrunk scores (ridge 1), not the true log-odds" in ranking
 
 
 def test_items_are_ranked_and_drawn(results: rankbench.Results) -> None:
@@ -147,7 +145,7 @@ def test_an_item_of_three_votes_has_no_interval(tmp_path: Path) -> None:
     assert values["upper"] is None
     assert (values["rank-low"], values["rank-high"]) == (1, 8)
     text = synthetic.both_pages(results.directory)
-    assert "1 of 8 items have fewer than 10 votes, or votes of fewer than 3" in text
+    assert "1 of 8 items have fewer than 10 votes, or an effective number of judges below 3" in text
     assert "| 1 to 8 | new |" in text
 
 

@@ -147,7 +147,7 @@ def test_items_of_runs_are_those_of_aggregate(tmp_path: Path, method: str) -> No
     assert result.status == "done", result.reason
     for metric, column in zip(RANKING, ("score", "lower", "upper", "rank_low", "rank_high"), strict=True):
         np.testing.assert_array_equal(result.losses[metric, "design"], expected[column].to_numpy())
-    assert prepared.notes[-2].startswith("Only 20 judges, who count like ")
+    assert prepared.notes[-2].startswith("20 judges (effective number ")
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def test_what_a_cluster_cannot_do_is_said_before(shards: Path, tmp_path: Path, m
         (tmp_path / "numbers.parquet", "", {}),
         (tmp_path / "ballots.parquet", "plackett-luce", {}),
     ):
-        with pytest.raises(SpecError, match=r"a cluster counts whole votes.*leave --executor and --address out"):
+        with pytest.raises(SpecError, match=r"needs ungraded votes in Parquet.*Leave --executor and --address out"):
             rankbench.aggregate(log, method, **how, **nobody)
     monkeypatch.setattr(rankbench.core.system, "PATIENCE", 1)
     with pytest.raises(ExecutorError, match="no Dask scheduler answers"):

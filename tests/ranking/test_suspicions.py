@@ -330,7 +330,7 @@ def test_of_a_long_log_the_first_votes_are_looked_at(monkeypatch: pytest.MonkeyP
     assert not note.endswith("looks at all)")
 
 
-SHRUNK = "intervals are for the scores as the ridge (2) shrinks them, not for the log-odds"
+SHRUNK = "intervals cover the shrunk scores (ridge 2), not the true log-odds"
 
 
 @pytest.mark.parametrize(("method", "intervals", "said"), [

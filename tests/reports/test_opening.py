@@ -123,7 +123,7 @@ def test_a_page_begins_with_what_is_asked(tmp_path: Path, monkeypatch: pytest.Mo
     # What is not there comes after what is, and what the words of a table mean is said.
     assert page.index("- by-time is left out (the log does not say when).") > page.index("- On held-out queries ")
     assert "- `ndcg`: a loss; `rankbench info ndcg` says which." in page
-    assert "- *design queries*: those that were judged, as in the paper." in page
+    assert "- *design queries*: with training judgments, as in the paper." in page
 
 
 @pytest.mark.parametrize("name", sorted(manager.suites()))

@@ -275,7 +275,7 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     assert found[0].detectable_percent == pytest.approx(100 * least / base.mean(), rel=1e-6)
     fine = Comparison("b", "h", tuple(found), "0", ALPHA)
     assert fine.finds() == (
-        f"Such a comparison finds a change of {found[0].detectable_percent:.2g}% or more in 9 of 10; % is of base."
+        f"The comparison detects a change with probability 0.9 from {found[0].detectable_percent:.2g}% of base."
     )
     assert comparison_annotations(fine)[-1].startswith("::notice ")
     assert comparison_annotations(fine)[-1].replace("%25", "%").endswith(fine.finds())
@@ -288,7 +288,8 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     assert slow.detectable_percent == pytest.approx(17)
     blind = replace(slow, detectable=math.log(2.13))
     assert Comparison("b", "h", (slow, blind), "0", ALPHA).finds() == (
-        "Such a comparison finds a change of 17% to 110% or more, by the cell, in 9 of 10; % is of base."
+        "The comparison detects a change with probability 0.9 from 17% of base in its most sensitive row, and from "
+        "110% in its least sensitive one."
     )
     nothing = Comparison("b", "h", (replace(found[0], verdict="described", detectable=math.nan),), "0", ALPHA)
     assert (nothing.exit_code, nothing.finds()) == (3, "")
@@ -378,7 +379,7 @@ def test_one_job_a_side_is_described(tmp_path: Path) -> None:
         assert {one.verdict for one in found.changes} == {"described"}
         assert math.exp(found.changes[0].change) == pytest.approx(10, rel=0.2)
         assert found.exit_code == 3
-        assert any("with fewer than 4 jobs on a side, and here is 1" in note for note in found.notes)
+        assert any("with 4 jobs or more on each side, and found 1" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("times", TIMES)

@@ -141,8 +141,8 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
     again = ~out & (kth < both) & ~kth.is_first_distinct().over(*keys, kth)
     count = votes.select(again.sum()).collect().item()
     if not count:
-        raise InputError("mirrored=halve: no row says again what another one says from the other side; leave it out")
-    remark(f"{count:,} rows are left out: each says again what another one says from the other side")
+        raise InputError("mirrored=halve: no row mirrors another row; leave it out")
+    remark(f"{count:,} rows are left out: each mirrors another row")
     found = votes.with_columns((out | again).alias(LEFT_OUT))
     return found if sides else found.drop("first")
 

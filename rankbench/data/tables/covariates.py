@@ -149,10 +149,7 @@ def control_expressions(roles: Mapping[str, str]) -> list[pl.Expr]:
 
 def _need_sides(term: str, roles: Mapping[str, str]) -> None:
     if "left" not in roles and "first" not in roles:
-        raise InputError(
-            f"control {term!r}: the log does not say who stood on the left (columns left and right, or first), so that "
-            "there is nothing that it could be an advantage of"
-        )
+        raise InputError(f"control {term!r}: the log has no sides; give its columns the roles left and right, or first")
 
 
 def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple[str, ...]:

@@ -360,7 +360,7 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
     low, high, between = facts["low"], facts["high"], facts["between"]
     if low < 0 and (between or high > 1):
         raise InputError(
-            f"the column holds numbers from {low:g} to {high:g}; where those above 0 say that the left won: "
+            f"the column holds numbers from {low:g} to {high:g}; if numbers above 0 mean that the left won: "
             + _proposed(raw, columns, {"margin": column}),
             column=column,
         )

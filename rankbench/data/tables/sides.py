@@ -151,7 +151,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     words_said = [role for role in WORD_ROLES if role in roles]
     if words_said and ("winner" not in roles or {"loser", "item", "points", "margin", "preference"} & roles.keys()):
         raise InputError(
-            f"{listed(words_said)}: the log has no winner's column, beside two items, that is read as words"
+            f"{listed(words_said)}: these roles need two columns of items and a column of winners in words"
         )
     if (
         roles.get("mirrored", "halve") != "halve"

@@ -86,8 +86,8 @@ class TimeReading:
         value = short_repr(given)
         if _LONG.match(str(given).strip()):
             return (
-                f"time {value} is none, or has more digits than are kept: date-times have microseconds, whole numbers "
-                f"are below 2**63 (2**53 beside fractions), other numbers have {_DIGITS} digits; {_HOW}"
+                f"{value} is not a time, or has too many digits: rankbench keeps microseconds of date-times, whole "
+                f"numbers below 2**63 (2**53 beside fractions), and {_DIGITS} digits of other numbers; {_HOW}"
             )
         if not self.words:
             return f"time {value} is neither a number nor an ISO date or date-time; {_HOW}"

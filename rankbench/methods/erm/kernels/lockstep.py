@@ -40,7 +40,7 @@ def idle_target(scores, params, work, target):  # type: ignore[no-untyped-def]
 
 @declared(GRADIENT)
 def idle_gradient(alpha, target, params, gradient):  # type: ignore[no-untyped-def]
-    """Be worth zero everywhere."""
+    """Return zero."""
     return 0.0
 
 
