@@ -8,8 +8,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docutils import nodes  # type: ignore[import-untyped]
+from math_core import LatexToMathML  # type: ignore[import-not-found]
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx  # type: ignore[import-not-found]
+    from sphinx.writers.html5 import HTML5Translator  # type: ignore[import-not-found]
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -21,7 +25,6 @@ release = metadata.version("rankbench")
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_click",
     "generated",
@@ -32,6 +35,9 @@ myst_heading_anchors = 4
 
 html_theme = "furo"
 html_title = f"rankbench {release}"
+html_math_renderer = "mathml"
+html_static_path = ["static"]
+html_css_files = ["formulas.css"]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -44,9 +50,27 @@ nitpick_ignore_regex = [
 ]
 
 
+FORMULAS = LatexToMathML()
+"""Formulas become MathML when the site is built: no page loads a script from elsewhere to show them."""
+
+
 def setup(app: Sphinx) -> None:
-    """Read links to files of the repository that are not on the site as their texts."""
+    """Read links to files of the repository that are not on the site as their texts, and formulas as MathML."""
     app.connect("source-read", _unlink)
+    app.add_html_math_renderer("mathml", (_inline, None), (_displayed, None))
+
+
+def _inline(page: HTML5Translator, node: nodes.math) -> None:
+    page.body.append(FORMULAS.convert_with_local_state(node.astext(), displaystyle=False))
+    raise nodes.SkipNode
+
+
+def _displayed(page: HTML5Translator, node: nodes.math_block) -> None:
+    latex = node.astext()
+    if r"\\" in latex and r"\begin" not in latex:
+        latex = rf"\begin{{aligned}}{latex}\end{{aligned}}"
+    page.body.append(f'<div class="math">{FORMULAS.convert_with_local_state(latex, displaystyle=True)}</div>\n')
+    raise nodes.SkipNode
 
 
 def _unlink(app: Sphinx, name: str, source: list[str]) -> None:
