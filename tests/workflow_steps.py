@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,6 +105,13 @@ def commands(script: str) -> list[list[str]]:
     return [*inner, *(words for words in bare if words and not words[0].startswith("#"))]
 
 
+def extras(folder: Path) -> set[str]:
+    """Return the distributions that the extras of a project name."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found = (one for some in project.get("optional-dependencies", {}).values() for one in some)
+    return {re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in found}
+
+
 def missing(words: list[str], folder: Path = ROOT) -> str:
     """Return what of a command is not there: a program, module, target, script, verb or option; empty: nothing."""
     program, *rest = words
@@ -111,7 +119,7 @@ def missing(words: list[str], folder: Path = ROOT) -> str:
     if name == "rankbench":
         return missing_verb(rest)
     if name == "python":
-        if rest[:1] == ["-m"] and importlib.util.find_spec(rest[1]) is None:
+        if rest[:1] == ["-m"] and importlib.util.find_spec(rest[1]) is None and rest[1] not in extras(folder):
             return f"no module {rest[1]}"
         return ""
     if name == "make":

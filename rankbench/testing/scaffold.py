@@ -157,6 +157,9 @@ GATES = {
 TIMED = ("aggregator", "surrogate", "optimizer", "model", "method")
 """Kinds that compute contenders, which the gate times."""
 
+ALIKE = ("pyproject.toml", "README.md", "docs/conf.py", "docs/index.md")
+"""Files that plugins of all kinds have, beside workflows."""
+
 
 def of_this_python(*arguments: str) -> str:
     """Return a shell command that runs a module with the Python that runs this: a bare ``pip`` may be another's."""
@@ -217,11 +220,11 @@ def _files(distribution: str, module: str, component: str, kind: str, compiled: 
         "IMPORTS": IMPORTS.get(kind, "import numpy as np\nfrom {module} import {cls}").format(**spoken),
         "CHECKED": CHECKED.get(kind, "{cls}()").format(**spoken),
         "WHERE": component,
-        "GATED": ", hold pull requests against what they are merged into" if kind in GATES else "",
+        "GATED": ", compares pull requests with the branch that they change" if kind in GATES else "",
     }
     values["USE"] = filled(f"{kind}/use.md.in", values).rstrip()
-    files = {name: filled(f"common/{name}.in", values) for name in ("pyproject.toml", "README.md")}
-    workflows = ["tests", "release"]
+    files = {name: filled(f"common/{name}.in", values) for name in ALIKE}
+    workflows = ["tests", "release", "docs"]
     if kind in GATES:
         values["GATE"] = GATES[kind].replace("@", component)
         timed = kind in TIMED

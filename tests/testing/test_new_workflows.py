@@ -25,10 +25,10 @@ def flows(plugin: Path) -> list[Path]:
     return sorted((plugin / ".github" / "workflows").iterdir())
 
 
-def test_every_kind_has_tests_and_a_release_and_what_can_be_compared_a_gate(plugins: dict[str, Path]) -> None:
+def test_every_kind_has_tests_pages_and_a_release_and_what_can_be_compared_a_gate(plugins: dict[str, Path]) -> None:
     for kind, plugin in plugins.items():
         gate = {"gate.yml"} if kind in GATES else set()
-        assert {path.name for path in flows(plugin)} == {"tests.yml", "release.yml"} | gate
+        assert {path.name for path in flows(plugin)} == {"tests.yml", "release.yml", "docs.yml"} | gate
     # No contender's result depends on what is left: how files are read and checked, what is claimed and drawn.
     assert set(PLUGIN_KINDS) - GATES.keys() == {"reader", "table", "claim", "figure"}
 
@@ -51,9 +51,10 @@ def test_what_a_step_needs_is_installed(plugins: dict[str, Path]) -> None:
     for plugin in plugins.values():
         about = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))
         assert set(about["build-system"]["requires"]) <= set(about["project"]["optional-dependencies"]["test"])
-        for flow in ("tests.yml", "release.yml"):
-            assert '"$RANKBENCH"' in scripts(plugin / ".github" / "workflows" / flow)[0].script
-            assert ".[test]" in scripts(plugin / ".github" / "workflows" / flow)[0].script
+        for flow, extra in (("tests.yml", "test"), ("release.yml", "test"), ("docs.yml", "docs")):
+            step = scripts(plugin / ".github" / "workflows" / flow)[0]
+            assert '"$RANKBENCH"' in step.script
+            assert f".[{extra}]" in step.script
 
 
 class Runner:
