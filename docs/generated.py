@@ -8,9 +8,10 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from component_examples import begin, example, table
 
 import rankbench
 from rankbench.interfaces import suite
@@ -52,6 +53,7 @@ def component_page(kind: str) -> str:
     title = plural_of(kind).capitalize()
     names = [name for name in manager.names(kind) if manager.origin(kind, name).distribution == "rankbench"]
     parts = [_headed(title, "="), f".. currentmodule:: {base_of(kind).__module__}\n"]
+    parts += begin(kind)
     parts += [_component(describe_component(kind, name)) for name in names]
     parts += _families([manager.component_class(base_of(kind), name) for name in names])
     return "\n".join(parts)
@@ -74,18 +76,13 @@ def _component(found: Description) -> str:
         for p in found.parameters:
             meaning = p.description.replace("|", r"\|")
             rows.append((f"``{p.name}``", p.type, _word(p.default), _word(p.bounds), meaning))
-        lines += _table(rows)
+        lines += table(rows)
     if issubclass(cls, Protocol) and cls.metrics:
         metrics = [("metric", "better", "chance level", "meaning")]
         metrics += [(f"``{m.name}``", m.better, _word(m.chance), _word(m.sentence)) for m in cls.metrics]
-        lines += _table(metrics)
+        lines += table(metrics)
+    lines += example(cls)
     return "\n".join(lines)
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return a list-table whose first row is its head, and the blank line after it."""
-    head = [".. list-table::", "   :header-rows: 1", ""]
-    return head + [f"   {' ' if k else '*'} - {cell}" for row in rows for k, cell in enumerate(row)] + [""]
 
 
 def _families(classes: list[type]) -> list[str]:
@@ -126,11 +123,11 @@ def suite_page() -> str:
             default = "required" if field.is_required() else _word(_plain(field.get_default(call_default_factory=True)))
             meaning = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", meaning)
             rows.append((f"``{field.alias or name}``", _word(kind), default, meaning))
-        lines += _table(rows)
+        lines += table(rows)
     lines.append(_headed("Built-in suites", "-"))
     own = Path(suite_files.__file__).parent
     read = [read_suite(path) for _, path in sorted(manager.suites().items()) if own in path.parents]
-    lines += _table([("suite", "question"), *((f"``{one.name}``", one.asks) for one in read)])
+    lines += table([("suite", "question"), *((f"``{one.name}``", one.asks) for one in read)])
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""The examples of the README and of the pages of docs/: every command and every line that it prints.
+"""The examples of the README, of the pages of docs/ and of docstrings: every command and every line that it prints.
 
 In a block of the language ``console`` a line that begins with ``$`` is a command, and the lines below it are what it
 prints; ``...`` stands for any text. ``$ cat FILE`` of a file that is not there writes it: readers see what they need.
@@ -9,6 +9,7 @@ Blocks of ``python`` are executed. Each page has a folder of its own.
 from __future__ import annotations
 
 import doctest
+import importlib
 import os
 import re
 import subprocess
@@ -16,12 +17,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from generated import component_page
 from sybil import Document, Example
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
+
+from rankbench.plugin.registry import KINDS
+from rankbench.testing.scaffold import PLUGIN_KINDS, write_plugin
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("tutorials", "how-to", "reference", "explanation")
 PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md")))]
+PACKAGE = ROOT / "rankbench"
+DOCUMENTED = [path for path in sorted(PACKAGE.rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
 PROGRAMS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
@@ -82,3 +89,42 @@ def test_an_example_that_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.M
     page.write_text("```console\n$ wc -l a.txt\n3 a.txt\n```\n")
     with pytest.raises(AssertionError, match=r"\$ wc -l a.txt\n2 a.txt"):
         next(iter(Document.parse(str(page), CodeBlockParser("console", executed)))).evaluate()
+
+
+@pytest.mark.parametrize("path", DOCUMENTED, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_docstrings_show_what_calls_return(path: Path) -> None:
+    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    failed, tried = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert tried > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_components_say_when_to_prefer_them_and_have_an_example(kind: str) -> None:
+    page = re.split(r"\n([\w-]+)\n-{2,}\n", component_page(kind))
+    assert len(page) > 2
+    lacking = []
+    for name, text in zip(page[1::2], page[2::2], strict=True):
+        found = re.search(r"autoclass:: (\S+)\.(\w+)", text)
+        said = text + (getattr(importlib.import_module(found[1]), found[2]).__doc__ or "" if found else "")
+        advised = re.search(r"Prefer |there is nothing else to use it for", said)
+        if name != "Families" and not (advised and "Examples\n" in said):
+            lacking.append(name)
+    assert lacking == []
+
+
+SPHINX = ROOT / "build" / "sphinx"
+
+
+@pytest.mark.skipif(not SPHINX.is_dir(), reason="make docs installs Sphinx")
+@pytest.mark.parametrize("kind", PLUGIN_KINDS)
+def test_the_pages_of_a_new_plugin_are_built(kind: str, tmp_path: Path) -> None:
+    plugin = write_plugin(f"rankbench-made-{kind}", kind, tmp_path)
+    paths = os.pathsep.join([str(plugin), str(SPHINX)])
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "docs", "build/docs"]
+    done = subprocess.run(
+        command, cwd=plugin, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    page = (plugin / "build" / "docs" / "index.html").read_text(encoding="utf-8")
+    assert f"rankbench_made_{kind}" in page

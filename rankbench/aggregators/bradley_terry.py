@@ -168,6 +168,13 @@ class BradleyTerry(PenalizedAggregator):
     Limit under BTL (26), uniform pairs, k to infinity: :math:`r_i - \bar r`, which is
     (m - 1) / m times the limit scores (27). Multiplying all weights by a constant is the
     same as dividing the ridge by it.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "bradley-terry:penalty=firth").table.select("item", "score").rows()
+    [('ada', 0.7689...), ('bob', 0.2790...), ('cy', -1.0480...)]
     """
 
     name: ClassVar[str] = "bradley-terry"
@@ -246,6 +253,14 @@ class Davidson(PenalizedAggregator):
     -----
     Limit under the model itself, uniform pairs, k to infinity: the centered scores. Multiplying
     all weights by a constant is the same as dividing the ridge by it.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "ada"], "loser": ["bob", "bob", "cy", "cy"],
+    ...          "tie": [False, True, False, False]}
+    >>> rankbench.aggregate(votes, "davidson").table.select("item", "score").rows()
+    [('ada', 0.5941...), ('bob', 0.0632...), ('cy', -0.6573...)]
     """
 
     name: ClassVar[str] = "davidson"
@@ -297,6 +312,13 @@ class PlackettLuce(OrderAggregator):
     Limit under Plackett-Luce ballots of positive worths e^r over connected items, many voters:
     :math:`r_i - \bar r`. Multiplying all weights by a constant is the same as dividing the
     ridge by it.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> ballots = {"ranking": [["ada", "bob", "cy"], ["bob", "ada"], ["ada", "cy", "bob"]]}
+    >>> rankbench.aggregate(ballots, "plackett-luce").table.select("item", "score").rows()
+    [('ada', 0.4159...), ('bob', -0.0840...), ('cy', -0.3319...)]
     """
 
     name: ClassVar[str] = "plackett-luce"

@@ -54,6 +54,14 @@ class ClickThroughRate(CompiledClicks):
     It takes being low on the list for being bad: under the cascade model the limit is
     :math:`p_l` times the chance that a user who is shown item l gets down to it, so that the
     order of the items depends on how they were presented.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> lists = {"query_id": ["q"] * 3, "session_id": ["1", "2", "3"],
+    ...          "shown": [["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]], "clicked": [[1], [2], [2]]}
+    >>> rankbench.aggregate(lists, "click-through-rate").table.select("item", "score").rows()
+    [('a', 0.6666...), ('c', 0.3333...), ('b', 0.0)]
     """
 
     name: ClassVar[str] = "click-through-rate"
@@ -82,6 +90,14 @@ class COEC(CompiledClicks):
     -----
     Where good items stand at the top, :math:`r_j` holds their goodness as well as the
     attention that the position gets, so that too much is taken off.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> lists = {"query_id": ["q"] * 3, "session_id": ["1", "2", "3"],
+    ...          "shown": [["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]], "clicked": [[1], [2], [2]]}
+    >>> rankbench.aggregate(lists, "coec").table.select("item", "score").rows()
+    [('a', 1.5), ('c', 1.5), ('b', 0.0)]
     """
 
     name: ClassVar[str] = "coec"
@@ -119,6 +135,14 @@ class Cascade(CompiledClicks):
     -----
     Limit under the model: :math:`p_l`, for every item that has a chance to be looked at. With
     scores in that order the expected ERR loss (16) is least, [DMJ13]_ Lemma 1.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> lists = {"query_id": ["q"] * 3, "session_id": ["1", "2", "3"],
+    ...          "shown": [["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]], "clicked": [[1], [2], [2]]}
+    >>> rankbench.aggregate(lists, "cascade").table.select("item", "score").rows()
+    [('c', 1.0), ('a', 0.6666...), ('b', 0.0)]
     """
 
     name: ClassVar[str] = "cascade"
@@ -150,6 +174,14 @@ class PositionDebiased(CompiledClicks):
     `iterations` steps: on small data the maximum may be approached very slowly.
 
     Prefer it where the chance to look at an item depends on its position, not on the items above it.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> lists = {"query_id": ["q"] * 3, "session_id": ["1", "2", "3"],
+    ...          "shown": [["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]], "clicked": [[1], [2], [2]]}
+    >>> rankbench.aggregate(lists, "position-debiased").table.select("item", "score").rows()
+    [('a', 1.0), ('c', 1.0), ('b', 0.0)]
     """
 
     name: ClassVar[str] = "position-debiased"

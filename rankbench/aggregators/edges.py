@@ -28,6 +28,17 @@ class AverageAdjacency(ComparisonAggregator):
     Limit, k to infinity: the mean matrix :math:`E[Y]`; under BTL (26) with unit weights
     and uniform pairs :math:`s_{ij} \to 2 p_{ij} / (m(m-1))`. Multiplying all weights by a
     constant multiplies the matrix by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> graph = rankbench.get(rankbench.Aggregator, "average-adjacency")
+    >>> winners, losers, weights = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 2]), np.ones(4)
+    >>> graph.aggregate(winners, losers, weights, 3)
+    array([[0.  , 0.5 , 0.  ],
+           [0.25, 0.  , 0.25],
+           [0.  , 0.  , 0.  ]])
     """
 
     name: ClassVar[str] = "average-adjacency"
@@ -77,6 +88,17 @@ class DifferenceGraph(ComparisonAggregator):
     :math:`s_{ij} \to 2 [2 p_{ij} - 1]_+ / (m(m-1))`, which has no cycle. The structure is not
     additive: averaging single judgments is `average-adjacency`. Multiplying all
     weights by a constant multiplies the matrix by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> graph = rankbench.get(rankbench.Aggregator, "difference-graph")
+    >>> winners, losers, weights = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 2]), np.ones(4)
+    >>> graph.aggregate(winners, losers, weights, 3)
+    array([[0.  , 0.25, 0.  ],
+           [0.  , 0.  , 0.25],
+           [0.  , 0.  , 0.  ]])
     """
 
     name: ClassVar[str] = "difference-graph"
@@ -116,6 +138,17 @@ class Identity(ComparisonAggregator):
     There is no limit: the structure stays random however large k is, which is what
     sections 3.2.1 and 3.2.2 show many surrogates to be inconsistent with. Multiplying all
     weights by a constant multiplies the matrix by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> graph = rankbench.get(rankbench.Aggregator, "identity")
+    >>> winners, losers, weights = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 2]), np.ones(4)
+    >>> graph.aggregate(winners, losers, weights, 3)
+    array([[0., 1., 0.],
+           [0., 0., 0.],
+           [0., 0., 0.]])
     """
 
     name: ClassVar[str] = "identity"

@@ -58,6 +58,13 @@ class PageRank(CountAggregator):
     :math:`\sum_{j \ne i} e^{r_i} p_{ji}`, which orders the items as their relevance does but is on
     neither scale of `rank-centrality`: a walker leaves an item at the same pace whether it
     lost once or always. Multiplying all weights by a constant changes nothing.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "pagerank").table["score"].round(3).to_list()
+    [1.425, 1.425, 0.15]
     """
 
     name: ClassVar[str] = "pagerank"
@@ -171,6 +178,13 @@ class RankCentrality(CountAggregator):
     because the walk is reversible; on the log scale :math:`r_i - \bar r`, which is
     (m - 1) / m times the limit scores (27). Multiplying all weights by a constant makes the
     smoothing count for less.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "rank-centrality").table.select("item", "score").rows()
+    [('ada', 1.5428...), ('bob', 1.0285...), ('cy', 0.4285...)]
     """
 
     name: ClassVar[str] = "rank-centrality"
@@ -273,6 +287,13 @@ class Eigenvector(RatioAggregator):
     :math:`e^{r_i}`; on the log scale :math:`r_i - \bar r`. With ``joint`` frequencies the
     smoothing never fades. Multiplying all weights by a constant leaves ``joint`` as it is; for
     ``counts`` it makes the smoothing count for less.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "eigenvector").table.select("item", "score").rows()
+    [('ada', 1.5056...), ('bob', 1.0710...), ('cy', 0.4232...)]
     """
 
     name: ClassVar[str] = "eigenvector"
@@ -329,6 +350,13 @@ class GeometricMean(RatioAggregator):
     on the log scale, (m - 1) / m times the limit scores (27), and so proportional to
     :math:`e^{r_i}` on the ratio scale. Multiplying all weights by a constant leaves ``joint``
     as it is; for ``counts`` it makes the smoothing count for less.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "geometric-mean").table.select("item", "score").rows()
+    [('ada', 1.5056...), ('bob', 1.0710...), ('cy', 0.4232...)]
     """
 
     name: ClassVar[str] = "geometric-mean"

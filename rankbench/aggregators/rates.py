@@ -47,6 +47,13 @@ class Borda(CountAggregator):
     Limit under BTL (26), uniform pairs, k to infinity:
     :math:`\frac{2}{m(m-1)} \sum_{l \ne j} (2 p_{jl} - 1)`, which orders the items as their
     relevance does. Multiplying all weights by a constant changes nothing.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "borda").table.select("item", "score").rows()
+    [('ada', 0.4), ('bob', 0.0), ('cy', -0.4)]
     """
 
     name: ClassVar[str] = "borda"
@@ -85,6 +92,13 @@ class WinRate(CountAggregator):
     :math:`\frac{1}{m-1} \sum_{j \ne i} p_{ij} - \frac12`, the chance against an opponent
     chosen uniformly (Ammar and Shah's budgeted score), which orders the items as their
     relevance does. Multiplying all weights by a constant changes nothing.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "win-rate").table.select("item", "score").rows()
+    [('ada', 0.25), ('bob', 0.0), ('cy', -0.5)]
     """
 
     name: ClassVar[str] = "win-rate"
@@ -125,6 +139,13 @@ class NetWeights(CountAggregator):
     -----
     Limit under BTL (26), unit weights and uniform pairs, k to infinity: that of `borda`.
     Multiplying all weights by a constant multiplies the scores by it.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "net-weights").table.select("item", "score").rows()
+    [('ada', 0.4), ('bob', 0.0), ('cy', -0.4)]
     """
 
     name: ClassVar[str] = "net-weights"
@@ -175,6 +196,13 @@ class Budgeted(CountAggregator):
     :math:`\frac{1}{m-1} \sum_{l \ne j} p_{jl} - \frac12`, whatever the frequencies of the
     pairs, as long as each is positive. Where all pairs are compared equally often,
     `borda` is 4 / m times this. Multiplying all weights by a constant changes nothing.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "budgeted").table.select("item", "score").rows()
+    [('ada', 0.3333...), ('bob', 0.1666...), ('cy', -0.5)]
     """
 
     name: ClassVar[str] = "budgeted"
@@ -229,6 +257,13 @@ class Kemeny(CountAggregator):
     Limit under BTL (26), uniform pairs, k to infinity: the centered ranks of the relevance
     labels, if these are distinct; items of equal relevance stay in random order. Multiplying all
     weights by a constant changes nothing.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "kemeny").table.select("item", "score").rows()
+    [('ada', 1.0), ('bob', 0.0), ('cy', -1.0)]
     """
 
     name: ClassVar[str] = "kemeny"
@@ -261,6 +296,13 @@ class MeanScore(ScoreAggregator):
     """The mean of a system's scores over tasks and seeds: a task counts as much as its scale is wide.
 
     Prefer it where all tasks have one scale.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> scores = {"model": ["ada", "bob", "cy"], "math": [0.9, 0.6, 0.3], "code": [0.6, 0.7, 0.1]}
+    >>> rankbench.rank(scores, ["mean-score"]).table.select("system", "score").rows()
+    [('ada', 0.75), ('bob', 0.65), ('cy', 0.2)]
     """
 
     name: ClassVar[str] = "mean-score"
@@ -277,6 +319,13 @@ class MeanRank(ScoreAggregator):
     """The mean of a system's ranks among all systems, by task and seed; 1 is the best, equal scores share ranks.
 
     Prefer it where the scales of tasks differ.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> scores = {"model": ["ada", "bob", "cy"], "math": [0.9, 0.6, 0.3], "code": [0.6, 0.7, 0.1]}
+    >>> rankbench.rank(scores, ["mean-rank"]).table.select("system", "score").rows()
+    [('ada', 1.5), ('bob', 1.5), ('cy', 3.0)]
     """
 
     name: ClassVar[str] = "mean-rank"
@@ -298,6 +347,13 @@ class BordaCount(ScoreAggregator):
     S systems less the mean rank, so of one order with it.
 
     Prefer it to `mean-rank` where readers expect that more is better; both order the systems alike.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> scores = {"model": ["ada", "bob", "cy"], "math": [0.9, 0.6, 0.3], "code": [0.6, 0.7, 0.1]}
+    >>> rankbench.rank(scores, ["borda-count"]).table.select("system", "score").rows()
+    [('ada', 1.5), ('bob', 1.5), ('cy', 0.0)]
     """
 
     name: ClassVar[str] = "borda-count"
@@ -336,6 +392,13 @@ class MeanLogOdds(LogOddsAggregator):
 
     Multiplying all weights by a constant leaves ``joint`` as it is; for ``counts`` it makes
     the smoothing count for less.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "mean-log-odds").table.select("item", "score").rows()
+    [('ada', 0.8047...), ('bob', 0.2938...), ('cy', -1.0986...)]
     """
 
     name: ClassVar[str] = "mean-log-odds"
@@ -365,6 +428,13 @@ class LimitScores(LabelAggregator):
     judgment is looked at: this is the reference that no method on judgments can have.
 
     Prefer it as the reference in simulations, where the truth is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> rankbench.get(rankbench.Aggregator, "limit-scores").from_labels(np.array([2.0, 1.0, 0.0]))
+    array([ 1.5,  0. , -1.5])
     """
 
     name: ClassVar[str] = "limit-scores"
@@ -400,6 +470,13 @@ class ThurstoneMosteller(CountAggregator):
     Limit under BTL (26), uniform pairs, k to infinity: :math:`r_i - \bar r`, which is
     (m - 1) / m times the limit scores (27). Multiplying all weights by a constant makes the
     smoothing count for less.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
+    >>> rankbench.aggregate(votes, "thurstone-mosteller").table.select("item", "score").rows()
+    [('ada', 0.5364...), ('bob', 0.1959...), ('cy', -0.7324...)]
     """
 
     name: ClassVar[str] = "thurstone-mosteller"

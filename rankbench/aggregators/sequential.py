@@ -111,6 +111,14 @@ class Elo(CompiledRatings):
     References
     ----------
     .. [FIDE24] FIDE Rating Regulations effective from 1 March 2024.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "bob", "bob"], "loser": ["bob", "cy", "ada"],
+    ...          "time": ["2026-01-01", "2026-01-02", "2026-01-03"]}
+    >>> rankbench.aggregate(votes, "elo").table.select("item", "score").rows()
+    [('bob', 0.1003...), ('ada', -0.0040...), ('cy', -0.0963...)]
     """
 
     name: ClassVar[str] = "elo"
@@ -191,6 +199,14 @@ class Glicko2(CompiledRatings):
     A judgment of weight w is w judgments in one period; a tie is half a win each way.
 
     Prefer it to `elo` where items are compared at irregular times: it knows how uncertain each rating is.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "bob", "bob"], "loser": ["bob", "cy", "ada"],
+    ...          "time": ["2026-01-01", "2026-01-02", "2026-01-03"]}
+    >>> rankbench.aggregate(votes, "glicko-2").table.select("item", "score").rows()
+    [('bob', 0.8562...), ('ada', -0.1273...), ('cy', -1.3348...)]
     """
 
     name: ClassVar[str] = "glicko-2"
@@ -286,6 +302,14 @@ class DynamicBradleyTerry(CompiledRatings):
     .. [FT94] L. Fahrmeir, G. Tutz. Dynamic stochastic models for time-dependent ordered paired comparison systems.
        JASA 89, 1994.
     .. [M92] D. J. C. MacKay. The evidence framework applied to classification networks. Neural Computation 4, 1992.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada", "bob", "bob"], "loser": ["bob", "cy", "ada"],
+    ...          "time": ["2026-01-01", "2026-01-02", "2026-01-03"]}
+    >>> rankbench.aggregate(votes, "dynamic-bradley-terry").table.select("item", "score").rows()
+    [('bob', 0.2790...), ('ada', 0.0722...), ('cy', -0.3479...)]
     """
 
     name: ClassVar[str] = "dynamic-bradley-terry"

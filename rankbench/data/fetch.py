@@ -252,5 +252,5 @@ def _restore(name: str) -> CardDataset:
 def card_dataset(card: Card) -> type[CardDataset]:
     """Return the data set class of a card."""
     said = {name: getattr(card, name) for name in ("table", "named", "name", "title", "licence", "citation")}
-    own = {"__doc__": card.title + ".", "__module__": __name__, "card": card, "source": card.citation}
+    own = {"__doc__": f"{card.title}.\n\n{card.note}", "__module__": __name__, "card": card, "source": card.citation}
     return type("".join(part.capitalize() for part in card.name.split("-")), (CardDataset,), said | own)

@@ -109,6 +109,15 @@ class ERR(ERRFamily):
     grades from 0 to `top`. See `ERRFamily` for ties and for what the best ordering costs.
 
     Prefer it where users stop at the first item that satisfies them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> loss = rankbench.get(rankbench.Loss, "err:top=2")
+    >>> alpha, grades = np.array([3.0, 2.0, 1.0]), np.array([0.0, 2.0, 1.0])
+    >>> loss.value(alpha, grades)
+    0.6041...
     """
 
     name: ClassVar[str] = "err"

@@ -96,6 +96,15 @@ class NDCG(NDCGFamily):
     `NDCGFamily` for ties, for Z(s) <= 0 and for values above 1.
 
     Prefer it for graded items whose top matters most; ``discount=log2,cutoff=10`` is NDCG@10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> loss = rankbench.get(rankbench.Loss, "ndcg:discount=log2")
+    >>> alpha, grades = np.array([3.0, 2.0, 1.0]), np.array([0.0, 2.0, 1.0])
+    >>> loss.value(alpha, grades)
+    0.3409...
     """
 
     name: ClassVar[str] = "ndcg"
@@ -136,6 +145,15 @@ class Precision(NDCGFamily):
     paper assumes; scores below 0 can cost more than 1.
 
     Prefer it where only the top k items are seen, whatever their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> loss = rankbench.get(rankbench.Loss, "precision:k=1")
+    >>> alpha, grades = np.array([3.0, 2.0, 1.0]), np.array([0.0, 2.0, 1.0])
+    >>> loss.value(alpha, grades)
+    1.0
     """
 
     name: ClassVar[str] = "precision"

@@ -33,6 +33,15 @@ class PairwiseDisagreement(Loss):
     won. A tie is thus charged in one direction only, neither averaged over nor in favor
     of the contender, and with ties the value depends on the numbering of the items. This
     is the paper's convention, kept as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> loss = rankbench.get(rankbench.Loss, "pairwise-disagreement")
+    >>> alpha, graph = np.array([3.0, 2.0, 1.0]), np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    >>> loss.value(alpha, graph)
+    3.0
     """
 
     name: ClassVar[str] = "pairwise-disagreement"

@@ -27,6 +27,9 @@ class LinearModel(Model):
     """Score items by ``alpha_i = <theta, x_i>``, without an intercept.
 
     An intercept would move all scores of a query alike and change no order.
+
+    Prefer it to begin with: it is the one built-in model. Where no linear function of the features ranks well, take
+    a plugin's model.
     """
 
     name: ClassVar[str] = "linear"
@@ -67,6 +70,8 @@ class RandomScores(Method):
 
     The draws belong to the block and the stream: scoring the same queries again gives the
     same scores, and two streams are independent of one another.
+
+    Prefer it as a yardstick: a contender near its loss has learned nothing.
     """
 
     name: ClassVar[str] = "random-scores"
@@ -90,6 +95,8 @@ class Feature(Method):
 
     BM25 among the features of a web search query, or a movie's mean rating, is what a
     combination of all features must beat to have learned anything.
+
+    Prefer it as a yardstick where one feature ranks well by itself.
     """
 
     name: ClassVar[str] = "feature"
@@ -122,6 +129,8 @@ class Oracle(Method):
     its loss is the Bayes risk, and what another contender loses more is that one's excess
     risk. Take it as the experiment's `baseline`, and the paired differences on the
     leaderboard are excess risks with their intervals.
+
+    Prefer it as the baseline of simulated experiments.
 
     Notes
     -----
@@ -254,6 +263,9 @@ class UStatistic(LogOddsRegression):
     The U-statistic (18) of order ``k = ceil(n^exponent)``, exact: how many of k votes are
     wins is hypergeometric. Where a pair has fewer than k votes, the one term of all of
     them. Does not depend on the order of votes. See `LogOddsRegression`.
+
+    Prefer it to `disjoint-batches`, whose estimate changes with the order of the votes; `erm` offers other
+    aggregators and surrogates.
     """
 
     name: ClassVar[str] = "u-statistic"
@@ -274,6 +286,8 @@ class DisjointBatches(LogOddsRegression):
     Each vote is in one batch, in the order of the votes: what section 4 of [DMJ13]_ calls
     unstable, since another order gives another estimate. The last batch has what is left.
     A yardstick for `u-statistic`; see `LogOddsRegression`.
+
+    Prefer it only to show how much an estimate depends on the order of the votes.
     """
 
     name: ClassVar[str] = "disjoint-batches"

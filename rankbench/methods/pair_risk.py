@@ -43,6 +43,9 @@ class PairRisk(Method):
     not halved, and theta penalizes the scores of both items of each pair. Unlike hinge and
     logistic, the linear loss therefore changes when a number is added to a query's scores.
 
+    Prefer it to reproduce Table 1 of [DMJ10]_, and for grids of lambda on single pairs; `erm` aggregates, and has
+    more surrogates.
+
     Notes
     -----
     Hinge: to a duality gap of 1e-6. Logistic: Newton steps, to a gradient norm of 1e-7.

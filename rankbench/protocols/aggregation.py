@@ -88,6 +88,8 @@ class AggregationTrial(Protocol):
     ``intransitive``. *regret*: expected disagreement with one preference on a uniform pair, less the
     least that an order can have. *rmse*: error of the scores after the best affine fit to the true
     ones, which are standard normal; weighted graphs have no scores and are skipped.
+
+    Prefer it to compare aggregators where the truth is known: how many judgments does each need?
     """
 
     name: ClassVar[str] = "aggregation"

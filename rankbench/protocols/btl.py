@@ -38,6 +38,8 @@ class BTL(Protocol):
 
     Queries whose items all have one label cannot be judged and are left out. Where a data
     set has fewer queries than are wanted, both parts and n shrink in proportion.
+
+    Prefer it to compare methods that learn from features, on queries with grades. The comparisons are simulated.
     """
 
     name: ClassVar[str] = "btl"

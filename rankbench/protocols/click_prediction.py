@@ -52,6 +52,8 @@ class ClickPrediction(Protocol):
     A session is one selection: `several` and
     `off-list` say what becomes of the others, see `rankbench.data.tables.impressions`. The policies
     apply to the held-out sessions too, so losses under different ones cannot be compared.
+
+    Prefer it for real logs of clicks; `selection` needs a population whose grades are known.
     """
 
     name: ClassVar[str] = "click-prediction"

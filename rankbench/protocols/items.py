@@ -42,6 +42,8 @@ class Items(LogProtocol):
     few votes are about, and for contenders that are ``irregular``: such items may hold any
     place. Items that no chain of comparisons connects are
     said to be so, and never put on one scale.
+
+    Prefer it in suites that publish a ranking of items; ``rankbench aggregate`` prints one.
     """
 
     name: ClassVar[str] = "items"

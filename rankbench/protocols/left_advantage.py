@@ -38,6 +38,8 @@ class LeftAdvantage(PeriodProtocol):
     of the stretch. Its variance is the sandwich's, with votes for clusters: the scores are taken for known, as each is
     of many votes and an item is on both sides. A stretch with fewer than ten votes has no interval. Ranks are of the
     stretches, all together at 95%: whether the advantage was larger in one than in another.
+
+    Prefer it where a side has an advantage that may change over the years, as the home side in football.
     """
 
     name: ClassVar[str] = "left-advantage"

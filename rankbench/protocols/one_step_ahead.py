@@ -60,6 +60,8 @@ class OneStepAhead(LogProtocol):
     The metrics are those of `own-log`, on all votes after the warm-up. There is one run. Differences are bootstrapped
     over stretches of consecutive times, 25 of about equally many votes: votes of a stretch may depend on one another,
     and what is wrong for a while is wrong in few stretches (blocks that do not overlap, [Carlstein86]_).
+
+    Prefer it for votes with times on items that change, such as teams; `own-log` takes strengths for constant.
     """
 
     name: ClassVar[str] = "one-step-ahead"

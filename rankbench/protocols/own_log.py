@@ -55,6 +55,8 @@ class OwnLog(LogProtocol):
     ``calibration``, the expected calibration error of these chances, which is 0 for chances of
     one half that tell nothing, so that it means something beside the log loss only; ``three-outcome-loss``, the
     mean of -log of the chance of what happened, ties among it, under Davidson's link.
+
+    Prefer it to choose a method for your votes or ballots: ``rankbench run --log FILE`` runs it.
     """
 
     name: ClassVar[str] = "own-log"

@@ -197,6 +197,8 @@ class PeriodLeaders(PeriodProtocol):
     it is shown to be above each other item, and that each other one was judged.
     Rows of different stretches are not compared. Stretches follow one another, or one ends `every` so many years, and
     then they overlap: neighbors share votes.
+
+    Prefer it to tell who was first when, and how certain that is.
     """
 
     name: ClassVar[str] = "period-leaders"

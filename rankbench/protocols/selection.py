@@ -39,6 +39,8 @@ class Selection(Protocol):
     those of scores against the grades, those of edges against the graph with
     the difference of the grades on the edge from each item to each worse one. An
     aggregator that needs the truth gets the grades: the best that can be done.
+
+    Prefer it to compare aggregators of clicks where the truth is known; `click-prediction` is for real logs.
     """
 
     name: ClassVar[str] = "selection"

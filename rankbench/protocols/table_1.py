@@ -66,6 +66,8 @@ class Table1(Protocol):
     A contender is a method; of a list of values, the one with the smallest loss on
     the validation pairs is taken, the first of several. The loss is the sum of the weights
     of misordered test pairs (ties among scores half) over the number of test pairs.
+
+    Prefer it for ratings by users, as in Table 1 of the paper.
     """
 
     name: ClassVar[str] = "table-1"

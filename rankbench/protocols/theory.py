@@ -40,6 +40,9 @@ class Theory(Protocol):
     A surrogate of graphs sees score vectors as graphs with weights ``[G(s_i) - G(s_j)]_+``,
     G that of the loss; a surrogate of scores sees the net weights of graphs.
 
+    Prefer it for exact verdicts on the papers' populations; ``rankbench certify`` decides for all populations of a
+    class.
+
     Notes
     -----
     Risks are sums over the population, minimized over each of the 3! orders to about
@@ -133,6 +136,8 @@ class Repair(Protocol):
     A consistent method's excess goes to 0 as n grows, whatever the populations. One that
     is not levels off where its limit ranks some of them wrongly. Labels are the best
     ranking: `oracle` is at 0.
+
+    Prefer it to see at which n an inconsistent method levels off, and whether aggregation repairs it.
     """
 
     name: ClassVar[str] = "repair"

@@ -66,6 +66,8 @@ class UStatistics(Protocol):
     - ``instability``: how much fhat changes with the order of the very same votes: the
       root mean square, over queries by frequency, of the standard deviation of its scores
       over 8 random orders; of the first draw.
+
+    Prefer it to see how the order k trades bias for variance.
     """
 
     name: ClassVar[str] = "u-statistics"

@@ -67,7 +67,7 @@ def _rows(
         member.spec,
         None if makers is None else ", ".join(makers),
         json.dumps(record.versions, sort_keys=True),
-        record.codes(member.experiment, member.label),
+        record.code_digest,
         member.cell,
         member.n,
         member.repetition,

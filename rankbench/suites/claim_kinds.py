@@ -20,7 +20,10 @@ NonnegativeMargin = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 
 
 class Less(ClaimKind):
-    """Every contrast of mean losses is below zero."""
+    """Every contrast of mean losses is below zero.
+
+    Prefer it for *a is better than b*.
+    """
 
     name: ClassVar[str] = "less"
     source: ClassVar[str] = "Intersection-union test: R. L. Berger, Technometrics 24(4), 1982"
@@ -61,7 +64,10 @@ class _Within(ClaimKind):
 
 
 class Equivalent(_Within):
-    """Every contrast of mean losses is within a margin of zero."""
+    """Every contrast of mean losses is within a margin of zero.
+
+    Prefer it for *no difference*: `margin` is the largest difference that does not matter.
+    """
 
     name: ClassVar[str] = "equivalent"
     source: ClassVar[str] = "Two one-sided tests: D. J. Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987"
@@ -76,7 +82,10 @@ class Equivalent(_Within):
 
 
 class Wider(ClaimKind):
-    """Every first contender has a larger standard deviation over draws than its second."""
+    """Every first contender has a larger standard deviation over draws than its second.
+
+    Prefer it for *a varies more than b* from draw to draw.
+    """
 
     name: ClassVar[str] = "wider"
     source: ClassVar[str] = "Paired variances: E. J. G. Pitman and W. A. Morgan, Biometrika 31, 1939"
@@ -113,7 +122,10 @@ class Wider(ClaimKind):
 
 
 class Coincide(_Within):
-    """Mean curves of two contenders are within a factor of each other, at given steps."""
+    """Mean curves of two contenders are within a factor of each other, at given steps.
+
+    Prefer it for curves that shall lie on one another.
+    """
 
     name: ClassVar[str] = "coincide"
     source: ClassVar[str] = "[DMJ13]_ figure 2"

@@ -55,6 +55,8 @@ class Curves(FigureKind):
 
     Bands are t intervals over draws. Where the values' axis is to be logarithmic and a mean is not positive (an
     estimated gap may well be below zero), it is linear.
+
+    Prefer it for what changes along the steps of an optimizer.
     """
 
     name: ClassVar[str] = "curves"
@@ -188,6 +190,8 @@ class Growth(FigureKind):
 
     Both axes are logarithmic, with a tick at each n; that of values is linear where a mean is not positive. Bands are
     t intervals over draws.
+
+    Prefer it for learning curves: a metric against n.
     """
 
     name: ClassVar[str] = "growth"

@@ -38,6 +38,8 @@ class Dots(FigureKind):
     In a race a plot for each of the metrics, at the largest n: means, or paired differences from one contender, with
     the intervals that the words of the page rest on. In a ranking of items: the items of the first contender that
     matches, with the places that they may hold and, if `votes` is a metric, how many votes they have.
+
+    Prefer it for contenders at one n, and for the first items of a ranking.
     """
 
     name: ClassVar[str] = "dots"

@@ -127,6 +127,8 @@ class Risk(FigureKind):
     own behind a gap. Bands are t intervals over draws. Contenders that equal another one have hollow markers. What
     has no such parameter is a horizontal line. With `against`, a row of paired differences stands under each row of
     means: with the intervals that tell whether a difference is real.
+
+    Prefer it for contenders that differ by a number, such as the order k or lambda.
     """
 
     name: ClassVar[str] = "risk"

@@ -28,6 +28,8 @@ class BltReader(Reader):
     A file is one query, called as the file is, without its ending. ``2=4`` is a tie, ``-`` a place that was left empty.
     Candidates who have withdrawn (a line ``-3``) are taken out of the ballots, and ballots that rank nobody are left
     out; both are said. The number of seats does not matter.
+
+    Prefer it for elections as OpenSTV and other counting programs write them.
     """
 
     name: ClassVar[str] = "blt"

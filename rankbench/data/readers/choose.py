@@ -41,6 +41,13 @@ class PartsReader(Reader):
     Files are taken in the order of the numbers in their names. Left out are those that begin with ``_`` or ``.``,
     also in such folders, and what no reader knows by its ending. Folders called ``key=value`` (Hive) make a column.
     Queries of items are called by their file too, since files may number them from 1 each.
+
+    Prefer it for a log in several files: rankbench chooses it for folders and patterns.
+
+    Examples
+    --------
+    ``rankbench aggregate 'votes-*.csv'`` reads all files of the pattern, and ``rankbench aggregate votes/`` those
+    of the folder.
     """
 
     name: ClassVar[str] = "parts"

@@ -25,7 +25,10 @@ _SPACED = re.compile(rb'"\s+:')
 
 
 class NdjsonReader(Reader):
-    """JSON objects, one a line; the features of an item are a list ``x``."""
+    """JSON objects, one a line; the features of an item are a list ``x``.
+
+    Prefer it to `json` for large logs, and for logs that a program appends to.
+    """
 
     name: ClassVar[str] = "ndjson"
     source: ClassVar[str] = "jsonlines.org"
@@ -161,6 +164,8 @@ class JsonReader(Reader):
     Other values in rows than single ones and lists of these, as ``conv_metadata`` of LMArena's votes, are no columns.
     rankbench reads a file with an object on each line as NDJSON. Rows in errors count the objects from 1; where the
     text is no JSON they are lines.
+
+    Prefer it for files that are published so, such as votes of LMArena.
     """
 
     name: ClassVar[str] = "json"

@@ -39,6 +39,8 @@ class LetorReader(Reader):
     without ``qid`` has a neighbour ``FILE.group`` (or ``FILE.query``) with the number of
     lines of each query, and its queries are then called 1, 2, ... Features that a line
     does not mention are zero.
+
+    Prefer it for files of LETOR, LightGBM and XGBoost; ``rankbench data convert`` makes Parquet of large ones.
     """
 
     name: ClassVar[str] = "letor"

@@ -29,6 +29,12 @@ class MovieLensReader(Reader):
     and their movies are sorted by number; ``name`` is the number of the movie. The 20
     features are the movie's alone: its year of release (the median year, where it is
     missing) and its 19 genre flags.
+
+    Prefer it for MovieLens-100K alone.
+
+    Examples
+    --------
+    ``rankbench data describe ml-100k/u.data --reader movielens`` tells what is in the ratings.
     """
 
     name: ClassVar[str] = "movielens"

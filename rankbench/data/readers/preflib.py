@@ -25,6 +25,8 @@ class PreflibReader(Reader):
     candidates. Items are called by their names. The reader checks the header: numbers of
     alternatives, voters and unique orders, and the data type: ``soc`` and ``soi`` have no ties, ``soc``
     and ``toc`` rank everything. Lines that begin with ``#`` and say something else are comments.
+
+    Prefer it for elections of preflib.org.
     """
 
     name: ClassVar[str] = "preflib"

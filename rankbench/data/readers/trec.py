@@ -33,6 +33,12 @@ class TrecReader(Reader):
     The score of a system on a topic is one minus the loss of its documents: with ``ndcg`` it is nDCG, with ``err``
     the expected reciprocal rank. Documents go by their scores, and equal ones share their places; ranks in the file are
     ignored. A document that nobody judged is worth nothing, and neither is what the run does not list.
+
+    Prefer it for runs of retrieval systems. Scores that are computed already are a score table.
+
+    Examples
+    --------
+    ``rankbench rank --qrels qrels.txt bm25.run dense.run`` ranks two runs.
     """
 
     name: ClassVar[str] = "trec"

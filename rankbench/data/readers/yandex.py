@@ -27,6 +27,8 @@ class YandexReader(Reader):
     One record a session: the items in the order in which they were shown, then those
     that were clicked in the order of the clicks. Empty records are passed over. A session is
     named by its line and its number in the line, as ``3.17``.
+
+    Prefer it for the sample of this challenge alone; other clicks are tables.
     """
 
     name: ClassVar[str] = "yandex"

@@ -34,6 +34,15 @@ class CascadeClicks(ClickPopulation):
     proportion to ``exp(z / temperature)``, z the score that a mediocre ranker gives: the
     same items stand at the top again and again, the better ones more often. Position j is
     looked at with probability ``j^-eta``; with ``eta=0`` this is the cascade model.
+
+    Prefer it to compare aggregators of clicks where the truth is known.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> sessions = rankbench.scan("cascade-clicks:queries=2,sessions=3").collect()
+    >>> sessions.columns, sessions.height
+    (['query_id', 'session_id', 'shown', 'clicked'], 3)
     """
 
     name: ClassVar[str] = "cascade-clicks"

@@ -41,6 +41,15 @@ class MovieLensLike(Dataset):
 
     Users are queries, ``name`` is the movie, the 20 features are the movie's year of
     release and 19 genre flags, as the reader `movielens` has them.
+
+    Prefer it to try the protocol `table-1` without a download.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> ratings = rankbench.scan("movielens-like:users=20,movies=50,ratings=200").collect()
+    >>> ratings.columns, ratings.height
+    (['query_id', 'item', 'label', 'x', 'name'], 200)
     """
 
     name: ClassVar[str] = "movielens-like"
@@ -180,6 +189,15 @@ class Web10kLike(Dataset):
 
     Queries are made in chunks with seeds of their own, so that the first Q queries are
     the same whatever the number asked for.
+
+    Prefer it to try methods that learn from features without a download.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> queries = rankbench.scan("web10k-like:queries=2,features=8").collect()
+    >>> queries.columns, queries.height
+    (['query_id', 'item', 'label', 'x'], 201)
     """
 
     name: ClassVar[str] = "web10k-like"

@@ -34,7 +34,10 @@ from rankbench.interfaces.table_check import MISSING, RawTable, TableCheck
 
 
 class ComparisonTable(TableKind):
-    """Votes: one item won against another, or neither did."""
+    """Votes: one item won against another, or neither did.
+
+    Prefer it for judgments on two items at a time.
+    """
 
     name: ClassVar[str] = "comparisons"
     source: ClassVar[str] = "[DMJ13]_ section 2"

@@ -30,6 +30,8 @@ class ItemTable(TableKind):
 
     ``item`` may be missing; features stand in a column ``x`` of lists, or in columns ``x_0, x_1, ...`` (or from
     ``x_1``).
+
+    Prefer it for queries whose items have features and grades, from which methods such as `erm` learn.
     """
 
     name: ClassVar[str] = "items"

@@ -25,6 +25,8 @@ class MeasurementTable(TableKind):
     """Score tables: what each system reached on each task, with each seed.
 
     A row a cell, or a row a system with its tasks side by side, or a row a task with its systems side by side.
+
+    Prefer it for scores of systems on tasks, which ``rankbench rank`` reads.
     """
 
     name: ClassVar[str] = "measurements"

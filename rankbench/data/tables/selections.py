@@ -32,6 +32,8 @@ class SelectionTable(TableKind):
     """Clicks: a list was shown, and positions of it were clicked.
 
     Lists may be texts with spaces between their entries. A file may have a row for each item that was shown, too.
+
+    Prefer it for clicks wherever the shown list is known, with lists without a click too.
     """
 
     name: ClassVar[str] = "selections"

@@ -24,6 +24,9 @@ class ERM(Composition):
     A tie is half a win each way: two judgments of half the weight, so that where k < n_q, k = 1
     among them, samples hold it twice as often as another judgment. An aggregator that declares
     ``sequential`` takes k = inf or 1 alone, and at k = inf no ties: their halves have no order.
+
+    Prefer it to learn from features: it takes every built-in aggregator of comparisons, every surrogate and every
+    optimizer.
     """
 
     name: ClassVar[str] = "erm"
