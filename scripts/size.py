@@ -7,6 +7,7 @@ The longest chain counts rooms that import one another in turn, imports inside f
 from __future__ import annotations
 
 import ast
+import re
 import tokenize
 from functools import cache
 from pathlib import Path
@@ -62,6 +63,12 @@ def longest_chain(edges: dict[str, set[str]]) -> list[str]:
     return max((below(name) for name in sorted(edges)), key=len)
 
 
+def words_of(page: Path) -> int:
+    """Return the number of words of a page outside of its examples, which are blocks of code."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return len(re.findall(r"\S*\w\S*", text))
+
+
 def main() -> None:
     """Print the table."""
     files: dict[str, list[Path]] = {}
@@ -85,10 +92,8 @@ def main() -> None:
     print(f"decision records: {len(records)}")
     pages = [path for path in (ROOT / "docs").rglob("*.md") if path not in records]
     counts = {"README.md": [ROOT / "README.md"], "docs/": pages, "docs/decisions/": records}
-    words = {
-        name: sum(len(path.read_text(encoding="utf-8").split()) for path in paths) for name, paths in counts.items()
-    }
-    print(f"words: {', '.join(f'{name} {count:,}' for name, count in words.items())}")
+    words = {name: sum(map(words_of, paths)) for name, paths in counts.items()}
+    print(f"words without examples: {', '.join(f'{name} {count:,}' for name, count in words.items())}")
 
 
 if __name__ == "__main__":
