@@ -28,7 +28,7 @@ class FirstVotes:
         Rows to keep.
     frames : list of DataFrame
         Those that were kept: ``winner`` and ``loser`` by name, ``tie``, ``query_id``, ``judge`` and ``first`` if
-        the log has them.
+        the log has them; ``time`` where it has ``first``, as games of two times are no mirrored ones.
     """
 
     limit: int
@@ -37,7 +37,8 @@ class FirstVotes:
     @staticmethod
     def beside(schema: pl.Schema) -> list[str]:
         """Return the columns of a log that are kept and not counted."""
-        return [name for name in ("query_id", "first", "judge", REST) if name in schema]
+        times = ["time"] if "first" in schema else []
+        return [name for name in ("query_id", "first", "judge", *times, REST) if name in schema]
 
     def lacking(self) -> int:
         """Return how many rows are still to come."""

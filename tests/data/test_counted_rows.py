@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections import Counter
 from collections.abc import Callable
@@ -10,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from amounts import trials
 from data_files import stored, written
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import rankbench
 from rankbench.errors import InputError
@@ -234,16 +237,55 @@ def test_grades_series_and_games_that_were_not_played(text: str, votes: list[flo
     assert weights == pytest.approx(votes)
 
 
-def test_sides_drawn_by_lot_are_not_taken_for_mirrored_ones() -> None:
+SEEN_TWICE = [("Ants", "Bees"), ("Bees", "Cats"), ("Cats", "Dogs"), ("Dogs", "Ants")]
+
+
+@pytest.mark.parametrize("stray", [("Ants", "Cats"), ("Ants", "Bees"), ("Bees", "Ants"), ("Eels", "Ants")])
+def test_a_game_that_stands_there_once_does_not_hide_mirrored_ones(stray: tuple[str, str]) -> None:
+    rows = [*SEEN_TWICE, *[game[::-1] for game in SEEN_TWICE], stray]
+    games = pl.DataFrame(rows, schema=["left", "right"], orient="row").with_columns(
+        winner=pl.Series([*[game[0] for game in SEEN_TWICE] * 2, stray[0]])
+    )
+    assert any("8 of 9 votes stand there again" in note for note in rankbench.aggregate(games).notes)
+    # Three games and their mirrors are no evidence: one log of sixty-four has them by chance.
+    fewer = games.filter(~pl.any_horizontal(pl.col("left", "right") == "Dogs"))
+    assert not any("stand there again" in note for note in rankbench.aggregate(fewer).notes)
+
+
+def drawn(rng: np.random.Generator, pairs: np.ndarray, spread: float) -> pl.DataFrame:
+    """Return games of pairs of items, shape (n, 2), whose sides and results are drawn by Bradley-Terry's model."""
+    strength = rng.normal(scale=spread, size=pairs.max() + 1)
+    won = rng.random(len(pairs)) < 1 / (1 + np.exp(strength[pairs[:, 1]] - strength[pairs[:, 0]]))
+    winner, loser = np.where(won, pairs.T, pairs.T[::-1]).astype(str)
+    return pl.DataFrame({"winner": winner, "loser": loser, "first": rng.random(len(pairs)) < 0.5})
+
+
+def test_sides_drawn_by_lot_are_seldom_taken_for_mirrored_ones() -> None:
+    """In one log of a hundred at most: a binomial of that chance is larger than the bound once in a thousand tests."""
     rng = np.random.default_rng(20261126)
-    for n in (20, 200, 2000):
-        a = rng.integers(4, size=n)
-        b = (a + rng.integers(1, 4, size=n)) % 4
-        frame = pl.DataFrame(
-            {"winner": [f"i{x}" for x in a], "loser": [f"i{x}" for x in b], "first": rng.random(n) < 0.5}
-        )
-        assert mirrored_votes(frame.lazy()) is None
+    n = trials(3000)
+    taken = 0
+    for k in range(n):
+        m, rounds = 2 + k % 7, 1 + k % 5
+        every = np.array(list(itertools.combinations(range(m), 2)))
+        pairs = every[rng.integers(len(every), size=6 + k % 40)] if k % 2 else np.repeat(every, 2 * rounds, axis=0)
+        frame = drawn(rng, pairs, spread=k % 3 / 2)
+        taken += mirrored_votes(frame.lazy()) is not None
+    assert taken <= binom.ppf(0.999, n, 0.01)
     assert mirrored_votes(frame.drop("first").lazy()) is None
+
+
+def test_games_of_two_dates_are_not_mirrored_ones(tmp_path: Path) -> None:
+    """Favorites win at home and away."""
+    pairs = list(itertools.combinations("abcdef", 2))
+    first = [f"2024-01-{day:02d},{x},{y},H\n" for day, (x, y) in enumerate(pairs, 1)]
+    second = [f"2024-06-{day:02d},{y},{x},A\n" for day, (x, y) in enumerate(pairs, 1)]
+    path = written(tmp_path / "league.csv", "date,home,away,FTR\n" + "".join(first + second))
+    for intervals in (None, "sandwich"):
+        found = rankbench.aggregate(path, intervals=intervals)
+        assert not any("stand there again" in note for note in found.notes)
+        undated = rankbench.aggregate(path, columns="time=", intervals=intervals)
+        assert any("30 of 30 votes stand there again" in note for note in undated.notes)
 
 
 @pytest.mark.parametrize("name", ["games", "times", "wins", "num_games", "tally", "No. of votes", "matches"])
