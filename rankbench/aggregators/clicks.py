@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.interfaces.click_aggregator import SelectionAggregator
+from rankbench.interfaces.click_aggregator import SelectionAggregator, positions_of
 from rankbench.interfaces.queries import Selections
 from rankbench.kernels import Kernel
 
@@ -75,7 +75,16 @@ class ClickThroughRate(CompiledClicks):
         return Kernel(click_rate, np.array([self.smoothing, 0.0]))
 
 
-class COEC(CompiledClicks):
+class PositionCorrected(CompiledClicks):
+    """An aggregator of clicks to which positions that nobody clicked say nothing."""
+
+    def observed(self, selections: Selections) -> NDArray[np.bool_]:
+        """Return which positions shown have clicks in some list, shape (P,)."""
+        positions = positions_of(selections)
+        return np.isin(positions, positions[selections.clicked])
+
+
+class COEC(PositionCorrected):
     r"""COEC: clicks over expected clicks, given the positions in which an item was shown.
 
     .. math:: s_l = \frac{\sum_i 1(l \text{ clicked in } i)}{\sum_i r_{\text{position of } l \text{ in } i}}
@@ -157,7 +166,7 @@ class Cascade(CompiledClicks):
         return Kernel(click_rate, np.array([self.smoothing, 1.0]))
 
 
-class PositionDebiased(CompiledClicks):
+class PositionDebiased(PositionCorrected):
     r"""Position-debiased click rate: attractiveness under the position-based model.
 
     An item is clicked if its position is examined, with probability :math:`e_j` whatever

@@ -112,6 +112,13 @@ class SelectionAggregator(Aggregator):
         """Return the compiled form of `estimate` (`SELECT`), or None: interpreted."""
         return None
 
+    def observed(self, selections: Selections) -> NDArray[np.bool_]:
+        """Return which rows say something of their items, shape (P,): of a user who stops, those down to the click."""
+        lengths = np.diff(selections.starts)
+        last = topmost(selections) if self.stops else lengths
+        seen: NDArray[np.bool_] = positions_of(selections) <= np.repeat(last, lengths)
+        return seen
+
     def fit(self, selections: Selections, item_offsets: NDArray[np.int64]) -> ClickModel:
         """Estimate scores from the selections of all queries together.
 
@@ -152,19 +159,22 @@ def longest_list(selections: Selections) -> int:
     return int(np.diff(selections.starts).max(initial=1))
 
 
+def positions_of(selections: Selections) -> NDArray[np.int64]:
+    """Return the position of each row, from 0, shape (P,)."""
+    positions: NDArray[np.int64] = np.arange(len(selections.items))
+    return positions - np.repeat(selections.starts[:-1], np.diff(selections.starts))
+
+
 def rows_of(selections: Selections, item_offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the item of each row, numbered over all queries, and its position from 0, shape (P,) both."""
-    lengths = np.diff(selections.starts)
     first = np.repeat(item_offsets[:-1], selections.counts)
-    positions = np.arange(len(selections.items)) - np.repeat(selections.starts[:-1], lengths)
-    return np.repeat(first, lengths) + selections.items, positions
+    return np.repeat(first, np.diff(selections.starts)) + selections.items, positions_of(selections)
 
 
 def topmost(selections: Selections) -> NDArray[np.int64]:
     """Return the position, from 0, of the topmost click of each selection, shape (n,); its length if there is none."""
     lengths = np.diff(selections.starts)
-    positions = np.arange(len(selections.items)) - np.repeat(selections.starts[:-1], lengths)
-    candidates = np.where(selections.clicked, positions, np.repeat(lengths, lengths))
+    candidates = np.where(selections.clicked, positions_of(selections), np.repeat(lengths, lengths))
     return np.minimum.reduceat(candidates, selections.starts[:-1]) if len(lengths) else np.zeros(0, np.int64)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankbench.core.text import first_of, short_repr
 from rankbench.data.readers.choose import is_pattern, part_files
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.parquet import MANIFEST, Manifest
@@ -155,16 +156,21 @@ class Sessions(WholeLog):
         return np.zeros(len(self.items), np.int64)
 
     def notes(self, aggregator: Aggregator) -> list[str]:
-        """Return what a reader of these scores must know: which clicks they do not use."""
-        clicked = self.selections.clicked
+        """Return what a reader of these scores must know: clicks that they do not use, items without an observation."""
+        shown, unseen = self.selections, list[str]()
         unused = {"outside of the shown list": self.off_list, "on what a session had clicked before": self.repeated}
-        if isinstance(aggregator, SelectionAggregator) and aggregator.stops:
-            busy = np.maximum.reduceat(clicked, self.selections.starts[:-1])
-            unused[f"below the topmost of a list ({aggregator.name} takes one click a list)"] = int(
-                clicked.sum() - busy.sum()
-            )
+        if isinstance(aggregator, SelectionAggregator):
+            seen = np.bincount(shown.items[aggregator.observed(shown)], minlength=len(self.items))
+            unseen = [short_repr(item) for item, times in zip(self.items, seen, strict=True) if not times]
+            if aggregator.stops:
+                busy = np.maximum.reduceat(shown.clicked, shown.starts[:-1])
+                below = f"below the topmost of a list ({aggregator.name} takes one click a list)"
+                unused[below] = int(shown.clicked.sum() - busy.sum())
         said = ", ".join(f"{count:,} {where}" for where, count in unused.items() if count)
-        return [f"{aggregator.name} does not use all clicks; it leaves out {said}"] if said else []
+        notes = [f"{aggregator.name} does not use all clicks; it leaves out {said}"] if said else []
+        if unseen:
+            notes.append(f"{aggregator.name} has no observation of {first_of(unseen, 4)}: such scores are no estimates")
+        return notes
 
 
 def load_ballots(frame: pl.LazyFrame, *, judges: bool = False) -> Ballots:

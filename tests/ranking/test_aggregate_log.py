@@ -242,6 +242,21 @@ def test_clicks_that_are_not_used_are_counted() -> None:
     assert "1 items shown once with several clicks count as clicked once" in rankbench.aggregate(counted, "coec").notes
 
 
+@pytest.mark.parametrize(
+    ("method", "unseen"),
+    [("cascade", "'C', 'D'"), ("cascade:smoothing=1", "'C', 'D'"), ("coec", "'D'"), ("position-debiased", "'D'")],
+)
+def test_items_without_an_observation_are_named(method: str, unseen: str) -> None:
+    """Users of the cascade model never get down to C and D; nobody clicked at the lowest position, where D stands."""
+    shown = {"query_id": ["q"] * 4, "session_id": list("1234"), "shown": [["A", "B", "C", "D"]] * 4}
+    log = pl.DataFrame(shown | {"clicked": [[1], [1, 3], [2], [2]]})
+    noted = f"{method.split(':')[0]} has no observation of {unseen}"
+    assert any(note.startswith(noted) for note in rankbench.aggregate(log, method).notes)
+    assert not any("no observation" in note for note in rankbench.aggregate(log, "click-through-rate").notes)
+    seen = log.with_columns(clicked=pl.Series([[1], [], [4], [2, 3]], dtype=pl.List(pl.UInt32)))
+    assert not any("no observation" in note for note in rankbench.aggregate(seen, method).notes)
+
+
 def test_items_with_features_are_no_log() -> None:
     with pytest.raises(SpecError, match="not judgments"):
         rankbench.aggregate("web10k-like:queries=2,features=9")
