@@ -192,3 +192,19 @@ def test_floats_after_the_rows_that_tell_are_refused(column: str) -> None:
         kept = scan(rows | {"winner": [first, *rows["winner"][1:]], "loser": ["2", *rows["loser"][1:]]})
         if column == "winner":
             assert kept.collect()["winner"][1100] == name
+
+
+@pytest.mark.parametrize("column", ["winner", "loser"])
+def test_names_that_become_floats_late_are_refused_in_parquet_too(column: str, tmp_path: Path) -> None:
+    """Parquet is counted without the checks, unless a number is there in both ways."""
+    rows = {"winner": ["1", "2"] * 600, "loser": ["2", "1"] * 600}
+    rows[column][1100] = f"{rows[column][1100]}.0"
+    path = stored(pl.DataFrame(rows), tmp_path / "votes.parquet")
+    with pytest.raises(InputError, match=r"\.0' stands after 1,000 rows of whole numbers") as error:
+        rankbench.aggregate(path)
+    assert (error.value.row, error.value.column) == (1101, column)
+    versions = {name: ["3.5" if name == "winner" else "4.5", *names[1:]] for name, names in rows.items()}
+    path = stored(pl.DataFrame(versions), tmp_path / "versions.parquet")
+    found = rankbench.aggregate(path)
+    assert set(found.table["item"]) == {*versions["winner"], *versions["loser"]}
+    assert any("are taken for different ones" in note for note in found.notes)
