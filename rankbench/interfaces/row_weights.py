@@ -93,6 +93,11 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
     return _without_nothing(raw, {**roles, "weight": likely[0]})
 
 
+def called_like_counts(name: str) -> bool:
+    """Return whether a column is called as columns are that say how many votes a row stands for."""
+    return plain_name(name).strip("_") in _COUNTS | _PERHAPS
+
+
 def without_counts(names: Iterable[str], roles: Mapping[str, str]) -> None:
     """Remark which columns of counts are not used, of a table whose rows count once."""
     for name in names:

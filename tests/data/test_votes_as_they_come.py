@@ -125,6 +125,31 @@ def test_each_game_of_a_series_is_a_vote(tmp_path: Path) -> None:
     assert found.table.equals(rankbench.aggregate(apart, intervals="sandwich").table)
 
 
+@pytest.mark.parametrize("name", ["n", "battles", "of"])
+@pytest.mark.parametrize("names", ["model_a,model_b", "this,that"])
+def test_rates_beside_counts_are_shares_of_so_many_votes(tmp_path: Path, names: str, name: str) -> None:
+    path = written(tmp_path / "rates.csv", f"{names},rate,{name}\nx,y,.7,100\ny,z,.6,50\nz,x,.25,80\n")
+    with pytest.raises(InputError) as caught:
+        read(path)
+    left, right = names.split(",")
+    columns = f"left={left},right={right},points=rate,weight={name}"
+    assert f"--columns {columns} reads 'x' has 0.7 of 100 votes, 'y' the others" in str(caught.value)
+    assert "score" not in str(caught.value)
+    won = {"x": 70 + 60, "y": 30 + 30, "z": 20 + 20}
+    cast = {"x": 180, "y": 150, "z": 130}
+    table = rankbench.aggregate(path, columns=columns).table
+    assert {item: pytest.approx(wins) for item, wins in table.select("item", "wins").rows()} == won
+    assert dict(table.select("item", "votes").rows()) == cast
+
+
+def test_numbers_of_two_kinds_are_no_scores(tmp_path: Path) -> None:
+    """Percentages are no points, and a number of games is no score."""
+    path = written(tmp_path / "rates.csv", "model_a,model_b,percent,games\nx,y,70,100\ny,z,60,50\n")
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert "score=" not in str(caught.value)
+
+
 def test_games_won_with_a_cell_that_is_no_number_name_the_columns(tmp_path: Path) -> None:
     path = written(tmp_path / "series.csv", "left,right,left_wins,right_wins\na,b,3,2\nb,c,x,2\nc,a,2,1\n")
     columns = "left=left,right=right,left_wins=left_wins,right_wins=right_wins"

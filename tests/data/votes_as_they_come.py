@@ -251,5 +251,18 @@ PROPOSED: dict[str, tuple[str, bytes, dict[str, tuple[str, str]]]] = {
             "left=model_a,right=model_b,winner=second judge": ("y", "x"),
         },
     ),
+    "rates that are not of both": (
+        "model_a,model_b,a_win_rate",
+        b"x,y,.7\ny,z,.6\n",
+        {
+            "left=model_a,right=model_b,points=a_win_rate": ("x", "y"),
+            "left=model_b,right=model_a,points=a_win_rate": ("y", "x"),
+        },
+    ),
+    "scores of both between 0 and 1": (
+        "model_a,model_b,quality,other quality",
+        b"x,y,.7,.9\ny,z,.6,.2\n",
+        {"left=model_a,right=model_b,left_score=quality,right_score=other quality": ("y", "x")},
+    ),
 }
 """Files that may be read in several ways: header, rows, and who wins the first vote by what the error says to write."""

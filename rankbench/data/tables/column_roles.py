@@ -16,17 +16,13 @@ import polars as pl
 
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.covariates import control_expressions
-from rankbench.data.tables.outcomes import (
-    MOST_WORDS,
-    numbers_reading,
-    shown_vote,
-    word_readings,
-)
+from rankbench.data.tables.outcome_readings import numbers_reading, shown_vote, word_readings
+from rankbench.data.tables.outcomes import MOST_WORDS
 from rankbench.data.tables.rank_columns import rank_columns
 from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, OutcomeWords, dropped, of_two_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
-from rankbench.interfaces.row_weights import WEIGHTLESS
+from rankbench.interfaces.row_weights import WEIGHTLESS, called_like_counts
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
     ColumnReading,
@@ -306,12 +302,13 @@ def _own_readings(
     raw: pl.LazyFrame, cells: CellsByColumn, left: str, right: str, rest: Sequence[str]
 ) -> Iterator[ColumnReading]:
     """Yield what other columns may say of two items: words of their own, points, margins, or scores of both."""
-    items, numbers, sides = {*cells[left], *cells[right]}, [], {"left": left, "right": right}
+    items, numbers = {*cells[left], *cells[right]}, list[str]()
+    sides, turned = {"left": left, "right": right}, {"left": right, "right": left}
     for name in rest:
         words = Counter(filter(None, cells[name]))
         if {word.lower() for word in words} <= {"0", "1", "true", "false"}:
             yield numbers_reading(raw, {**sides, "points": name})
-            yield numbers_reading(raw, {"left": right, "right": left, "points": name})
+            yield numbers_reading(raw, {**turned, "points": name})
         elif all(map(_is_number, words)):
             numbers.append(name)
         elif (
@@ -320,9 +317,16 @@ def _own_readings(
             and not any(char.isdigit() for word in words for char in word)
         ):
             yield from word_readings(raw, {**sides, "winner": name}, [word for word, _ in words.most_common()])
-    if len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
+    rates = [name for name in numbers if all(0 <= float(x) <= 1 for x in cells[name] if x)]
+    others = [name for name in numbers if name not in rates]
+    if len(rates) == 1 and len(others) < 2:
+        counts = [name for name in others if all(float(x) >= 0 and float(x).is_integer() for x in cells[name] if x)]
+        of_all = {"weight": counts[0]} if counts else {}
+        yield numbers_reading(raw, {**sides, "points": rates[0], **of_all})
+        yield numbers_reading(raw, {**turned, "points": rates[0], **of_all})
+    elif len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
         yield numbers_reading(raw, {**sides, "margin": numbers[0]})
-    if len(numbers) == 2:
+    elif len(numbers) == 2 and len(rates) != 1 and sum(map(called_like_counts, numbers)) != 1:
         yield numbers_reading(raw, sides | dict(zip(("left_score", "right_score"), numbers, strict=True)))
 
 

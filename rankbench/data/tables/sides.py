@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rankbench.core.text import listed, short_repr
+from rankbench.data.tables.outcome_readings import numbers_meaning, pair_meaning, word_readings
 from rankbench.data.tables.outcomes import (
     BOTH_BAD,
     MOST_WORDS,
@@ -20,15 +21,12 @@ from rankbench.data.tables.outcomes import (
     TIED,
     flag,
     named_number,
-    numbers_meaning,
-    pair_meaning,
     plain_word,
     points_of_left,
     scored,
     series,
     side_words,
     tie_words,
-    word_readings,
 )
 from rankbench.data.tables.schemas import GAMES, SHARE
 from rankbench.errors import InputError, nearest
