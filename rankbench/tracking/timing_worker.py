@@ -73,10 +73,8 @@ class _Timed:
         self.run_block, self.sources = run_block, found.sources
         self.members, self.tasks = [], []
         of = {cell: task for task in plan.tasks for cell in task.cells}
-        seen: set[str] = set()
         for member in plan.members:
-            if member.cell not in seen and member.repetition == 0:
-                seen.add(member.cell)
+            if member.repetition == 0:
                 task = of[member.cell]
                 self.members.append((member.experiment, member.label, member.n, member.n_declared))
                 self.tasks.append(replace(task, cells={member.cell: task.cells[member.cell]}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from data_files import written
 
 from rankbench.cli import main
+from rankbench.tracking.timed_versions import SCRIPT
 from rankbench.tracking.timings import read_timings, write_timings
 
 SUITE = """
@@ -168,3 +171,16 @@ def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, once: tuple[
     assert shown.exit_code == 2
     assert "has the timings of another job" in shown.stderr
     assert not (out / "base").exists()
+
+
+def test_what_shares_a_cell_is_there_under_each_of_its_names(tmp_path: Path) -> None:
+    """With ten judgments a query k=1000 is k=inf, and the second experiment has the cells of the first."""
+    again = SUITE.replace("k=[1,inf]", "k=[1000,inf]")
+    again += again[again.index("[[experiments]]") :].replace('name = "e"', 'name = "f"')
+    path = written(tmp_path / "again.toml", again)
+    request = json.dumps({"suite": str(path), "dataset": [], "extra": [], "path": sys.path})
+    answer = subprocess.run([sys.executable, "-I", SCRIPT], input=request, capture_output=True, text=True, check=True)
+    members = json.loads(answer.stdout.splitlines()[0])["members"]
+    assert {(experiment, label, n) for experiment, label, n, _ in members} == {
+        (experiment, label, n) for experiment in "ef" for label in ("k=1000", "k=inf", "diverges") for n in (200, 400)
+    }
