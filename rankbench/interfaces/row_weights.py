@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -19,17 +20,20 @@ WEIGHTLESS = "weightless"
 _WEIGHTS = "weights"
 
 _COUNTS = {
-    *("count", "counts", "cnt", "n", "freq", "freqs", "frequency", "votes", "num_votes", "n_votes", "number_of_votes"),
-    *("vote_count", "voters", "num_voters", "n_voters", "ballots", "num_ballots", "multiplicity", "occurrences"),
-    _WEIGHTS,
+    *("count", "counts", "cnt", "n", "freq", "freqs", "frequency", "votes", "voters", "ballots", "multiplicity"),
+    *("occurrences", _WEIGHTS),
 }
-"""Names, as `plain_name` gives them, of columns that say how many votes or ballots a row stands for."""
+"""Words in names of columns that say how many votes or ballots a row stands for."""
 
 _PERHAPS = {
-    *("games", "num_games", "n_games", "matches", "num_matches", "n_matches", "battles", "num_battles", "n_battles"),
-    *("times", "total", "wins", "num_wins", "num", "no", "tally", "no_of_votes", "number", "comparisons"),
+    *("games", "matches", "battles", "comparisons", "times", "total", "wins", "tally", "num", "no", "number"),
+    *("quantity", "qty"),
 }
-"""Names of columns that may say, beside a winner and a loser, how often the one won."""
+"""Words in names of columns that may say so."""
+
+_BETWEEN = {"of", "cast"}
+_BESIDE = {*_BETWEEN, "total", "num", "number", "vote", "voter", "ballot"}
+"""Words that such a name may have as well: number of votes, ballot count."""
 
 _RATIO = 1e15
 _HUGE, _TINY = 1e100, 1e-100
@@ -55,9 +59,11 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
         Several columns may weigh the rows, or one that is called like counts holds other numbers, or 1, 2, 3, ...
     """
     taken = set(roles.values())
-    known = _COUNTS | _PERHAPS if "loser" in roles else _COUNTS
-    plain = {name: plain_name(name).strip("_") for name in raw.collect_schema() if name not in taken}
-    named = [name for name, words in plain.items() if words in known]
+    called = {name: counts_called(name) for name in raw.collect_schema() if name not in taken}
+    # Beside two sides games, wins and totals may be anything.
+    named = [name for name, how in called.items() if how == "counts" or (how and "left" not in roles)]
+    if "weight" not in given:
+        without_counts((name for name in called if name not in named), roles)
     if "weight" in given or not named:
         return _without_nothing(raw, roles)
     rows, *facts = raw.select(pl.len(), *map(_facts_of, named)).collect(engine="streaming").row(0)
@@ -66,11 +72,11 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
         numbers, low, high = found["numbers"], found["low"], found["high"]
         if not numbers or (low == high == 1 and numbers == rows):
             continue
-        perhaps = plain[name] in _PERHAPS
+        perhaps = called[name] == "perhaps"
         if perhaps and (found["whole"] < rows or low < 0):
             continue
         likely.append(name)
-        whole = found["whole"] == rows or plain[name] == _WEIGHTS
+        whole = found["whole"] == rows or plain_name(name) == _WEIGHTS
         if perhaps:
             why = f"{short_repr(name)} may say how many votes a row stands for"
         elif not (low >= 0 and high > 0 and numbers == rows and whole):
@@ -93,16 +99,19 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
     return _without_nothing(raw, {**roles, "weight": likely[0]})
 
 
-def called_like_counts(name: str) -> bool:
-    """Return whether a column is called as columns are that say how many votes a row stands for."""
-    return plain_name(name).strip("_") in _COUNTS | _PERHAPS
+def counts_called(name: str) -> Literal["counts", "perhaps", ""]:
+    """Return whether a column is called like those that say how many votes a row stands for."""
+    words = set(plain_name(name).strip("_").split("_"))
+    if words & _COUNTS and words <= _COUNTS | _BESIDE:
+        return "counts"
+    return "perhaps" if words & (_COUNTS | _PERHAPS) and words <= _COUNTS | _PERHAPS | _BETWEEN else ""
 
 
 def without_counts(names: Iterable[str], roles: Mapping[str, str]) -> None:
-    """Remark which columns of counts are not used, of a table whose rows count once."""
+    """Remark which columns that are called like counts are not used."""
     for name in names:
-        if plain_name(name).strip("_") in _COUNTS and name not in roles.values():
-            remark(f"{short_repr(name)} is not used: each row counts once")
+        if counts_called(name) and name not in roles.values():
+            remark(f"{short_repr(name)} is not used: it weighs no row")
 
 
 def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, str]:

@@ -44,7 +44,31 @@ def log(request: pytest.FixtureRequest) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(
-    "name", ["count", "n", "freq", "Freq", "votes", "num_votes", "Number of votes", "numVotes", "weights", "weight"]
+    "name",
+    [
+        *(
+            "count",
+            "n",
+            "freq",
+            "Freq",
+            "freq.",
+            "votes",
+            "# votes",
+            "num_votes",
+            "Number of votes",
+            "numVotes",
+            "weight",
+        ),
+        *(
+            "Total votes",
+            "votes cast",
+            "Number of ballots",
+            "# of ballots",
+            "Ballot count",
+            "Count of voters",
+            "weights",
+        ),
+    ],
 )
 def test_a_column_of_counts_weighs_the_rows(name: str, log: pl.DataFrame, tmp_path: Path) -> None:
     path = stored(log.rename({"count": name}), tmp_path / "log.csv")
@@ -288,7 +312,13 @@ def test_games_of_two_dates_are_not_mirrored_ones(tmp_path: Path) -> None:
         assert any("30 of 30 votes stand there again" in note for note in undated.notes)
 
 
-@pytest.mark.parametrize("name", ["games", "times", "wins", "num_games", "tally", "No. of votes", "matches"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("games", "times", "total", "wins", "num_games", "n_games", "num", "matches", "battles", "tally", "Qty"),
+        "No. of votes",
+    ],
+)
 def test_numbers_beside_a_winner_that_may_be_counts_are_asked_about(name: str, tmp_path: Path) -> None:
     path = stored(pl.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], name: [90, 10]}), tmp_path / "log.csv")
     with pytest.raises(InputError, match="may say how many votes a row stands for") as caught:
@@ -300,10 +330,26 @@ def test_numbers_beside_a_winner_that_may_be_counts_are_asked_about(name: str, t
     assert rankbench.aggregate(path, columns="weight=").table["score"].to_list() == [0.0, 0.0]
 
 
-def test_counts_that_places_and_clicks_do_not_use_are_named() -> None:
+def test_numbers_beside_ballots_that_may_be_counts_are_asked_about(tmp_path: Path) -> None:
+    for name in ("total", "tally", "Qty", "No. of ballots"):
+        table = pl.DataFrame([("Ada", "Bo", 2), ("Bo", "Ada", 40)], ["1st choice", "2nd choice", name], orient="row")
+        path = stored(table, tmp_path / "ballots.csv")
+        with pytest.raises(InputError, match="may say how many votes a row stands for"):
+            rankbench.aggregate(path, columns="rank1=1st choice,rank2=2nd choice")
+        for weight, firsts in ((name, [40, 2]), ("", [1, 1])):
+            said = rankbench.aggregate(path, columns=f"rank1=1st choice,rank2=2nd choice,weight={weight}")
+            assert sorted(said.table["wins"], reverse=True) == firsts
+
+
+def test_counts_that_are_not_used_are_named() -> None:
+    votes = pl.DataFrame({"model_a": ["x", "y"], "model_b": ["y", "x"], "winner": ["a", "a"], "num_battles": [90, 10]})
+    assert "'num_battles' is not used: it weighs no row" in rankbench.aggregate(votes).notes
+    assert not rankbench.aggregate(votes, columns="weight=").notes
+    weighed = rankbench.aggregate(votes, columns="weight=num_battles")
+    assert weighed.table.select("item", "wins").rows() == [("x", 90), ("y", 10)]
     places = pl.DataFrame({"q": [1, 1], "name": ["a", "b"], "at": [1, 2], "count": [40, 40]})
     found = rankbench.aggregate(places, columns="query=q,item=name,place=at")
-    assert "'count' is not used: each row counts once" in found.notes
+    assert "'count' is not used: it weighs no row" in found.notes
 
 
 @pytest.mark.parametrize("names", [["1st", "2nd", "3rd"], ["first", "second", "third"], ["gold", "silver", "bronze"]])
