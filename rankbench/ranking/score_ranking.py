@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.core.text import first_of, listed, short_repr
+from rankbench.core.text import first_of, listed, plain_name, short_repr
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.remote import scan_address
@@ -227,6 +227,7 @@ def rank_scores(
     with readable(path):
         read, left = reduced(table, without)
         better, notes = turned(read, lower)
+        notes += _perhaps_less(read.tasks, lower)
         whole, more = completed(better, missing)
     # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)
@@ -279,6 +280,18 @@ def rank_scores(
         },
     }
     return ScoreRanking(pl.concat(tables), facts, tuple(notes))
+
+
+_LESS_IS_BETTER = {"wer", "cer", "ppl", "perplexity", "loss", "rmse", "mse", "mae", "error", "latency", "runtime"}
+"""Words in names of measures, in small letters."""
+
+
+def _perhaps_less(tasks: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """Say on which tasks less may be better, by their names, where nobody said so."""
+    called = [task for task in tasks if _LESS_IS_BETTER & {*plain_name(task).split("_")}]
+    if not called or lower:
+        return []
+    return [f"more is taken for better on {listed(called)}, too: --lower turns a task where less is better"]
 
 
 def _units(scores: TaskScores) -> str:

@@ -295,7 +295,13 @@ def test_six_tasks_can_tell_two_systems_apart() -> None:
     assert found.ranks.tolist() == [[1, 1], [2, 2]]
 
 
-@pytest.mark.parametrize("name", ["Unnamed: 0", "index", "Rank", "#", "average", "Avg"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Unnamed: 0", "index", "Rank", "#", "average", "Avg", "Average \u2b06\ufe0f", "Mean score"),
+        *("#Params (B)", "release_year", "x_std", "Y (stderr)"),
+    ],
+)
 def test_columns_that_number_rows_or_sum_them_up_are_no_tasks(name: str) -> None:
     scores = {"x": [0.5, 0.25], "y": [0.75, 0.5]}
     found = rankbench.rank(pl.DataFrame({"model": ["a", "b"], name: [1, 9], **scores}), replicates=100)
@@ -305,6 +311,23 @@ def test_columns_that_number_rows_or_sum_them_up_are_no_tasks(name: str) -> None
     assert means == {"a": 0.625, "b": 0.375}
     said = rankbench.rank(pl.DataFrame({"model": ["a", "b"], name: [1, 9], **scores}), without=[name], replicates=100)
     assert said.table.equals(found.table)
+
+
+@pytest.mark.parametrize("name", ["value", "variable"])
+def test_scores_are_read_under_any_name(name: str) -> None:
+    """Two names that Polars gives to columns of its own."""
+    cells = {"model": ["a", "a", "b", "b"], "task": ["x", "y"] * 2, name: [1.0, 2.0, 3.0, 5.0]}
+    wide = {"model": ["a", "b"], name: ["1%", "3%"], "y": [2.0, 5.0]}
+    for table in (rankbench.rank(cells, columns=f"score={name}").table, rankbench.rank(wide).table):
+        found = dict(table.filter(method="mean-score").select("system", "score").iter_rows())
+        assert found == {"a": 1.5, "b": 4.0}
+
+
+def test_measures_of_which_less_is_better_are_named() -> None:
+    table = {"model": ["a", "b"], "accuracy": [0.9, 0.8], "WER": [0.1, 0.4], "test loss": [1.0, 2.0]}
+    noted = "more is taken for better on 'WER', 'test loss', too: --lower turns a task where less is better"
+    assert noted in rankbench.rank(table).notes
+    assert not any("taken for better" in note for note in rankbench.rank(table, lower=["WER", "test loss"]).notes)
 
 
 def test_all_tasks_are_named_where_flags_may_be_among_them() -> None:

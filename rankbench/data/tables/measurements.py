@@ -139,7 +139,7 @@ class MeasurementsCheck(TableCheck):
             if cell.dtype.is_nested() or cell.dtype.is_temporal():
                 raise self.error(f"the column holds {str(cell.dtype)[:QUOTED]}, not numbers", 0, cell.name)
         numeric = all(dtype.is_numeric() for dtype in cells.dtypes)
-        column = cells.select(pl.all().cast(pl.Float64 if numeric else pl.String)).unpivot()["value"]
+        column = pl.concat(cells.cast(pl.Float64 if numeric else pl.String).get_columns())
         if not numeric:
             column = self._without_signs(cells, _plain(column))
         scores = column.cast(pl.Float64, strict=False)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from rankbench.core.text import cut, first_of, listed, short_repr
+from rankbench.core.text import cut, first_of, listed, plain_name, short_repr
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
@@ -43,8 +43,14 @@ MISSING = ("", "na", "n/a", "nan", "null", "-", "\u2013", "\u2014")
 _NAMED = 5
 """Columns without numbers that are named, with their first cells."""
 
-_NO_TASK = re.compile(r"unnamed: ?\d+|index|rank|#|average|avg")
-"""Names, in small letters, of columns that number the rows of a wide table, or sum them up."""
+_NO_TASK = re.compile(
+    r"|index|rank|unnamed_?\d+|(average|avg|mean|overall)(_score)?|(num_|model_)?(params|parameters|size)(_b)?"
+    r"|(release_)?year"
+)
+"""Names, by `plain_name`, of columns that number the rows of a wide table, sum them up, or describe systems."""
+
+_ERROR = re.compile(r"(.+)_(std|stdev|stddev|sd|se|sem|stderr|err|error|ci)")
+"""Names of columns of standard errors, beside columns of scores."""
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*%)?"
 _SIGN = r"(?:\u00b1|\+/-|\+-)"
@@ -105,7 +111,9 @@ def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
         beside = [name for name in names if name and name not in roles.values()]
         wanted = [name for name in beside if name not in raw.unwanted]
         numbers = _numeric(raw, wanted)
-        no_task = [name for name in numbers if _NO_TASK.fullmatch(name.strip().lower())]
+        plain = {name: plain_name(name).strip("_") for name in numbers}
+        of = {name: match[1] for name, words in plain.items() if (match := _ERROR.fullmatch(words))}
+        no_task = [name for name in numbers if _NO_TASK.fullmatch(plain[name]) or of.get(name) in plain.values()]
         scores = [name for name in numbers if name not in no_task]
         cells = [
             pl.lit(None, pl.Float64).alias(name) if name in raw.unwanted else pl.col(name)
