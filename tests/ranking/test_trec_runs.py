@@ -103,6 +103,18 @@ def test_documents_of_one_score_share_their_places(tmp_path: Path) -> None:
     assert found["score"].to_list() == [0.5]
 
 
+def test_ranks_that_go_against_the_scores_are_named(tmp_path: Path) -> None:
+    """Distances, of which less is better, rise with the rank; a rank of 0 throughout says nothing."""
+    qrels, paths = written(tmp_path, *drawn())
+    assert not any("ranked before" in note for note in rankbench.rank(paths, qrels=qrels).notes)
+    for ranks, noted in (((1, 2, 3), 2), ((0, 0, 0), 0)):
+        lines = (f"t1 Q0 d{at} {rank} {score} far\n" for at, (rank, score) in enumerate(zip(ranks, "123", strict=True)))
+        (tmp_path / "far.run").write_text("".join(lines))
+        notes = rankbench.rank([*paths, tmp_path / "far.run"], qrels=qrels).notes
+        said = f"{noted} documents have a higher score than the one ranked before: ranks are not used"
+        assert (said in notes) == bool(noted)
+
+
 def test_the_command_line_ranks_systems(tmp_path: Path) -> None:
     qrels, runs = drawn()
     judged, paths = written(tmp_path, qrels, runs)

@@ -183,9 +183,13 @@ def read_run(path: Path) -> pl.DataFrame:
     else:
         names = ("topic", "q0", "doc", "rank", "score", "system")
         rows = _rows(path, names, "topic Q0 document rank score system")
-    scores = _finite(rows, "score", path)
+    rows = rows.with_columns(score=_finite(rows, "score", path))
     _check_once(rows, ("system", "topic", "doc"), path, "there twice")
-    return rows.select("system", "topic", "doc", score=scores)
+    ranked = rows.with_columns(pl.col("rank").cast(pl.Int64, strict=False))
+    rises = [pl.col(name).diff().over("system", "topic", order_by="rank") > 0 for name in ("rank", "score")]
+    if against := ranked.select(pl.all_horizontal(rises).sum()).item():
+        remark(f"{against:,} documents have a higher score than the one ranked before: ranks are not used")
+    return rows.select("system", "topic", "doc", "score")
 
 
 def _width(path: Path) -> int:
