@@ -235,7 +235,7 @@ PROPOSED: dict[str, tuple[str, bytes, dict[str, tuple[str, str]]]] = {
     "five grades": (
         "left,right,preference",
         b"a,b,3\nb,c,-1\na,c,0\n",
-        {"left=left,right=right,margin=preference": ("a", "b")},
+        {"left=left,right=right,margin=preference": ("a", "b"), "left=right,right=left,margin=preference": ("b", "a")},
     ),
     "no words for winning": (
         "better,worse",
@@ -257,6 +257,29 @@ PROPOSED: dict[str, tuple[str, bytes, dict[str, tuple[str, str]]]] = {
         {
             "left=model_a,right=model_b,points=a_win_rate": ("x", "y"),
             "left=model_b,right=model_a,points=a_win_rate": ("y", "x"),
+        },
+    ),
+    "places, of which the lowest is best": (
+        "system1,system2,rank1 of judge,rank2 of judge",
+        b"x,y,1,3\ny,z,2,2\nz,x,4,1\n",
+        {"left=system1,right=system2,left_score=rank2 of judge,right_score=rank1 of judge": ("x", "y")},
+    ),
+    "a venue": (
+        "team,opponent,venue,pf,pa",
+        b"a,b,Home,20,27\nb,a,Away,27,20\nb,c,Home,24,10\nc,b,Away,10,24\n",
+        {
+            "left=team,right=opponent,left_score=pf,right_score=pa": ("b", "a"),
+            "winner=team,loser=opponent": ("a", "b"),
+            "winner=opponent,loser=team": ("b", "a"),
+        },
+    ),
+    "a venue by letters": (
+        "team,opponent,where,pf,pa",
+        b"a,b,H,20,27\nb,a,A,27,20\nb,c,N,24,10\nc,b,N,10,24\n",
+        {
+            "left=team,right=opponent,left_score=pf,right_score=pa": ("b", "a"),
+            "winner=team,loser=opponent": ("a", "b"),
+            "winner=opponent,loser=team": ("b", "a"),
         },
     ),
     "scores of both between 0 and 1": (

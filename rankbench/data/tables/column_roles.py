@@ -17,12 +17,12 @@ import polars as pl
 from rankbench.core.text import listed, short_repr
 from rankbench.data.tables.covariates import control_expressions
 from rankbench.data.tables.outcome_readings import numbers_reading, shown_vote, word_readings
-from rankbench.data.tables.outcomes import MOST_WORDS
+from rankbench.data.tables.outcomes import MOST_WORDS, name_parts
 from rankbench.data.tables.rank_columns import rank_columns
 from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, OutcomeWords, dropped, of_two_sides
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
-from rankbench.interfaces.row_weights import WEIGHTLESS, called_like_counts
+from rankbench.interfaces.row_weights import WEIGHTLESS, counts_called
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
     ColumnReading,
@@ -254,7 +254,7 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
     usual = {role: alike[0] for role, alike in usual_columns(cells, ROLES, {}).items()}
     roles = {role: name for role, name in usual.items() if role in ("left", "right", *sum(OUTCOMES, ()))}
     beside = set(usual.values()) - set(roles.values())
-    columns = [name for name in cells if name not in beside and any(cells[name])]
+    columns = [name for name in cells if name not in beside and any(cells[name]) and not _is_venue(name, cells, roles)]
     if rank_columns(cells)[1]:
         return []  # ballots
     if not cells or len(columns) > _MOST_COLUMNS or not any(cells.values()):
@@ -326,8 +326,27 @@ def _own_readings(
         yield numbers_reading(raw, {**turned, "points": rates[0], **of_all})
     elif len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
         yield numbers_reading(raw, {**sides, "margin": numbers[0]})
-    elif len(numbers) == 2 and len(rates) != 1 and sum(map(called_like_counts, numbers)) != 1:
+        yield numbers_reading(raw, {**turned, "margin": numbers[0]})
+    elif len(numbers) == 2 and len(rates) != 1 and sum(map(bool, map(counts_called, numbers))) != 1:
+        if any(_PLACES & name_parts(name) for name in numbers):
+            numbers.reverse()  # the higher place of the other one wins
         yield numbers_reading(raw, sides | dict(zip(("left_score", "right_score"), numbers, strict=True)))
+
+
+_PLACES = {"rank", "place", "position", "pos"}
+"""Words in names of columns whose lowest numbers are best."""
+
+_VENUES = {"home", "away", "neutral", "h", "a", "n"}
+
+
+def _is_venue(name: str, cells: CellsByColumn, roles: Mapping[str, str]) -> bool:
+    """Return whether a column says where the first of two teams played, which is not who won.
+
+    Of teams called home and away its words are sides.
+    """
+    words = {cell.lower() for cell in cells[name]} - {""}
+    at_home = name in roles.values() or any({"home", "host"} & name_parts(other) for other in cells)
+    return not at_home and bool(words & {"home", "h"}) and words <= _VENUES
 
 
 def _pairs(
@@ -346,7 +365,7 @@ def _pairs(
             left, right = right, left
         rows = list(zip(cells[left], cells[right], strict=True))
         differ = all(x and y and x != y for x, y in rows)
-        names = len(known) == 2 or not any(map(_is_number, {*cells[left], *cells[right]}))
+        names = len(known) == 2 or not any(_is_number(x.rstrip("stndrh")) for x in {*cells[left], *cells[right]})
         alike = names and (bool(set(cells[left]) & set(cells[right])) or len(columns) <= few)
         fractions = any("." in x and _is_number(x) for row in rows for x in row)
         if differ and alike and not fractions:

@@ -150,7 +150,8 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
     return found if sides else found.drop("first")
 
 
-_SHEET_DATE = r"^\s*(\d{1,2}[-. ][A-Za-z]{3}|[A-Za-z]{3}[-. ]\d{1,2})\s*$"
+_MONTH = "(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+_SHEET_DATE = rf"^\s*(\d{{1,2}}[-. ]{_MONTH}|{_MONTH}[-. ]\d{{1,2}})\s*$"
 
 _UNREAD = {
     "left_score": "are not the scores, two numbers, of {sides}",

@@ -182,10 +182,11 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
     if facts["words"] or not facts["numbers"]:
         return {}
     low, high, between = facts["low"], facts["high"], facts["between"]
+    turned = {"left": columns["right"], "right": columns["left"]}
     if low < 0 and (between or high > 1):
         raise InputError(
-            f"the column holds numbers from {low:g} to {high:g}; if numbers above 0 mean that the left won: "
-            + _proposed(raw, columns, {"margin": column}),
+            f"the column holds numbers from {low:g} to {high:g}; numbers above 0 may mean that either one won: "
+            + _proposed(raw, columns, {"margin": column}, {**turned, "margin": column}),
             column=column,
         )
     if low < 0:
@@ -198,9 +199,10 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
             column=column,
         )
     if not between and column.strip().lower() not in _OF_THE_LEFT:
-        turned = {"left": columns["right"], "right": columns["left"], "points": column}
         what = "1 may say that the left won, or 0 may, as its number from 0: "
-        raise InputError(what + _proposed(raw, columns, {"points": column}, turned), column=column)
+        raise InputError(
+            what + _proposed(raw, columns, {"points": column}, {**turned, "points": column}), column=column
+        )
     remark(
         f"{short_repr(column)} is read as points of {short_repr(columns['left'])}: 1 where it won, 0 where "
         f"{short_repr(columns['right'])} did"

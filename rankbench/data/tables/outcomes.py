@@ -70,7 +70,7 @@ def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
         Names of the two columns.
     """
     own = (left.strip().lower(), right.strip().lower())
-    held = (_parts(left), _parts(right))
+    held = (name_parts(left), name_parts(right))
     swapped = any(one[0] in held[1] - held[0] or other[0] in held[0] - held[1] for one, other in _PAIRS)
     words: tuple[set[str], set[str]] = (set(), set())
     for pair in _PAIRS:
@@ -104,10 +104,10 @@ def tie_words(left: str, right: str) -> list[str]:
 
 def _at_home(left: str, right: str) -> bool:
     """Return whether one of two columns is of those at home, the other of those away."""
-    return any("home" in _parts(x) and "away" in _parts(y) for x, y in ((left, right), (right, left)))
+    return any("home" in name_parts(x) and "away" in name_parts(y) for x, y in ((left, right), (right, left)))
 
 
-def _parts(name: str) -> frozenset[str]:
+def name_parts(name: str) -> frozenset[str]:
     """Return what a column's name is made of: ``{"model", "a"}`` of ``model_a`` and of ``modelA``."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return frozenset(re.findall(r"[^\W\d_]+|\d+", split))
