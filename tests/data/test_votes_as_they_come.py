@@ -81,8 +81,8 @@ def test_words_of_the_winners_column_are_said(tmp_path: Path) -> None:
         ("winner=who,left_word=Red", "'Blue', 'NC' are other words of the column: say which one is the right_word"),
         ("winner=who,left_word=Rad,right_word=Blue", "no row says 'Rad', the left_word; did you mean 'Red'?"),
         ("winner=who,left_word=Red,right_word=Blue", ":4 [who]: 'NC' is none of the words that were said"),
-        ("winner=left,loser=right,left_word=Red", "'left_word': the log has no winner's column"),
-        ("item=who,left_word=Red", "'left_word': the log has no winner's column"),
+        ("winner=left,loser=right,left_word=Red", "'left_word': these roles need two columns of items"),
+        ("item=who,left_word=Red", "'left_word': these roles need two columns of items"),
     ):
         with pytest.raises(InputError, match=re.escape(said)):
             read(path, columns)
