@@ -7,7 +7,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -18,6 +17,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from rankbench.core.system import replace_file
 from rankbench.drawing.looks import COLORS, render, safe, styled
 from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.suite import matches
 from rankbench.reports.experiment_data import Sampler, samplers_of
 from rankbench.store.published import holds_results, open_results, sha256
 from rankbench.tracking.change_points import ChangePoint, change_points
@@ -250,7 +250,7 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
     runs: dict[tuple[str, str], list[tuple[HistoryEntry, HistoryValue]]] = defaultdict(list)
     for entry in entries:
         for value in entry.values:
-            if not patterns or any(fnmatchcase(value.name, pattern) for pattern in patterns):
+            if not patterns or matches(value.name, patterns):
                 runs[value.name, entry.machine].append((entry, value))
     series = []
     for (name, machine), own in sorted(runs.items()):
