@@ -7,11 +7,9 @@ figures of a suite, whoever wrote their kinds.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,27 +20,10 @@ from rankbench.errors import nearest
 from rankbench.interfaces.cell import Layout, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure
-from rankbench.stats.contrasts import MeanIntervals
+from rankbench.stats.contrasts import MeanIntervals, PairedIntervals
 
 CurveIntervals: TypeAlias = tuple[NDArray[np.int64], MeanIntervals]
 """Steps of a curve, shape (P,), and its means at them, with intervals over draws."""
-
-
-class PairedIntervals(NamedTuple):
-    """Paired differences with the intervals that tell whether they are real.
-
-    Attributes
-    ----------
-    estimate, lower, upper : ndarray of float64, shape (C,)
-        Of a contender's mean minus that of another one; nan where there is no interval.
-    words : str
-        Kind of intervals, as "95% over queries and draws".
-    """
-
-    estimate: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    words: str
 
 
 @dataclass(frozen=True)
@@ -170,9 +151,6 @@ class ExperimentResults(ABC):
 
 MOST_SERIES = 64
 """Series of a figure; of more the first ones are drawn, of dots the best ones."""
-
-_MOST_INITIALS = 4
-"""Letters of a metric that is called by initials: NDCG, ERR."""
 
 _WORDS = {
     "pending": "not computed yet",
@@ -379,32 +357,6 @@ def unknown_metric(named: Sequence[str], metrics: Collection[str]) -> str:
     return f"the experiment does not compute {unknown[0]!r}{nearest(unknown[0], metrics)}" if unknown else ""
 
 
-def matches(label: str, patterns: Sequence[str]) -> bool:
-    """Return whether a label is one of `patterns`, where ``*`` stands for anything."""
-    return any(fnmatchcase(label, re.sub(r"([\[\]?])", r"[\1]", pattern)) for pattern in patterns)
-
-
-def metric_words(metric: str, better: str, *, before: str = "", after: str = "", lines: int = 1) -> str:
-    """Return the words of an axis: mean NDCG (cutoff 10; less is better).
-
-    Parameters
-    ----------
-    metric : str
-        As the suite writes it.
-    better : str
-        The better direction, in words.
-    before, after : str
-        Texts before and after the metric's name.
-    lines : {1, 2}
-        Of the text; a metric with parameters has two.
-    """
-    name, _, parameters = metric.partition(":")
-    name = name.upper() if name.isalpha() and len(name) <= _MOST_INITIALS else name
-    more = f"{parameters.replace('=', ' ').replace(',', ', ')}; " if parameters else ""
-    apart = "\n" if parameters or lines > 1 else " "
-    return f"{before}{name}{after}{apart}({more}{better})"
-
-
 def order_of(results: ExperimentResults) -> list[str]:
     """Return the labels of all contenders, in the order of the suite."""
     order = {arm.label: arm.order for race in results.races for arm in race.arms}
@@ -429,14 +381,13 @@ def unfinished(results: ExperimentResults, labels: Iterable[str], n: Collection[
         for race, arm in arms:
             if not (arm.racing and race.repetitions):
                 without.setdefault(_WORDS.get(arm.status, arm.status), []).append(race.n)
-        whole = len(without) == 1 and len(next(iter(without.values()))) == len(arms)
         for why, places in without.items():
-            where = "" if whole else ", ".join(f"n = {place:,}" for place in places)
+            where = "" if len(places) == len(arms) else ", ".join(f"n = {place:,}" for place in places)
             found.append(Omission(label, why, "status", where))
     return found
 
 
-def limited(names: Sequence[str], room: int = MOST_SERIES) -> tuple[tuple[str, ...], list[Omission]]:
+def limited(names: Sequence[str]) -> tuple[tuple[str, ...], list[Omission]]:
     """Return the names that a figure has room for, and the others."""
-    why = f"the figure has room for {room}"
-    return tuple(names[:room]), [Omission(name, why, "misfit") for name in names[room:]]
+    why = f"the figure has room for {MOST_SERIES}"
+    return tuple(names[:MOST_SERIES]), [Omission(name, why, "misfit") for name in names[MOST_SERIES:]]

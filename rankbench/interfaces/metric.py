@@ -11,6 +11,9 @@ from typing import Literal
 
 from rankbench.interfaces.cell import Direction
 
+_MOST_INITIALS = 4
+"""Letters of a metric that is called by initials: NDCG, ERR."""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -56,6 +59,22 @@ class Metric:
     def better(self) -> str:
         """The better direction, in words."""
         return "less is better" if self.direction == "minimize" else "more is better"
+
+    def axis(self, *, before: str = "", after: str = "", lines: int = 1) -> str:
+        """Return the words of an axis: mean NDCG (cutoff 10; less is better).
+
+        Parameters
+        ----------
+        before, after : str
+            Texts before and after the metric's name.
+        lines : {1, 2}
+            Of the text; a metric with parameters has two.
+        """
+        name, _, parameters = self.name.partition(":")
+        name = name.upper() if name.isalpha() and len(name) <= _MOST_INITIALS else name
+        more = f"{parameters.replace('=', ' ').replace(',', ', ')}; " if parameters else ""
+        apart = "\n" if parameters or lines > 1 else " "
+        return f"{before}{name}{after}{apart}({more}{self.better})"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -140,6 +142,11 @@ class Claim(_OfAKind):
     text: str
     contrasts: tuple[Contrast, ...] = Field(min_length=1)
     origin: Literal["beforehand", "post hoc"] = "beforehand"
+
+
+def matches(label: str, patterns: Sequence[str]) -> bool:
+    """Return whether a label is one of `patterns`, where ``*`` stands for anything."""
+    return any(fnmatchcase(label, re.sub(r"([\[\]?])", r"[\1]", pattern)) for pattern in patterns)
 
 
 class Panel(_Part):

@@ -12,13 +12,7 @@ from rankbench.core.text import one_line
 from rankbench.drawing.canvas import titled_canvas
 from rankbench.drawing.looks import Look
 from rankbench.interfaces.cell import Split
-from rankbench.interfaces.figure import (
-    CurveIntervals,
-    Drawing,
-    ExperimentResults,
-    PairedIntervals,
-    Plot,
-)
+from rankbench.interfaces.figure import CurveIntervals, Drawing, ExperimentResults, Plot
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure
 from rankbench.plugin.manager import figure_kind
@@ -27,7 +21,7 @@ from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.reports.standings import differences_of
 from rankbench.stats.contrast_columns import ArmContrast
-from rankbench.stats.contrasts import FEWEST, MeanIntervals, contrasts, mean_intervals, too_few
+from rankbench.stats.contrasts import FEWEST, MeanIntervals, PairedIntervals, contrasts, mean_intervals, too_few
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

@@ -221,7 +221,7 @@ def _contenders(section: Section, leaders: Leaders, analysis: Analysis, answers:
         found = results.differences(n, compared, base, metric, split, 0.95)
         sign = -1 if source.direction(metric) == "maximize" else 1
         margin = sampler.experiment.margin.get(metric, 0.0)
-        for label, gap, low, high in zip(compared, found.estimate, found.lower, found.upper, strict=True):
+        for label, gap, low, high in zip(compared, found.mean, found.lower, found.upper, strict=True):
             verdict = difference_verdict(min(sign * low, sign * high), max(sign * low, sign * high), margin)
             against[label] = number(gap, sign=True), interval_text(low, high, sign=True), verdict
         notes.append(f"differences: {found.words}{', each by itself' if together is None else ''}")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.cell import CellResult
-from rankbench.interfaces.figure import matches
+from rankbench.interfaces.suite import matches
 from rankbench.reports.verify import Difference
 from rankbench.store.contents import StoredCell
 from rankbench.store.journal import StoredResults

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import markdown
 from rankbench.interfaces.cell import Direction, Split
-from rankbench.interfaces.figure import matches
 from rankbench.interfaces.metric import COLUMN_FACTS
+from rankbench.interfaces.suite import matches
 from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.stats.bootstrap import Crossed

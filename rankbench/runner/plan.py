@@ -14,9 +14,8 @@ from rankbench.core.component import Component
 from rankbench.core.spec import Spec, parse
 from rankbench.errors import SpecError, nearest
 from rankbench.interfaces.cell import BlockKey
-from rankbench.interfaces.figure import matches
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, sees_truth
-from rankbench.interfaces.suite import ContenderEntry, Experiment, Suite
+from rankbench.interfaces.suite import ContenderEntry, Experiment, Suite, matches
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 from rankbench.plugin.foreign_code import makers, strangers

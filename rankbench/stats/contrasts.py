@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +110,23 @@ class MeanIntervals:
     se: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+
+
+class PairedIntervals(NamedTuple):
+    """Paired differences with the intervals that tell whether they are real.
+
+    Attributes
+    ----------
+    mean, lower, upper : ndarray of float64, shape (C,)
+        Of a contender's mean minus that of another one; nan where there is no interval.
+    words : str
+        Kind of intervals, as "95% over queries and draws".
+    """
+
+    mean: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    words: str
 
 
 def mean_intervals(

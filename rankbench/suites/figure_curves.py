@@ -20,13 +20,11 @@ from rankbench.interfaces.figure import (
     Plot,
     RaceResults,
     limited,
-    matches,
-    metric_words,
     order_of,
     unfinished,
     unknown_metric,
 )
-from rankbench.interfaces.suite import Figure, Panel
+from rankbench.interfaces.suite import Figure, Panel, matches
 
 WINDOWS = 2
 """Windows of a decade of steps, for curves that are averaged."""
@@ -230,7 +228,7 @@ class Growth(FigureKind):
             Plot(
                 results.split_title(split) if len(splits) > 1 else "",
                 "",
-                metric_words(metric, results.metric(metric).better, before="mean ", lines=2),
+                results.metric(metric).axis(before="mean ", lines=2),
                 _lines(results, names, metric, split, figure.level),
             )
             for metric in metrics

@@ -20,13 +20,12 @@ from rankbench.interfaces.figure import (
     Omission,
     Plot,
     RaceResults,
-    matches,
-    metric_words,
     order_of,
     unfinished,
     unknown_metric,
 )
-from rankbench.interfaces.suite import Figure
+from rankbench.interfaces.suite import Figure, matches
+from rankbench.stats.contrasts import MeanIntervals, PairedIntervals
 
 MOST_ITEMS = 80
 """Items of a ranking that have dots: the best ones."""
@@ -79,7 +78,7 @@ class Dots(FigureKind):
             after = f" minus {base}" if base else ""
             plots = [
                 Plot(
-                    x_label=metric_words(metric, results.metric(metric).better, after=after),
+                    x_label=results.metric(metric).axis(after=after),
                     dots=self._contenders(results, metric, figure.level),
                     zero=bool(base),
                 )
@@ -117,17 +116,13 @@ class Dots(FigureKind):
         labels = [arm.label for arm in race.racing if self._asked(results, arm.label)] if race else []
         if race is None or not labels:
             return ()
-        found = results.intervals(race.n, labels, metric, split, level)
+        found: MeanIntervals | PairedIntervals = results.intervals(race.n, labels, metric, split, level)
         sign = 1 if results.metric(metric).direction == "minimize" else -1
         order = np.argsort(sign * found.mean, kind="stable")[:MOST_SERIES]
-        base = self._base(results)
-        if not base:
-            rows = zip(found.mean, found.lower, found.upper, strict=True)
-        else:
-            paired = results.differences(race.n, labels, base, metric, split, level)
-            rows = zip(paired.estimate, paired.lower, paired.upper, strict=True)
-        known = [tuple(map(float, row)) for row in rows]
-        return tuple(Dot(labels[i], labels[i], *known[i]) for i in order)
+        if base := self._base(results):
+            found = results.differences(race.n, labels, base, metric, split, level)
+        rows = np.column_stack([found.mean, found.lower, found.upper]).tolist()
+        return tuple(Dot(labels[i], labels[i], *rows[i]) for i in order)
 
 
 def _last_with_results(results: ExperimentResults) -> RaceResults | None:

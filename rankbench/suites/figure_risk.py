@@ -25,12 +25,11 @@ from rankbench.interfaces.figure import (
     Plot,
     RaceResults,
     limited,
-    matches,
-    metric_words,
     order_of,
     unfinished,
 )
-from rankbench.interfaces.suite import Figure
+from rankbench.interfaces.suite import Figure, matches
+from rankbench.stats.contrasts import MeanIntervals, PairedIntervals
 
 
 def parameter_value(config: Mapping[str, Any], parameter: str) -> float | None:
@@ -202,7 +201,7 @@ class Risk(FigureKind):
         """Return rows of plots: with a single n the splits are columns, else rows."""
         splits, races, metric = results.splits, results.races, results.metrics[0]
         headline, single = results.metric(metric), len(races) == 1
-        before, after = ("", " risk") if headline.direction == "minimize" else ("mean ", "")
+        means = headline.axis(after=" risk") if headline.direction == "minimize" else headline.axis(before="mean ")
         places = [[(split, races[0]) for split in splits]] if single else [
             [(split, race) for race in races] for split in splits
         ]  # fmt: skip
@@ -212,11 +211,7 @@ class Risk(FigureKind):
             where = "" if single else f",\n{results.split_title(cells[0][0])}"
             for base in bases:
                 last = cells is places[-1] and base == bases[-1]
-                what = (
-                    metric_words(metric, headline.better, after=f" minus {base}", lines=2)
-                    if base
-                    else metric_words(metric, headline.better, before=before, after=after)
-                )
+                what = headline.axis(after=f" minus {base}", lines=2) if base else means
                 plots = [
                     Plot(
                         (results.split_title(split) if single else f"n = {race.n:,}") if not rows else "",
@@ -265,11 +260,11 @@ def _marks(
         return (), ()
 
     def numbers(labels: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        if not base:
-            means = results.intervals(race.n, labels, results.metrics[0], split, level)
-            return means.mean, means.lower, means.upper
-        found = results.differences(race.n, labels, base, results.metrics[0], split, level)
-        return found.estimate, found.lower, found.upper
+        at = results.metrics[0], split, level
+        found: MeanIntervals | PairedIntervals = results.intervals(race.n, labels, *at)
+        if base:
+            found = results.differences(race.n, labels, base, *at)
+        return found.mean, found.lower, found.upper
 
     lines, levels = [], []
     for key, line in parts.lines[race.n].items():

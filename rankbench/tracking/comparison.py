@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.text import markdown, significant, without_nan
-from rankbench.interfaces.figure import matches
+from rankbench.interfaces.suite import matches
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
 from rankbench.reports.same_cells import in_gate
 from rankbench.stats.contrast_columns import VarianceSources

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import listed
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.figure import matches
+from rankbench.interfaces.suite import matches
 from rankbench.stats.contrasts import FEWEST
 from rankbench.tracking.comparison import Change, ChangeEstimate, Family, Margin, untested
 from rankbench.tracking.timings import TimedCell, Timings

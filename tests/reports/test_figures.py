@@ -18,8 +18,9 @@ from matplotlib.figure import Figure as Canvas
 from rankbench.drawing.canvas import LogAxis, picture_bytes
 from rankbench.drawing.looks import assign_looks, styled
 from rankbench.errors import SpecError
-from rankbench.interfaces.figure import Drawing, matches, metric_words
-from rankbench.interfaces.suite import Experiment, Figure
+from rankbench.interfaces.figure import Drawing
+from rankbench.interfaces.metric import Metric
+from rankbench.interfaces.suite import Experiment, Figure, matches
 from rankbench.plugin import manager
 from rankbench.plugin.manager import check_tables, figure_kind
 from rankbench.reports.experiment_data import Sampler
@@ -237,7 +238,7 @@ def test_zero_and_infinity_have_places_of_their_own() -> None:
     ],
 )
 def test_an_axis_says_a_metric_in_words(metric: str, lines: int, words: str) -> None:
-    assert metric_words(metric, "less is better", before="mean ", lines=lines) == words
+    assert Metric(metric).axis(before="mean ", lines=lines) == words
 
 
 def test_no_title_of_a_built_in_figure_states_an_n() -> None:

@@ -10,18 +10,11 @@ from numpy.typing import NDArray
 
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.cell import Split
-from rankbench.interfaces.figure import (
-    ArmResults,
-    CurveIntervals,
-    Drawing,
-    ExperimentResults,
-    PairedIntervals,
-    RaceResults,
-)
+from rankbench.interfaces.figure import ArmResults, CurveIntervals, Drawing, ExperimentResults, RaceResults
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure
 from rankbench.runner.plan import check_suite
-from rankbench.stats.contrasts import MeanIntervals, mean_intervals
+from rankbench.stats.contrasts import MeanIntervals, PairedIntervals, mean_intervals
 from rankbench.suites.suite_files import load_suite, read_suite
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
 
