@@ -1,17 +1,16 @@
-"""A plan lists the cells of a suite, with contenders that `--with` adds."""
+"""A plan lists the cells of a suite."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rankbench.core.code_digest import OURSELVES, plugin_digest
-from rankbench.core.component import Component
-from rankbench.core.spec import Spec, parse
 from rankbench.errors import SpecError, nearest
 from rankbench.interfaces.cell import BlockKey
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, sees_truth
@@ -19,118 +18,10 @@ from rankbench.interfaces.suite import ContenderEntry, Experiment, Suite, matche
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 from rankbench.plugin.foreign_code import makers, strangers
-from rankbench.plugin.manager import LABEL_LENGTH, contender, contenders, figure_kind
-from rankbench.plugin.registry import KINDS, base_of
+from rankbench.plugin.manager import contenders, figure_kind
+from rankbench.runner.additions import added
 from rankbench.runner.prepare import Sources, dataset_of, protocol_of
 from rankbench.store.records import Member
-
-SOLVERS = ("newton", "lbfgs", "composite")
-"""Optimizers that are tried, in this order, for a surrogate that a contender's own does not fit."""
-
-
-def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extra: Sequence[str]) -> list[Experiment]:
-    """Return the experiments with what is to be added, wherever it fits.
-
-    ``CONTENDER``
-        Competes in every experiment whose contenders are of its kind.
-    ``kind=COMPONENT``
-        As in ``surrogate=mine``: stands beside every contender that has a component of
-        this kind, in its place; an optimizer that does not fit is replaced. Its label says what
-        differs, and beside whom: ``surrogate=mine, logistic``. A contender that is there already is
-        not added, and nothing stands in the place of the truth. A loss judges
-        wherever losses do, and where components of the kind compete it competes.
-
-    Raises
-    ------
-    SpecError
-        An unknown component, or one that fits nowhere; the message says why.
-    """
-    found = list(experiments)
-    for text in extra:
-        kind, _, written = text.partition("=")
-        reasons: list[str] = []
-        before = found
-        if kind in KINDS:
-            component = manager.get(base_of(kind), written)
-            found = [_beside(e, p, component, reasons) for e, p in zip(found, protocols, strict=True)]
-        else:
-            spec = parse(text)
-            found = [_competing(e, p, spec, reasons) for e, p in zip(found, protocols, strict=True)]
-        if found == before:
-            raise SpecError(f"--with {text}: it fits no experiment; {reasons[0] if reasons else 'nothing is like it'}")
-    return found
-
-
-def _competing(experiment: Experiment, protocol: Protocol, spec: Spec, reasons: list[str]) -> Experiment:
-    """Add a contender."""
-    try:
-        points = contender(base_of(protocol.contender), spec).points
-    except SpecError as error:
-        reasons.append(str(error))
-        return experiment
-    misfits = [misfit for point in points if (misfit := protocol.misfit(point))]
-    if misfits:
-        reasons.append(misfits[0])
-        return experiment
-    return experiment.model_copy(update={"contenders": (*experiment.contenders, ContenderEntry(use=spec))})
-
-
-def _beside(experiment: Experiment, protocol: Protocol, component: Component, reasons: list[str]) -> Experiment:
-    """Add contenders in which a component replaces each component of its kind."""
-    kind = component.kind
-    if kind == "loss":
-        known = {str(manager.get(Loss, text)) for text in experiment.losses} if not protocol.metrics else set()
-        if protocol.metrics or str(component) in known:
-            reasons.append(f"experiment {experiment.name!r} is judged by other metrics")
-            return experiment
-        return experiment.model_copy(update={"losses": (*experiment.losses, str(component))})
-    if kind == protocol.contender:
-        return _competing(experiment, protocol, component.spec(), reasons)
-    there = {found.text for entry in experiment.contenders for _, found in contenders(entry, protocol.contender)}
-    entries: dict[str, ContenderEntry] = {}
-    for entry in experiment.contenders:
-        # Of one that is to be tuned all points, under one label.
-        points = [(label, point) for label, one in contenders(entry, protocol.contender) for point in one.points]
-        for label, point in points:
-            swapped = _swapped(point, component, reasons)
-            if swapped is None:
-                continue
-            spec, differs = swapped
-            if str(spec) in there:
-                reasons.append(f"{str(spec)!r} competes already")
-            elif str(spec) not in entries:
-                said = f"{', '.join(f'{key}={value}' for key, value in differs.items())}, {label}"
-                # A label has no braces of its own and a limit; points of a grid that is to be tuned share theirs.
-                used = {each.label for each in entries.values()}
-                shown = said if len(said) <= LABEL_LENGTH and "{" not in said and said not in used else ""
-                entries[str(spec)] = ContenderEntry(use=spec, label=shown, n=entry.n)
-    return experiment.model_copy(update={"contenders": (*experiment.contenders, *entries.values())})
-
-
-def _swapped(point: Component, component: Component, reasons: list[str]) -> tuple[Spec, dict[str, Spec]] | None:
-    """Return a contender's spec with a component in the place of its own, and what differs; None: it does not fit."""
-    values = {key: getattr(point, attribute) for key, attribute in point.attributes().items()}
-    places = [key for key, value in values.items() if isinstance(value, Component) and value.kind == component.kind]
-    if not places:
-        return None
-    if sees_truth(values[places[0]]) and not sees_truth(component):
-        # What then competes does not know the truth: it stands beside another contender, with other draws if any.
-        reasons.append(f"{component.kind} {values[places[0]].name!r} sees the truth, which {component.name!r} does not")
-        return None
-    other: dict[str, Spec] = {places[0]: component.spec()}
-    optimizers: list[Spec | None] = [None]
-    if component.kind != "optimizer" and "optimizer" in values:
-        optimizers += [Spec(name) for name in SOLVERS]
-    for optimizer in optimizers:
-        differs = other | ({"optimizer": optimizer} if optimizer is not None else {})
-        try:
-            spec = type(point).from_spec(Spec(point.name, {**point.spec().params, **differs})).spec()
-        except SpecError as error:
-            reasons.append(str(error))
-            continue
-        return (spec, differs) if spec != point.spec() else None
-    return None
-
 
 MOST_CELLS = 5_000_000
 """Cells that experiments may show: their plan alone takes some GB."""
@@ -192,7 +83,7 @@ def make_plan(
     code : str
         Code digest of rankbench: part of every cell's id, with those of the plugins that have a part in the cell.
     extra : sequence of str
-        What to add wherever it fits, see `rankbench.runner.plan`.
+        What to add wherever it fits, see `rankbench.runner.additions.added`.
 
     Raises
     ------
@@ -309,16 +200,21 @@ def check_suite(suite: Suite, *, own_data: bool = True) -> None:
         A data set is a file that is not there, or that no reader knows.
     """
     for experiment in suite.experiments:
-        where = f"experiment {experiment.name!r}: "
-        try:
+        with _named(experiment):
             protocol = protocol_of(experiment.protocol)
-            if own_data and experiment.dataset and protocol.table is not None:
-                refusal = protocol.refusal(dataset_of(experiment.dataset))
-                if refusal:
-                    raise SpecError(refusal)
-            check_experiment(experiment, protocol)
-        except SpecError as error:
-            raise SpecError(where + str(error).removeprefix(where)) from error
+            own = dataset_of(experiment.dataset) if own_data and experiment.dataset and protocol.table else None
+            if own is not None and (refusal := protocol.refusal(own)):
+                raise SpecError(refusal)
+        check_experiment(experiment, protocol)
+
+
+@contextmanager
+def _named(experiment: Experiment) -> Iterator[None]:
+    """Name an experiment in errors of what is found inside."""
+    try:
+        yield
+    except SpecError as error:
+        raise SpecError(f"experiment {experiment.name!r}: {error}") from error
 
 
 def check_experiment(experiment: Experiment, protocol: Protocol) -> CheckedExperiment:
@@ -330,26 +226,26 @@ def check_experiment(experiment: Experiment, protocol: Protocol) -> CheckedExper
         An unknown component or parameter, or one that does not fit; two contenders of one label; an n, a metric or a
         label that an entry, a figure or a claim names and the experiment does not have.
     """
-    found = [
-        Competitor(order, entry, label, one)
-        for order, entry in enumerate(experiment.contenders)
-        for label, one in _fitting(experiment, entry, protocol)
-    ]
-    metrics, losses = _judged_by(experiment, protocol)
-    labels: set[str] = set()
-    for one in found:
-        if one.label in labels:
-            raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {one.label!r}")
-        labels.add(one.label)
-        for n in set(one.entry.n or ()).difference(experiment.n):
-            raise SpecError(f"experiment {experiment.name!r}: a contender asks for n = {n}, which is not one of its n")
-    _check_labels(experiment, labels)
-    configs = [_config(one.entry, one.contender) for one in found]
-    for figure in experiment.figures:
-        misfit = figure_kind(figure).misfit(metrics, experiment.n, configs)
-        if misfit:
-            raise SpecError(f"experiment {experiment.name!r}: figure {figure.file!r}: {misfit}")
-    return CheckedExperiment(found, metrics, losses)
+    with _named(experiment):
+        found = [
+            Competitor(order, entry, label, one)
+            for order, entry in enumerate(experiment.contenders)
+            for label, one in _fitting(entry, protocol)
+        ]
+        metrics, losses = _judged_by(experiment, protocol)
+        labels: set[str] = set()
+        for one in found:
+            if one.label in labels:
+                raise SpecError(f"two contenders are labelled {one.label!r}")
+            labels.add(one.label)
+            for n in set(one.entry.n or ()).difference(experiment.n):
+                raise SpecError(f"a contender asks for n = {n}, which is not one of the experiment's n")
+        _check_labels(experiment, labels)
+        configs = [_config(one.entry, one.contender) for one in found]
+        for figure in experiment.figures:
+            if misfit := figure_kind(figure).misfit(metrics, experiment.n, configs):
+                raise SpecError(f"figure {figure.file!r}: {misfit}")
+        return CheckedExperiment(found, metrics, losses)
 
 
 def _config(entry: ContenderEntry, found: Contender) -> dict[str, Any]:
@@ -358,7 +254,7 @@ def _config(entry: ContenderEntry, found: Contender) -> dict[str, Any]:
     return {"tuned": configs} if entry.tune else configs[0]
 
 
-def _fitting(experiment: Experiment, entry: ContenderEntry, protocol: Protocol) -> list[tuple[str, Contender]]:
+def _fitting(entry: ContenderEntry, protocol: Protocol) -> list[tuple[str, Contender]]:
     """Return the contenders of an entry, see `contenders`, if they can compete under a protocol.
 
     Raises
@@ -367,16 +263,12 @@ def _fitting(experiment: Experiment, entry: ContenderEntry, protocol: Protocol) 
         An unknown component or parameter; one that the protocol has no use for, or cannot tune.
     """
     if entry.tune and not protocol.tunes:
-        raise SpecError(
-            f"experiment {experiment.name!r}: protocol {protocol.name!r} chooses no parameters, so {str(entry.use)!r} "
-            "cannot be tuned"
-        )
+        raise SpecError(f"protocol {protocol.name!r} chooses no parameters, so {str(entry.use)!r} cannot be tuned")
     found = contenders(entry, protocol.contender)
     for _, one in found:
         for point in one.points:
-            misfit = protocol.misfit(point)
-            if misfit:
-                raise SpecError(f"experiment {experiment.name!r}: {one.text!r} cannot compete: {misfit}")
+            if misfit := protocol.misfit(point):
+                raise SpecError(f"{one.text!r} cannot compete: {misfit}")
     return found
 
 
@@ -391,16 +283,13 @@ def _judged_by(experiment: Experiment, protocol: Protocol) -> tuple[tuple[str, .
     if not protocol.metrics:
         losses = tuple(manager.get(Loss, text) for text in experiment.losses)
         metrics = tuple(map(str, losses))
-        twice = [text for text in metrics if metrics.count(text) > 1]
-        if twice:
-            raise SpecError(f"experiment {experiment.name!r}: the loss {twice[0]!r} is named twice")
+        if twice := [text for text in metrics if metrics.count(text) > 1]:
+            raise SpecError(f"the loss {twice[0]!r} is named twice")
         return metrics, losses
     for text in experiment.losses:
         if text not in protocol.metric_names():
-            raise SpecError(
-                f"experiment {experiment.name!r}: protocol {protocol.name!r} has no metric {text!r}"
-                f"{nearest(text, protocol.metric_names())}"
-            )
+            known = nearest(text, protocol.metric_names())
+            raise SpecError(f"protocol {protocol.name!r} has no metric {text!r}{known}")
     return experiment.losses, ()
 
 
@@ -413,18 +302,13 @@ def _check_labels(experiment: Experiment, labels: set[str]) -> None:
     named += [experiment.baseline] if experiment.baseline else []
     for label in named:
         if label not in labels:
-            raise SpecError(
-                f"experiment {experiment.name!r}: no contender is labelled {label!r}{nearest(label, labels)}"
-            )
+            raise SpecError(f"no contender is labelled {label!r}{nearest(label, labels)}")
     for claim in experiment.claims:
-        itself = [c.a for c in claim.contrasts if (c.a, c.n_a) == (c.b, c.n_b)]
-        if itself:
-            raise SpecError(f"experiment {experiment.name!r}: claim {claim.id!r} compares {itself[0]!r} with itself")
+        if itself := [c.a for c in claim.contrasts if (c.a, c.n_a) == (c.b, c.n_b)]:
+            raise SpecError(f"claim {claim.id!r} compares {itself[0]!r} with itself")
         for n in (n for contrast in claim.contrasts for n in (contrast.n_a, contrast.n_b) if n is not None):
             if n not in experiment.n:
-                raise SpecError(
-                    f"experiment {experiment.name!r}: claim {claim.id!r} is about n = {n}, which is not one of its n"
-                )
+                raise SpecError(f"claim {claim.id!r} is about n = {n}, which is not one of the experiment's n")
 
 
 def _cell_id(

@@ -1,0 +1,122 @@
+"""Additions of `--with` are contenders and components that a run adds to the experiments of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankbench.core.component import Component
+from rankbench.core.spec import Spec, parse
+from rankbench.errors import SpecError
+from rankbench.interfaces.protocol import Protocol, sees_truth
+from rankbench.interfaces.suite import ContenderEntry, Experiment
+from rankbench.interfaces.surrogate import Loss
+from rankbench.plugin import manager
+from rankbench.plugin.manager import LABEL_LENGTH, contender, contenders
+from rankbench.plugin.registry import KINDS, base_of
+
+SOLVERS = ("newton", "lbfgs", "composite")
+"""Optimizers that are tried, in this order, for a surrogate that a contender's own does not fit."""
+
+
+def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extra: Sequence[str]) -> list[Experiment]:
+    """Return the experiments with what is to be added, wherever it fits.
+
+    ``CONTENDER``
+        Competes in every experiment whose contenders are of its kind.
+    ``kind=COMPONENT``
+        As in ``surrogate=mine``: stands beside every contender that has a component of
+        this kind, in its place; an optimizer that does not fit is replaced. Its label says what
+        differs, and beside whom: ``surrogate=mine, logistic``. A contender that is there already is
+        not added, and nothing stands in the place of the truth. A loss judges
+        wherever losses do, and where components of the kind compete it competes.
+
+    Raises
+    ------
+    SpecError
+        An unknown component, or one that fits nowhere; the message says why.
+    """
+    found = list(experiments)
+    for text in extra:
+        kind, _, written = text.partition("=")
+        addition = manager.get(base_of(kind), written) if kind in KINDS else parse(text)
+        misfits = list[str]()
+        for at, (experiment, protocol) in enumerate(zip(found, protocols, strict=True)):
+            try:
+                found[at] = _with(experiment, protocol, addition)
+            except SpecError as error:
+                misfits.append(str(error))
+        if len(misfits) == len(found):
+            raise SpecError(
+                f"--with {text}: it fits no experiment; {next(filter(None, misfits), 'nothing is like it')}"
+            )
+    return found
+
+
+def _with(experiment: Experiment, protocol: Protocol, addition: Component | Spec) -> Experiment:
+    """Return an experiment with a contender, or with a component; raise `SpecError` where it does not fit."""
+    if isinstance(addition, Component) and addition.kind == "loss":
+        if protocol.metrics or addition in [manager.get(Loss, text) for text in experiment.losses]:
+            raise SpecError(f"experiment {experiment.name!r} is judged by other metrics, or by this loss already")
+        return experiment.model_copy(update={"losses": (*experiment.losses, str(addition))})
+    if isinstance(addition, Component) and addition.kind != protocol.contender:
+        more = _beside(experiment, protocol, addition)
+    else:
+        spec = addition.spec() if isinstance(addition, Component) else addition
+        points = contender(base_of(protocol.contender), spec).points
+        if misfit := next(filter(None, map(protocol.misfit, points)), ""):
+            raise SpecError(misfit)
+        more = [ContenderEntry(use=spec)]
+    return experiment.model_copy(update={"contenders": (*experiment.contenders, *more)})
+
+
+def _beside(experiment: Experiment, protocol: Protocol, component: Component) -> list[ContenderEntry]:
+    """Return contenders in which a component replaces each component of its kind."""
+    known = [(entry, *one) for entry in experiment.contenders for one in contenders(entry, protocol.contender)]
+    there, misfits = {found.text for *_, found in known}, list[str]()
+    entries: dict[str, ContenderEntry] = {}
+    # Of one that is to be tuned all points, under one label.
+    for entry, label, point in ((entry, label, point) for entry, label, found in known for point in found.points):
+        try:
+            spec, differs = _swapped(point, component)
+        except SpecError as error:
+            misfits.append(str(error))
+            continue
+        if str(spec) in there or spec == point.spec():
+            misfits.append(f"{str(spec)!r} competes already")
+        elif str(spec) not in entries:
+            said = f"{', '.join(f'{key}={value}' for key, value in differs.items())}, {label}"
+            # A label has no braces of its own and a limit; points of a grid that is to be tuned share theirs.
+            used = {each.label for each in entries.values()}
+            shown = said if len(said) <= LABEL_LENGTH and "{" not in said and said not in used else ""
+            entries[str(spec)] = ContenderEntry(use=spec, label=shown, n=entry.n)
+    if not entries:
+        raise SpecError(next(filter(None, misfits), ""))
+    return [*entries.values()]
+
+
+def _swapped(point: Component, component: Component) -> tuple[Spec, dict[str, Spec]]:
+    """Return a contender's spec with a component in the place of its own, and what differs.
+
+    Raises
+    ------
+    SpecError
+        The component does not fit; without words where the contender has none of its kind.
+    """
+    values = {key: getattr(point, attribute) for key, attribute in point.attributes().items()}
+    place = next((key for key, own in values.items() if getattr(own, "kind", "") == component.kind), "")
+    if not place:
+        raise SpecError("")
+    if sees_truth(values[place]) and not sees_truth(component):
+        # What then competes does not know the truth: it stands beside another contender, with other draws if any.
+        own = f"{component.kind} {values[place].name!r}"
+        raise SpecError(f"{own} sees the truth, which {component.name!r} does not")
+    choices: list[dict[str, Spec]] = [{place: component.spec()}]
+    if component.kind != "optimizer" and "optimizer" in values:
+        choices += [{**choices[0], "optimizer": Spec(name)} for name in SOLVERS]
+    misfits = []
+    for differs in choices:
+        try:
+            return type(point).from_spec(Spec(point.name, {**point.spec().params, **differs})).spec(), differs
+        except SpecError as error:
+            misfits.append(error)
+    raise misfits[0]
