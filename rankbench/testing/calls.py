@@ -89,6 +89,43 @@ def outputs(call: Call) -> Outputs:
     return call.run(*call.make())
 
 
+def same(first: Outputs, second: Outputs) -> bool:
+    """Return whether all arrays hold the same bytes (nan equal to nan)."""
+    return len(first) == len(second) and all(
+        np.shape(a) == np.shape(b) and np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f")
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def relative_difference(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return the largest difference, relative to the largest value (or 1, if that is more); inf for other shapes."""
+    if np.shape(first) != np.shape(second):
+        return float("inf")
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return 0.0 if np.array_equal(a, b, equal_nan=True) else float("inf")
+    scale = max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
+    return float(np.abs(a - b).max(initial=0.0)) / scale
+
+
+def must_agree(found: object, expected: object, tolerance: float, trouble: str) -> None:
+    """Raise if arrays differ by more than a tolerance; see `relative_difference`.
+
+    Parameters
+    ----------
+    found, expected : array or float
+    tolerance : float
+    trouble : str
+        What is wrong then, as in "the scores differ"; by how much is added.
+
+    Raises
+    ------
+    CheckFailed
+    """
+    if (difference := relative_difference(np.asarray(found), np.asarray(expected))) > tolerance:
+        raise CheckFailed(f"{trouble} by {difference:.3g}")
+
+
 def calls(subject: Subject, *, edges: bool = False) -> list[Call]:
     """Return calls on ordinary arguments, or on those at the edges of the contract; at least one.
 

@@ -12,11 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rankbench.core.component import Component
-from rankbench.core.spec import Spec
 from rankbench.errors import ContenderDiverged, SpecError, nearest
 from rankbench.interfaces.cell import own_frame, reason, trace_of
 from rankbench.plugin.registry import SUITE
@@ -44,28 +40,6 @@ class Subject:
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.it.stem if self.kind == SUITE else self.it}"
-
-
-def specs_at_bounds(cls: type[Component]) -> list[str]:
-    """Return a component's specs with one parameter each at a bound that it may take, the lower one if there are two.
-
-    A solver's budget is left out: with the smallest there is nothing to promise.
-    """
-    found = []
-    for name, field in cls.parameters().items():
-        bounds = [
-            value
-            for bound in ("ge", "le")
-            for constraint in field.metadata
-            if isinstance(value := getattr(constraint, bound, None), int | float)
-        ]
-        if field.annotation not in (int, float) or not bounds or name == getattr(cls, "budget", None):
-            continue
-        try:
-            found.append(str(cls.from_spec(Spec(cls.name, {name: field.annotation(bounds[0])}))))
-        except SpecError:
-            continue  # another parameter does not go with it, or has no default
-    return [text for text in dict.fromkeys(found) if text != cls.name]
 
 
 def subject_of(obj: object) -> Subject:
@@ -107,7 +81,7 @@ class Check:
     function : callable
         Raises `CheckFailed` or `CheckSkipped`.
     kinds : tuple of str
-        The kinds of components that it is for; empty: all of them.
+        The kinds of components that it is for.
     declares : str
         The property that components promise which it is for; empty: it is for all.
     base : type
@@ -119,10 +93,6 @@ class Check:
     kinds: tuple[str, ...]
     declares: str = ""
     base: type = object
-
-    def applies(self, kind: str) -> bool:
-        """Return whether the check is for components of this kind."""
-        return not self.kinds or kind in self.kinds
 
     def run(self, subject: Subject) -> None:
         """Run the check.
@@ -172,7 +142,7 @@ def all_checks() -> list[Check]:
 
 def checks_for(kind: str) -> list[Check]:
     """Return the checks of one kind of component."""
-    return [found for found in all_checks() if found.applies(kind)]
+    return [found for found in all_checks() if kind in found.kinds]
 
 
 def registered_check(name: str) -> Check:
@@ -309,7 +279,7 @@ def validated(subject: Subject, expected_failed: Mapping[str, str] | None) -> di
         A check that does not exist, or that is not for this kind.
     """
     for name in expected_failed or {}:
-        if not registered_check(name).applies(subject.kind):
+        if subject.kind not in registered_check(name).kinds:
             raise SpecError(f"check {name!r} is not for a {subject.kind}")
     return dict(expected_failed or {})
 
@@ -400,18 +370,16 @@ def parametrize_with_checks(
     for obj in components:
         subject = subject_of(obj)
         expected = validated(subject, expected_failed)
+        name = str(subject).replace("/", "-")
         for check in checks_for(subject.kind):
-            parameters.append(
-                pytest.param(
-                    _call(subject, check, expected.get(check.name)), id=f"{str(subject).replace('/', '-')}-{check.name}"
-                )
-            )
+            call = _call(subject, check, expected.get(check.name))
+            parameters.append(pytest.param(call, id=f"{name}-{check.name}"))
     if not parameters:
         raise SpecError("there is no component to check: zero executed checks are a failure")
     return pytest.mark.parametrize("check", parameters)
 
 
-def _call(subject: Any, check: Any, expected: str | None) -> Callable[[], None]:
+def _call(subject: Subject, check: Check, expected: str | None) -> Callable[[], None]:
     def call() -> None:
         import pytest
 
@@ -430,40 +398,3 @@ def _call(subject: Any, check: Any, expected: str | None) -> Callable[[], None]:
             raise CheckFailed(said).with_traceback(own_frame(error)) from error
 
     return call
-
-
-def same(first: Sequence[Any], second: Sequence[Any]) -> bool:
-    """Return whether all arrays hold the same bytes (nan equal to nan)."""
-    return len(first) == len(second) and all(
-        np.shape(a) == np.shape(b) and np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f")
-        for a, b in zip(first, second, strict=True)
-    )
-
-
-def relative_difference(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Return the largest difference, relative to the largest value (or 1, if that is more); inf for other shapes."""
-    if np.shape(first) != np.shape(second):
-        return float("inf")
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        return 0.0 if np.array_equal(a, b, equal_nan=True) else float("inf")
-    scale = max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
-    return float(np.abs(a - b).max(initial=0.0)) / scale
-
-
-def must_agree(found: object, expected: object, tolerance: float, trouble: str) -> None:
-    """Raise if arrays differ by more than a tolerance; see `relative_difference`.
-
-    Parameters
-    ----------
-    found, expected : array or float
-    tolerance : float
-    trouble : str
-        What is wrong then, as in "the scores differ"; by how much is added.
-
-    Raises
-    ------
-    CheckFailed
-    """
-    if (difference := relative_difference(np.asarray(found), np.asarray(expected))) > tolerance:
-        raise CheckFailed(f"{trouble} by {difference:.3g}")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rankbench.core.code_digest import OURSELVES
-from rankbench.core.spec import parse
+from rankbench.core.component import Component
+from rankbench.core.spec import Spec, parse
 from rankbench.core.text import normalized
 from rankbench.errors import RankbenchError, SpecError, closest
 from rankbench.plugin import manager
@@ -27,7 +28,6 @@ from rankbench.testing.check import (
     checks_for,
     registered_check,
     run_check,
-    specs_at_bounds,
     subject_of,
     unexecuted,
 )
@@ -116,6 +116,28 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
     return run_check(subject, registered_check(check))[0]
 
 
+def _specs_at_bounds(cls: type[Component]) -> list[str]:
+    """Return a component's specs with one parameter each at a bound that it may take, the lower one if there are two.
+
+    A solver's budget is left out: with the smallest there is nothing to promise.
+    """
+    found = []
+    for name, field in cls.parameters().items():
+        bounds = [
+            value
+            for bound in ("ge", "le")
+            for constraint in field.metadata
+            if isinstance(value := getattr(constraint, bound, None), int | float)
+        ]
+        if field.annotation not in (int, float) or not bounds or name == getattr(cls, "budget", None):
+            continue
+        try:
+            found.append(str(cls.from_spec(Spec(cls.name, {name: field.annotation(bounds[0])}))))
+        except SpecError:
+            continue  # another parameter does not go with it, or has no default
+    return [text for text in dict.fromkeys(found) if text != cls.name]
+
+
 def _survey(distribution: str) -> tuple[list[tuple[str, str]], list[CheckResult]]:
     """Load a distribution's plugins; return kind and spec of what they brought, and results of loading them."""
     every = entry_points(group=GROUP)
@@ -134,7 +156,7 @@ def _survey(distribution: str) -> tuple[list[tuple[str, str]], list[CheckResult]
         for text in (
             [str(suites[name])]
             if kind == SUITE
-            else [name, *(specs_at_bounds(manager.component_class(base_of(kind), name)) if kind in CALLED else ())]
+            else [name, *(_specs_at_bounds(manager.component_class(base_of(kind), name)) if kind in CALLED else ())]
         )
     ]
     results = [

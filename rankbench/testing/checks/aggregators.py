@@ -15,15 +15,8 @@ from rankbench.interfaces.queries import Orders, Selections
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.testing import samples
-from rankbench.testing.calls import fitted_scores, objectives
-from rankbench.testing.check import (
-    CheckFailed,
-    CheckSkipped,
-    Subject,
-    conformance_check,
-    must_agree,
-    relative_difference,
-)
+from rankbench.testing.calls import fitted_scores, must_agree, objectives, relative_difference
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
 
 RELABELLING_TOLERANCE = 1e-7
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rankbench.interfaces.method import Block, StepOptimizer
 from rankbench.interfaces.protocol import sees_truth
 from rankbench.testing import samples
-from rankbench.testing.calls import CALLED, Call, Outputs, calls, fitted_scores, outputs
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, same
+from rankbench.testing.calls import CALLED, Call, Outputs, calls, fitted_scores, outputs, same
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
 from rankbench.testing.state import State, changed_for_good, class_watched
 
 

@@ -12,7 +12,8 @@ from rankbench.interfaces.method import Penalty, PenaltyName, StepOptimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.kernels import Kernel
 from rankbench.testing import samples
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, must_agree
+from rankbench.testing.calls import must_agree
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
 
 GUARD = 64
 """Elements before and after an array that must keep their value."""

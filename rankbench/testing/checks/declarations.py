@@ -15,8 +15,8 @@ from rankbench.core.spec import Spec, parse
 from rankbench.errors import ContenderDiverged, InputError, RankbenchError, SpecError, nearest
 from rankbench.interfaces.cell import reason
 from rankbench.plugin.registry import KINDS
-from rankbench.testing.calls import CALLED, Call, calls, outputs
-from rankbench.testing.check import CheckFailed, Subject, conformance_check, same
+from rankbench.testing.calls import CALLED, Call, calls, outputs, same
+from rankbench.testing.check import CheckFailed, Subject, conformance_check
 
 
 @conformance_check(*KINDS)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.method import Fit, Penalty, Problem, Solver, StepOptimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
-from rankbench.testing.calls import L2, objectives, problems, quadratic
-from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check, must_agree
+from rankbench.testing.calls import L2, must_agree, objectives, problems, quadratic
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
 
 STEPS = 2000
 CALLS_A_STEP = 200
