@@ -120,31 +120,6 @@ PLUGIN_KINDS = (*KINDS, SUITE)
 COMPILED_KINDS = ("surrogate", "aggregator", "loss", "optimizer")
 """Kinds with a compiled form and a template for it."""
 
-IMPORTS = {
-    "optimizer": "import numpy as np\nfrom {module} import {cls}\n\nfrom rankbench.interfaces.method import Penalty",
-    "protocol": "import numpy as np\nfrom {module} import {cls}\nfrom {module}.protocol import misordered, votes\n\n"
-    "from rankbench.interfaces.cell import BlockKey\nfrom rankbench.interfaces.protocol import Contender\n"
-    "from rankbench.interfaces.protocol import BlockTask",
-    "reader": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
-    "dataset": "from {module} import {cls}",
-    "table": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
-    "figure": "from {module} import {cls}",
-}
-
-MORE_MODULES = {"table": ("check",)}
-"""Modules of a plugin beside the module of its component."""
-
-CHECKED = {
-    "surrogate": "{cls}(), {cls}(width=0.25)",
-    "aggregator": "{cls}(), {cls}(margin=1)",
-    "optimizer": "{cls}(), {cls}(c=1.0)",
-    "model": "{cls}(), {cls}(scale=0.1)",
-    "method": "{cls}(), {cls}(ridge=1.0)",
-    "protocol": "{cls}(), {cls}(items=3, populations=4)",
-    "claim": "{cls}(), {cls}(share=0.5)",
-    "dataset": "{cls}(queries=20), {cls}(queries=20, noise=0, seed=3)",
-}
-
 GATES = {
     **{kind: f"--suite demo --with {kind}=@" for kind in ("aggregator", "surrogate", "optimizer", "model", "loss")},
     "method": "--suite demo --with @",
@@ -206,7 +181,6 @@ def write_plugin(name: str, kind: str, parent: Path, *, compiled: bool = False) 
 
 def _files(distribution: str, module: str, component: str, kind: str, compiled: bool) -> dict[str, str]:
     cls = "".join(part.capitalize() for part in component.split("-"))
-    spoken = {"module": module, "cls": cls}
     values = {
         "DISTRIBUTION": distribution,
         "COMPONENT": component,
@@ -217,8 +191,6 @@ def _files(distribution: str, module: str, component: str, kind: str, compiled: 
         "REQUIRES": _requires(compiled),
         "OPTION": " --compiled" if compiled else "",
         "KERNELS": f" `{module}/kernels.py` has the compiled form." if compiled else "",
-        "IMPORTS": IMPORTS.get(kind, "import numpy as np\nfrom {module} import {cls}").format(**spoken),
-        "CHECKED": CHECKED.get(kind, "{cls}()").format(**spoken),
         "WHERE": component,
         "GATED": ", compares pull requests with the branch that they change" if kind in GATES else "",
     }
@@ -235,19 +207,18 @@ def _files(distribution: str, module: str, component: str, kind: str, compiled: 
     files |= {f".github/workflows/{one}.yml": filled(f"common/workflows/{one}.yml.in", values) for one in workflows}
     if kind == "protocol":
         files["gate.toml"] = filled("protocol/gate.toml.in", values)
-    test = f"tests/test_{module}.py"
+    files[f"tests/test_{module}.py"] = filled(f"{kind}/test.py.in", values)
     if kind == SUITE:
         files[f"{module}/__init__.py"] = filled("suite/module.py.in", values)
         files[f"{module}/{component}.toml"] = filled("suite/suite.toml.in", values)
-        files[test] = filled("suite/test.py.in", values)
         return files
     files[f"{module}/__init__.py"] = filled("common/init.py.in", values)
-    for part, template in ((kind, "module"), *((more, more) for more in MORE_MODULES.get(kind, ()))):
-        files[f"{module}/{part}.py"] = filled(f"{kind}/{template}.py.in", values)
+    files[f"{module}/{kind}.py"] = filled(f"{kind}/module.py.in", values)
+    if kind == "table":
+        files[f"{module}/check.py"] = filled("table/check.py.in", values)
     if compiled:
         files[f"{module}/{kind}.py"] += filled(f"{kind}/compiled.in", values)
         files[f"{module}/kernels.py"] = filled(f"{kind}/kernels.py.in", values)
-    files[test] = filled("common/test.py.in", values | {"TESTS": filled(f"{kind}/tests.in", values)}).rstrip() + "\n"
     return files
 
 
