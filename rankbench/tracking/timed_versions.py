@@ -65,7 +65,7 @@ def here() -> TimedVersion:
 
 
 class _Process:
-    """A process that times what it is asked to.
+    """A process that times what it is asked to; `places` has the place of each cell there.
 
     Raises
     ------
@@ -75,6 +75,7 @@ class _Process:
 
     def __init__(self, side: TimedVersion, suite: str, datasets: Sequence[str], extra: Sequence[str]) -> None:
         self.side = side
+        self.places: dict[TimedCell, int] = {}
         self._said = TemporaryFile()  # noqa: SIM115
         one_thread = dict.fromkeys((*BLAS_THREADS, "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE_")}
@@ -114,6 +115,10 @@ class _Process:
                 f"{code}{':' if last else ''}{last}"
             ) from error
         return dict(answer)
+
+    def call(self, cell: TimedCell | None, **request: object) -> dict[str, Any]:
+        """Return the answer about a call of a cell, or of the reference."""
+        return self.ask(at=None if cell is None else self.places[cell], **request)
 
     def _ended(self) -> int:
         """Return the exit code of a process that has nothing more to say."""
@@ -188,21 +193,21 @@ class Launcher:
                 running.enter_context(closing(_Process(side, self._suite, self._datasets, self._extra)))
                 for side in self.sides
             ]
-            places = [self._chosen(process.facts["members"]) for process in processes]
+            for process in processes:
+                process.places = self._chosen(process.facts["members"])
             if number == 0:
-                self._agree(processes, places)
-            first = self._first(processes, places, until)
+                self._agree(processes)
+            first = self._first(processes, until)
             if first is None:
                 return None
             memory = np.full(first.shape, np.nan)
-            both = list(zip(processes, places, strict=True))
             if number == 0:
-                fastest = [min(p.ask(at=own[cell])["seconds"] for p, own in both) for cell in self.cells]
+                fastest = [min(process.call(cell)["seconds"] for process in processes) for cell in self.cells]
                 self._loops = [*(max(1, math.ceil(SHORTEST / seconds)) for seconds in fastest), 1]
             if number < MEMORY_LAUNCHES:
-                asked = [[p.ask(at=own[cell], memory=True)["memory"] for cell in self.cells] for p, own in both]
+                asked = [[process.call(cell, memory=True)["memory"] for cell in self.cells] for process in processes]
                 memory = np.array([[taken or math.nan for taken in each] for each in asked])
-            found = [self._round(number, one, processes, places, until) for one in range(ROUNDS if self.cells else 0)]
+            found = [self._round(number, one, processes, until) for one in range(ROUNDS if self.cells else 0)]
             rounds = [one for one in found if one is not None]
             # The first launch counts though it has fewer rounds: there may be no other.
             if not rounds or (number and len(rounds) < ROUNDS):
@@ -221,23 +226,22 @@ class Launcher:
                 found[TimedCell(experiment, label, n)] = place
         return found
 
-    def _agree(self, processes: Sequence[_Process], places: Sequence[dict[TimedCell, int]]) -> None:
+    def _agree(self, processes: Sequence[_Process]) -> None:
         """Settle what is timed: what all sides have."""
         self.facts = [process.facts for process in processes]
-        everything = dict.fromkeys(cell for own in places for cell in own)
-        self.missing = {side: [cell for cell in everything if cell not in own] for side, own in enumerate(places)}
-        self.cells = [cell for cell in everything if all(cell in own for own in places)]
+        sides = [process.places for process in processes]
+        everything = dict.fromkeys(cell for own in sides for cell in own)
+        self.missing = {side: [cell for cell in everything if cell not in own] for side, own in enumerate(sides)}
+        self.cells = [cell for cell in everything if all(cell in own for own in sides)]
 
-    def _first(
-        self, processes: Sequence[_Process], places: Sequence[dict[TimedCell, int]], until: float
-    ) -> NDArray[np.float64] | None:
+    def _first(self, processes: Sequence[_Process], until: float) -> NDArray[np.float64] | None:
         """Call everything for the first time; what fails is left out from now on. None: there is no time left."""
         times = np.full((len(processes), len(self.cells)), np.nan)
-        for side, (process, own) in enumerate(zip(processes, places, strict=True)):
+        for side, process in enumerate(processes):
             for at, cell in enumerate(self.cells):
                 if time.monotonic() > until:
                     return None
-                answer = process.ask(at=own[cell])
+                answer = process.call(cell)
                 times[side, at] = answer["seconds"]
                 if answer["status"] != "done" and cell not in self.failed:
                     self.failed[cell] = f"{answer['status']}: {answer['reason']}"
@@ -248,21 +252,15 @@ class Launcher:
         return times
 
     def _round(
-        self,
-        launch: int,
-        number: int,
-        processes: Sequence[_Process],
-        places: Sequence[dict[TimedCell, int]],
-        until: float,
+        self, launch: int, number: int, processes: Sequence[_Process], until: float
     ) -> NDArray[np.float64] | None:
         """Return the seconds of a round, shape (S, C + 1, 4); None where there is no time left."""
-        contenders = len(self.cells) + 1
-        seconds = np.full((len(processes), contenders, TURNS), np.nan)
-        order = order_of_round(self.seed, launch, number, len(processes), contenders)
+        cells = [*self.cells, None]
+        seconds = np.full((len(processes), len(cells), TURNS), np.nan)
+        order = order_of_round(self.seed, launch, number, len(processes), len(cells))
         for place, (side, one) in enumerate(order):
             if time.monotonic() > until:
                 return None
-            at = None if one == contenders - 1 else places[side][self.cells[one]]
-            answer = processes[side].ask(at=at, loops=self._loops[one])
+            answer = processes[side].call(cells[one], loops=self._loops[one])
             seconds[side, one, place * TURNS // len(order)] = answer["seconds"]
         return seconds
