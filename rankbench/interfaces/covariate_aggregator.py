@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.system import in_halves
-from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts, Scales, numbered_pairs
 
@@ -72,43 +71,6 @@ class CovariateVotes:
 
     def __len__(self) -> int:
         return len(self.first)
-
-    @classmethod
-    def from_arrays(
-        cls,
-        first: NDArray[np.int32],
-        second: NDArray[np.int32],
-        outcome: NDArray[np.floating],
-        covariates: NDArray[np.floating],
-        *,
-        items: list[str],
-        names: tuple[str, ...] = (),
-    ) -> CovariateVotes:
-        """Return single votes of weight 1, whose covariates are taken as they are, without a copy.
-
-        Parameters
-        ----------
-        first, second : ndarray of int32, shape (n,)
-            Indices into `items`.
-        outcome : ndarray, shape (n,)
-            1 where the first won, 0 where the second did, 1/2 for a tie.
-        covariates : ndarray of float32 or float64, shape (n, p)
-            Of the first less the second.
-        items : list of str
-        names : tuple of str
-            Of the covariates; ``x0``, ``x1``, .. by default.
-        """
-        p, said = covariates.shape[1], np.empty((len(first), 3))
-
-        def say(rows: slice) -> None:
-            for k, value in enumerate((1, 0, 0.5)):
-                np.equal(outcome[rows], value, out=said[rows, k])
-
-        in_halves(say, len(first))
-        if said.sum() != len(first):
-            raise InputError("outcomes are 1 (the first won), 0 (the second won) or 0.5 (a tie)")
-        known = names or tuple(f"x{k}" for k in range(p))
-        return cls(items, first, second, said, Covariates(known, (1.0,) * p, covariates))
 
     @property
     def m(self) -> int:
