@@ -142,16 +142,11 @@ class _Loading:
         self.first_error: BaseException | None = None
 
     def status(self, seconds: float) -> PluginStatus:
-        blocked = is_blocked(self.origin.distribution)
-        return PluginStatus(
-            self.entry.name,
-            self.origin.distribution,
-            self.origin.version,
-            tuple(self.components),
-            0.0 if blocked else seconds,
-            "blocked" if blocked else "broken" if self.causes else "ok",
-            tuple(self.causes),
-        )
+        brought, causes, origin = tuple(self.components), tuple(self.causes), self.origin
+        status: Literal["ok", "broken", "blocked"] = "broken" if causes else "ok"
+        if is_blocked(origin.distribution):
+            status = "blocked"
+        return PluginStatus(self.entry.name, origin.distribution, origin.version, brought, seconds, status, causes)
 
     @contextmanager
     def recorded(self, what: str) -> Iterator[None]:

@@ -195,8 +195,7 @@ class Registry:
     """
 
     def __init__(self) -> None:
-        self._classes: dict[str, dict[str, tuple[type[Component], Origin]]] = {kind: {} for kind in KINDS}
-        self._suites: dict[str, tuple[Path, Origin]] = {}
+        self._found: dict[str, dict[str, tuple[Any, Origin]]] = {kind: {} for kind in (*KINDS, SUITE)}
         # By identity: what a class says of itself (its module, its hash) is its own.
         self._origins: dict[int, Origin] = {}
         self._contested: dict[tuple[str, str], tuple[str, Origin, Origin]] = {}
@@ -238,10 +237,7 @@ class Registry:
         _complete(found, where, origin)
         if defect := found.defect():
             raise PluginError(f"{where}: {defect}")
-        taken = self._classes[kind].get(name)
-        if taken is not None:
-            raise self._clash(kind, name, taken[1], origin)
-        self._classes[kind][name] = (found, origin)
+        self._put(kind, name, found, origin)
         self._origins[id(found)] = origin
         return name
 
@@ -253,11 +249,13 @@ class Registry:
         if found.suffix != ".toml":
             raise PluginError(f"suite file {found} has a name that does not end in .toml")
         name = _name(found.stem, f"the name of suite file {found}")
-        taken = self._suites.get(name)
-        if taken is not None:
-            raise self._clash(SUITE, name, taken[1], origin)
-        self._suites[name] = (found, origin)
+        self._put(SUITE, name, found, origin)
         return name
+
+    def _put(self, kind: str, name: str, found: type[Component] | Path, origin: Origin) -> None:
+        if name in self._found[kind]:
+            raise self._clash(kind, name, self._found[kind][name][1], origin)
+        self._found[kind][name] = found, origin
 
     def _clash(self, kind: str, name: str, first: Origin, second: Origin) -> PluginError:
         """Return what is wrong with a name that is taken, and keep who contests it."""
@@ -296,25 +294,16 @@ class Registry:
 
     def names(self, kind: str) -> list[str]:
         """Return the names that stand for something of a kind (or ``suite``), sorted."""
-        return sorted(self._entries(kind))
+        return sorted(name for name in self._found[kind] if not self._stands_for_none(kind, name))
 
     def component_class(self, kind: str, name: str) -> type[Component]:
-        """Return the class of a registered component.
-
-        Raises
-        ------
-        SpecError
-            Unknown name; the message has the nearest one.
-        """
-        if name not in self._classes[kind]:
-            raise SpecError(f"unknown {kind} {name!r}{nearest(name, self._classes[kind])}")
-        if self._stands_for_none(kind, name):
-            self.check_contested(name, kind)
-        return self._classes[kind][name][0]
+        """Return the class of a registered component; see `origin`."""
+        found: type[Component] = self._entry(kind, name)[0]
+        return found
 
     def suites(self) -> dict[str, Path]:
         """Return the suite files by name, sorted by name."""
-        return {name: self._suites[name][0] for name in self.names(SUITE)}
+        return {name: self._found[SUITE][name][0] for name in self.names(SUITE)}
 
     def origin(self, kind: str, name: str) -> Origin:
         """Return who registered a component or a suite.
@@ -322,22 +311,20 @@ class Registry:
         Raises
         ------
         SpecError
-            Unknown name; the message has the nearest one.
+            Unknown name, with the nearest one; or two distributions contest it.
         """
-        if self._stands_for_none(kind, name):
-            self.check_contested(name, kind)
-        entries = self._entries(kind)
-        if name not in entries:
-            raise SpecError(f"unknown {kind} {name!r}{nearest(name, entries)}")
-        return entries[name]
+        return self._entry(kind, name)[1]
 
     def origin_of(self, registered: type[Component]) -> Origin | None:
         """Return who registered a class; None if nobody did."""
         return self._origins.get(id(registered))
 
-    def _entries(self, kind: str) -> dict[str, Origin]:
-        found = self._suites.items() if kind == SUITE else self._classes[kind].items()
-        return {name: origin for name, (_, origin) in found if not self._stands_for_none(kind, name)}
+    def _entry(self, kind: str, name: str) -> tuple[Any, Origin]:
+        if self._stands_for_none(kind, name):
+            self.check_contested(name, kind)
+        if name not in self._found[kind]:
+            raise SpecError(f"unknown {kind} {name!r}{nearest(name, self.names(kind))}")
+        return self._found[kind][name]
 
 
 def is_component_name(name: object) -> bool:
