@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from rankbench.core.component import first_problem
 from rankbench.core.system import replace_file
 from rankbench.drawing.looks import COLORS, render, safe, styled
 from rankbench.errors import InputError, SpecError
@@ -162,12 +163,8 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
     try:
         return HistoryEntry(commit=commit, date=date, machine=machine or "unknown", values=tuple(values))
     except ValidationError as error:
-        raise SpecError(f"no entry of a history can be made of it ({_first(error)})") from error
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        where, why = first_problem(error)
+        raise SpecError(f"no entry of a history can be made of it ({where}: {why})") from error
 
 
 def _speeds(result: Path) -> tuple[list[HistoryValue], str]:
@@ -242,7 +239,7 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
         try:
             entries.append(HistoryEntry.model_validate_json(path.read_bytes()))
         except (OSError, ValidationError) as error:
-            why = _first(error) if isinstance(error, ValidationError) else str(error)
+            why = ": ".join(first_problem(error)) if isinstance(error, ValidationError) else str(error)
             raise InputError(f"{path}: it is no entry of a history ({why})") from error
     if not entries:
         raise InputError(f"{folder}: the history is empty; add a run to it: rankbench history add RESULT --to {folder}")
