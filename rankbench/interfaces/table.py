@@ -6,7 +6,7 @@ selections, orders (`rankbench.data.tables`), or what a plugin brings. Every tab
 
 from __future__ import annotations
 
-import csv
+import re
 import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 3
 """Rows that a reading is shown with."""
 
+_SAID = re.compile(r'([^=,]*)=(?:\s*"((?:[^"]|"")*)"\s*|(?!\s*")([^,]*))(?=,|\Z)')
+"""A role and the name of its column, up to the next comma: between quotes, or as it is."""
+
 
 def said_columns(text: str) -> list[tuple[str, str]]:
     """Return roles and names of columns, in the order in which they are said.
@@ -37,26 +40,17 @@ def said_columns(text: str) -> list[tuple[str, str]]:
     Raises
     ------
     InputError
-        A part has no equals sign.
+        A part has no equals sign, or a quote is not closed.
     """
-    found, at = [], 0
-    while at <= len(text):
-        part = text[at:].split(",", 1)[0]
-        role, equals, name = part.partition("=")
-        if not equals:
-            raise InputError(f"columns are given as role=name, not {part!r}")
-        if name.lstrip().startswith('"'):
-            rest = text[at + len(role) + 1 :].lstrip()
-            name = next(csv.reader([rest]))[0]
-            written = rest[: len(name) + 2 + name.count('"')]
-            if not written.endswith('"') or rest[len(written) :].lstrip()[:1] not in ("", ","):
-                raise InputError(f"a quote is not closed in {rest!r}; columns are given as role=name")
-            at = len(text) - len(rest) + len(written)
-            at += len(text[at:]) - len(text[at:].lstrip()) + 1
-            found.append((role.strip(), name))
-        else:
-            at += len(part) + 1
-            found.append((role.strip(), name.strip()))
+    found, at = list[tuple[str, str]](), -1
+    while at < len(text):
+        match = _SAID.match(text, at + 1)
+        if match is None:
+            part = text[at + 1 :]
+            raise InputError(f"columns are given as role=name, a name with a comma between double quotes, not {part!r}")
+        role, quoted, plain = match.groups()
+        found.append((role.strip(), plain.strip() if quoted is None else quoted.replace('""', '"')))
+        at = match.end()
     return found
 
 
