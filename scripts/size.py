@@ -72,7 +72,7 @@ def words_of(page: Path) -> int:
 def main() -> None:
     """Print the table."""
     files: dict[str, list[Path]] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")]):
         files.setdefault(room(path), []).append(path)
     edges = {name: set[str]().union(*map(imported_rooms, paths)) & set(files) - {name} for name, paths in files.items()}
     print(f"{'room':<14}{'files':>6}{'code lines':>12}  imports")
