@@ -182,13 +182,13 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON: docs/reference/json.md.")(command)
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """Print sentences with nothing hidden in them: folded between words on a terminal, as they are in a pipe."""
+def say(text: str, *, err: bool = False, color: str | None = None) -> None:
+    """Print sentences with nothing hidden in them; a terminal has them folded between words, and in a color."""
     stream = sys.stderr if err else standard_output()
     width = terminal_width(stream) if stream.isatty() else PIPE_WIDTH
     for line in visible(text).split("\n"):
         folded = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
-        click.echo("\n".join(folded) if len(line) > width else line, file=stream)
+        click.secho("\n".join(folded) if len(line) > width else line, file=stream, fg=color, reset=bool(color))
 
 
 def heartbeat(what: str | Callable[[], str]) -> Heartbeat:
@@ -287,20 +287,13 @@ def print_notices(notices: Sequence[Notice], *, verbose: bool = False) -> None:
     verbose : bool
         With the traceback of each, where there is one.
     """
-    if not notices:
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True)
     ordered = sorted(notices, key=lambda notice: notice.kind != "failed")
     for notice in ordered[:MOST]:
-        shown = visible(notice.text)
-        shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
-        style = "red" if notice.kind == "failed" else "yellow"
-        console.print(shown, style=style, markup=False, soft_wrap=not console.is_terminal, highlight=False)
+        shown = notice.text if len(notice.text) <= LONGEST else notice.text[:LONGEST] + "…"
+        say(shown, err=True, color="red" if notice.kind == "failed" else "yellow")
         if verbose and notice.trace:
-            console.print(visible(notice.trace), markup=False, soft_wrap=True, highlight=False)
+            click.echo(visible(notice.trace), err=True)
     if not verbose and any(notice.trace for notice in ordered):
-        console.print("--verbose shows the tracebacks", soft_wrap=True, highlight=False)
+        say("--verbose shows the tracebacks", err=True)
     if len(ordered) > MOST:
-        console.print(f"and {len(ordered) - MOST} more such lines: see leaderboard.md", soft_wrap=True, highlight=False)
+        say(f"and {len(ordered) - MOST} more such lines: see leaderboard.md", err=True)
