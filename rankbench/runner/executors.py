@@ -48,11 +48,12 @@ def run_in_pool(
 
     Blocks of a population that is an object of this process run here.
     """
-    places = place_tasks(tasks, sources)
-    yield from places.nowhere
-    for task in (*places.here, *(job.task for job in places.ours if not workers)):
+    here, jobs, nowhere = place_tasks(tasks, sources)
+    yield from nowhere
+    if not workers:
+        here, jobs = [*here, *(job.task for job in jobs if not job.group)], [job for job in jobs if job.group]
+    for task in here:
         yield _run_here(sources, task)
-    jobs = [*(places.ours if workers else ()), *places.foreign]
     if jobs:
         warm_up_all(sources, [job.task for job in jobs])
         with shared(sources) as file:
@@ -94,11 +95,10 @@ def run_on_cluster(
     with contextlib.closing(connected_client(address)) as client:
         from distributed import as_completed
 
-        places = place_tasks(tasks, sources)
-        yield from places.nowhere
-        for task in places.here:
+        here, jobs, nowhere = place_tasks(tasks, sources)
+        yield from nowhere
+        for task in here:
             yield run_block(sources[task.source], task)
-        jobs = [*places.ours, *places.foreign]
         warm_up_all(sources, [job.task for job in jobs])
         written = io.BytesIO()
         write_shared(sources, written)

@@ -61,28 +61,6 @@ class BlockJob:
         return [replace(self, task=replace(task, cells={cell: found})) for cell, found in task.cells.items()]
 
 
-@dataclass(frozen=True)
-class Places:
-    """Where tasks may run.
-
-    Attributes
-    ----------
-    here : list of BlockTask
-        They ask a population that is an object of this process alone.
-    ours : list of BlockJob
-        Without code of plugins: here, or in any worker.
-    foreign : list of BlockJob
-        With code of plugins: in workers.
-    nowhere : list of BlockResult
-        They would need both, and are failures.
-    """
-
-    here: list[BlockTask]
-    ours: list[BlockJob]
-    foreign: list[BlockJob]
-    nowhere: list[BlockResult]
-
-
 def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[BlockJob]:
     """Return tasks in parts, each of one group of code."""
     known: dict[tuple[str, str], set[str]] = {}
@@ -108,24 +86,35 @@ def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[Blo
     return jobs
 
 
-def place_tasks(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> Places:
-    """Say where tasks may run: the same place whatever the number of workers."""
-    places = Places([], [], [], [])
+def place_tasks(
+    tasks: Iterable[BlockTask], sources: Sequence[Prepared]
+) -> tuple[list[BlockTask], list[BlockJob], list[BlockResult]]:
+    """Say where tasks may run: the same place whatever the number of workers.
+
+    Returns
+    -------
+    here : list of BlockTask
+        They ask a population that is an object of this process alone.
+    jobs : list of BlockJob
+        For workers, those without code of plugins first; these may run here too.
+    nowhere : list of BlockResult
+        They would need a worker and this process, and are failures.
+    """
+    here, jobs, nowhere = list[BlockTask](), list[BlockJob](), list[BlockResult]()
     bound = [isinstance(p.dataset, ClickPopulation) and not spec_of(p.dataset) for p in sources]
     for job in jobs_of(tasks, sources):
-        task = job.task
-        if not bound[task.source]:
-            (places.foreign if job.group else places.ours).append(job)
+        if not bound[job.task.source]:
+            jobs.append(job)
         elif not job.group:
-            places.here.append(task)
+            here.append(job.task)
         else:
-            population = sources[task.source].dataset
             why = (
-                f"a plugin's contender runs in a process of its own, and the population {population!s} is an object of "
-                "this one: register it, so that another process can make it again"
+                "a plugin's contender runs in a process of its own, and the population "
+                f"{sources[job.task.source].dataset!s} is an object of this one: register it, so that another process "
+                "can make it again"
             )
-            places.nowhere.append(failed_block(task, LostProcess("error", why)))
-    return places
+            nowhere.append(failed_block(job.task, LostProcess("error", why)))
+    return here, sorted(jobs, key=lambda job: bool(job.group)), nowhere
 
 
 def failed_block(task: BlockTask, lost: LostProcess) -> BlockResult:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import competing
 import numpy as np
@@ -126,11 +126,9 @@ def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch
     protocol = protocol_of("selection")
     task = BlockTask(BlockKey("selection", "", 1, 0, 0), 0, (), competing.cells(Aggregator, {"1": "borda", "2": "elo"}))
     monkeypatch.setattr(jobs, "strangers", lambda part: {"them"} if part.name == "borda" else set())
-    places: Any = place_tasks([task], [Prepared(protocol, own, "", {})])
-    assert [list(part.cells) for part in places.here] == [["2"]]
-    assert not places.ours
-    assert not places.foreign
-    (result,) = places.nowhere
+    here, in_workers, (result,) = place_tasks([task], [Prepared(protocol, own, "", {})])
+    assert [list(part.cells) for part in here] == [["2"]]
+    assert not in_workers
     assert [(cell.cell, cell.status) for cell in result.cells] == [("1", "error")]
     assert "register it" in result.cells[0].reason
 
