@@ -268,16 +268,6 @@ class Protocol(Component):
     simulated: ClassVar[bool] = False
 
     @classmethod
-    def defect(cls) -> str:
-        """Return that metrics are no values, as a dict of directions is none; see `Component.defect`."""
-        if not isinstance(cls.metrics, tuple) or not all(isinstance(metric, Metric) for metric in cls.metrics):
-            return (
-                f"`metrics` is {cls.metrics!r}; write a tuple of rankbench.interfaces.metric.Metric, as "
-                "(Metric('regret', 'minimize', 'What it is.'),)"
-            )
-        return super().defect()
-
-    @classmethod
     def metric_names(cls) -> tuple[str, ...]:
         """Return the names of its own metrics."""
         return tuple(metric.name for metric in cls.metrics)

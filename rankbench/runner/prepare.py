@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, cast, get_type_hints
+from typing import Any, BinaryIO, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from rankbench.core.system import check_memory, give_back
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
-from rankbench.interfaces.cell import SPLITS, guarded, is_text, reason
+from rankbench.interfaces.cell import guarded, reason
 from rankbench.interfaces.dataset import Dataset, forget
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import Prepared, Protocol
@@ -136,42 +136,27 @@ def _prepared(
 
 
 def _by(protocol: Protocol, dataset: Dataset | None, seed: int) -> Prepared:
-    """Return what a protocol prepares, checked: protocol and data set may be third-party code.
+    """Return what a protocol prepares; protocol and data set may be third-party code.
 
     Raises
     ------
     PluginError
-        It is not what a protocol may return, or third-party code raised an error that it must not raise.
+        Two units of a split have one name, or third-party code raised an error that it must not raise.
     """
     if dataset is not None:
         size: object = guarded(dataset.memory)
         if isinstance(size, int) and size > 0:
             check_memory(size, f"data set {dataset!s}", "less of it, or another one")
     ours = is_ours(protocol) and (dataset is None or is_ours(dataset))
-    prepared: object = protocol.prepare(dataset, seed) if ours else guarded(lambda: protocol.prepare(dataset, seed))
+    prepared = protocol.prepare(dataset, seed) if ours else guarded(lambda: protocol.prepare(dataset, seed))
     if isinstance(prepared, RankbenchError):
         raise prepared
     if isinstance(prepared, Exception):
         raise PluginError(f"protocol {protocol!s} cannot prepare {dataset or 'its data'!s}: {reason(prepared)}")
-    trouble = _problem_with(prepared)
-    if trouble:
-        raise PluginError(f"protocol {protocol!s} prepares what cannot be used: {trouble}")
-    return cast(Prepared, prepared)
-
-
-def _problem_with(prepared: object) -> str:
-    """Say what is wrong with what a protocol prepared; empty if nothing."""
-    if not isinstance(prepared, Prepared):
-        return f"it is a {type(prepared).__name__}, not Prepared"
-    if not isinstance(prepared.units, Mapping) or not set(prepared.units) <= set(SPLITS):
-        return f"units is not a mapping of {' and '.join(SPLITS)} to names"
     for split, units in prepared.units.items():
-        if not isinstance(units, tuple | list) or not all(is_text(name) for name in units):
-            return f"the names of the {split} units are not strings, or have lone surrogates"
-        if len(set(units)) < len(units):
-            twice = next(name for name, count in Counter(units).items() if count > 1)
-            return f"two of the {split} units are named {twice!r}"
-    return ""
+        if twice := [name for name, count in Counter(units).items() if count > 1]:
+            raise PluginError(f"protocol {protocol!s} names two of the {split} units {twice[0]!r}")
+    return prepared
 
 
 def _own(experiment: str, text: str, protocol: Protocol, refusals: Sequence[str]) -> Dataset:

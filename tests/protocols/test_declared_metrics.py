@@ -34,14 +34,6 @@ from rankbench.protocols.btl import BTL
 from rankbench.protocols.table_1 import FOLDS, Table1
 
 
-@pytest.mark.parametrize("given", [{"regret": "minimize"}, ["regret"], (("regret", "minimize"),)])
-def test_metrics_that_are_no_values_are_refused_with_what_to_write(given: Any) -> None:
-    class Old(Protocol):
-        metrics: ClassVar[Any] = given
-
-    assert "write a tuple of rankbench.interfaces.metric.Metric" in Old.defect()
-
-
 @pytest.mark.parametrize("name", manager.names("protocol"))
 def test_a_chance_level_lies_in_the_range(name: str) -> None:
     for metric in manager.component_class(Protocol, name).metrics:

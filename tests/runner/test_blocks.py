@@ -110,11 +110,7 @@ class Bad(Exception):
 @pytest.mark.parametrize(
     ("units", "words"),
     [
-        (None, "NoneType, not Prepared"),
-        ([], "not a mapping"),
-        ({"elsewhere": ("a",)}, "not a mapping of design and heldout"),
-        ({"design": (1, 2)}, "not strings"),
-        ({"design": ("a", "b", "a")}, "two of the design units are named 'a'"),
+        ({"design": ("a", "b", "a")}, "names two of the design units 'a'"),
         (Bad("no"), "Bad: no"),
         (SystemExit(3), "SystemExit: 3"),
     ],
