@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.system import replace_file
 from rankbench.tracking.change_points import FEWEST_RUNS
 from rankbench.tracking.history import Series, add_entry, draw_history, entry_of, read_history
+from rankbench.tracking.other_version import git_says
 
 
 @click.group()
@@ -104,14 +104,7 @@ def _series_record(one: Series) -> dict[str, Any]:
 
 
 def _git(form: str, option: str, commit: str = "HEAD") -> str:
-    try:
-        done = subprocess.run(
-            ["git", "log", "-1", f"--format={form}", commit, "--"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise click.UsageError(f"git knows no commit here ({error}); say which with {option}") from error
-    return done.stdout.strip()
+    found = git_says("log", "-1", f"--format={form}", commit, "--")
+    if not found:
+        raise click.UsageError(f"git knows no commit here; say which with {option}")
+    return found

@@ -51,7 +51,7 @@ def other_version(text: str, say: Callable[[str], None] = lambda text: None) -> 
         return TimedVersion(os.path.abspath(path), text)
     if version := _VERSION.fullmatch(text):
         return _released(version[1], say)
-    if commit := _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"):
+    if commit := git_says("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"):
         return _committed(commit, text, say)
     raise InputError(
         f"--against {text}: it is no Python that can be run, no version, and git knows no such commit here"
@@ -66,7 +66,7 @@ def _released(version: str, say: Callable[[str], None]) -> TimedVersion:
 
 
 def _committed(commit: str, text: str, say: Callable[[str], None]) -> TimedVersion:
-    if not _git("ls-tree", "--full-tree", "--name-only", commit, "--", PINS):
+    if not git_says("ls-tree", "--full-tree", "--name-only", commit, "--", PINS):
         raise InputError(
             f"--against {text}: commit {commit[:12]} has no {PINS}, which it is built from: name a commit of "
             "rankbench, or the Python of an environment that has the other version"
@@ -74,7 +74,7 @@ def _committed(commit: str, text: str, say: Callable[[str], None]) -> TimedVersi
     with _environment(f"commit-{commit[:16]}", say) as (folder, empty):
         if empty:
             source = str(folder / "source")
-            _run(folder, "git", "clone", "--quiet", "--no-checkout", _git("rev-parse", "--show-toplevel"), source)
+            _run(folder, "git", "clone", "--quiet", "--no-checkout", git_says("rev-parse", "--show-toplevel"), source)
             _run(folder, "git", "-C", source, "checkout", "--quiet", "--detach", commit)
             _pip(folder, "--require-hashes", "--only-binary", ":all:", "-r", f"{source}/{PINS}")
             _pip(folder, "--no-index", "--no-deps", "--no-build-isolation", "-e", source)
@@ -82,7 +82,7 @@ def _committed(commit: str, text: str, say: Callable[[str], None]) -> TimedVersi
     return TimedVersion(str(_python(folder)), short if commit.startswith(text) else f"{text} ({short})")
 
 
-def _git(*arguments: str) -> str:
+def git_says(*arguments: str) -> str:
     """Return what git says; empty if it fails, or there is none."""
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=60, check=False)
