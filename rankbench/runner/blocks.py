@@ -62,7 +62,9 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     """
     started = time.perf_counter()
     with one_blas_thread():
+        begun(task)
         found = guarded(partial(_executed, prepared, task))
+        ended(task)
     sizes = {split: len(names) for split, names in prepared.units.items()}
     cells = []
     for cell in task.cells:

@@ -25,7 +25,7 @@ from rankbench.errors import ExecutorError
 from rankbench.interfaces.cell import BlockResult, guarded
 from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.plugin.foreign_code import is_ours
-from rankbench.runner.blocks import begun, ended, run_block
+from rankbench.runner.blocks import run_block
 from rankbench.runner.jobs import BlockJob, LostProcess, SentTask, failed_block, place_tasks
 from rankbench.runner.prepare import shared, write_shared
 from rankbench.runner.worker_pool import Worker, WorkerPool, run_sent
@@ -53,19 +53,11 @@ def run_in_pool(
     if not workers:
         here, jobs = [*here, *(job.task for job in jobs if not job.group)], [job for job in jobs if job.group]
     for task in here:
-        yield _run_here(sources, task)
+        yield run_block(sources[task.source], task)
     if jobs:
         warm_up_all(sources, [job.task for job in jobs])
         with shared(sources) as file:
             yield from WorkerPool(file, max(workers, 1), timeout).results(jobs)
-
-
-def _run_here(sources: Sequence[Prepared], task: BlockTask) -> BlockResult:
-    begun(task)
-    try:
-        return run_block(sources[task.source], task)
-    finally:
-        ended(task)
 
 
 def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None:

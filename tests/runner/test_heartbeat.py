@@ -11,8 +11,9 @@ from rich.console import Console
 from sessions import wait_until
 
 from rankbench.interfaces.cell import BlockKey
-from rankbench.interfaces.protocol import BlockTask, Contender
-from rankbench.runner import blocks, executors, progress
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.runner import blocks, progress
+from rankbench.runner.prepare import protocol_of
 from rankbench.runner.progress import ConsoleProgress, Heartbeat
 
 
@@ -88,10 +89,11 @@ def test_a_block_in_this_process_is_one_that_is_running(monkeypatch) -> None:
     """Whoever has just begun is not named."""
     (task,) = tasks_of(("sleeper",))
     seen = []
-    monkeypatch.setattr(executors, "run_block", lambda *_: seen.append(blocks.longest_running()))
-    executors._run_here([None], task)
+    monkeypatch.setattr(blocks, "_executed", lambda *_: seen.append(blocks.longest_running()))
+    prepared = Prepared(protocol_of("own-log"), None, "", {})
+    blocks.run_block(prepared, task)
     monkeypatch.setattr(blocks, "_LONG", 0.0)
-    executors._run_here([None], task)
+    blocks.run_block(prepared, task)
     assert seen[0] == ""
     assert "sleeper (n = 100" in seen[1]
     assert blocks.longest_running() == ""
