@@ -33,8 +33,8 @@ ROWS = "rows"
 
 MANIFEST = "rows.json"
 
-OLDEST, SCHEMA = 1, 1
-"""Oldest and newest version that is read. The newest is written; no version that was ever published is dropped."""
+SCHEMA = 1
+"""Version of published rows, which are never dropped: a newer version reads them too."""
 
 
 class _Manifest(BaseModel):
@@ -154,12 +154,10 @@ class PublishedRows(StoredResults):
             manifest = _Manifest.model_validate_json(data)
         except ValidationError as error:
             raise StoreError(f"{self.path}: it is no list of published rows: {error.errors()[0]['msg']}") from error
-        version = manifest.schema_version
-        if not OLDEST <= version <= SCHEMA:
-            known = f"version {SCHEMA}" if OLDEST == SCHEMA else f"versions {OLDEST} to {SCHEMA}"
-            advice = "use a newer rankbench" if version > SCHEMA else "there is no such version"
+        if (version := manifest.schema_version) != SCHEMA:
             raise StoreError(
-                f"{self.path}: the rows have version {version}, and this rankbench reads {known}; {advice}"
+                f"{self.path}: the rows have version {version}, and this rankbench reads version {SCHEMA}; use the one "
+                "that wrote them"
             )
         frames = self._frames(manifest.sha256)
         self._losses, self._curves = frames["losses"]["data"], frames["curves"]
