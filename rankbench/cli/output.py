@@ -18,10 +18,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from rankbench.reports.headline import Notice
     from rankbench.runner.progress import Heartbeat
 
@@ -199,13 +198,11 @@ def heartbeat(what: str | Callable[[], str]) -> Heartbeat:
     return Heartbeat(lambda line: click.echo(visible(line), err=True), doing)
 
 
-Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
+Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def _completer(words: Callable[[click.Context], Iterable[str]], *, files: bool = False) -> Completer:
     def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
         fitting = sorted({word for word in words(ctx) if word.startswith(incomplete)})
         path = [CompletionItem(incomplete, type="file")] if files else []
         return [*path, *map(CompletionItem, fitting)]

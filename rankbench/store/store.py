@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +23,6 @@ from rankbench.interfaces.cell import BlockResult, CellResult
 from rankbench.store.contents import Place, StoredValue, plan_digest, row_digest, stored_number
 from rankbench.store.journal import FILE, Journal
 from rankbench.store.records import Member, SuiteRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 LOCK = "journal.lock"
 REPORTED = ("leaderboard.md", "details.md", "leaderboard.csv", "claims.csv", "results.parquet", "units.csv", "run.json")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rankbench.core.component import Component
 from rankbench.plugin.registry import hookimpl
-
-if TYPE_CHECKING:
-    from rankbench.core.component import Component
 
 __all__ = ["rankbench_register"]
 
