@@ -267,24 +267,6 @@ def read_digests(directory: Path) -> Digests | None:
     return found
 
 
-def check_listed(directory: Path, rows: PublishedRows) -> None:
-    """Refuse rows that are not those that a published folder names; of a folder that names none, nothing is known.
-
-    The list and the manifest of the rows are read and hashed once: a millisecond. All other rows are under that digest.
-
-    Raises
-    ------
-    StoreError
-        They are others, or the list cannot be read.
-    """
-    listed = read_digests(directory)
-    if listed is not None and listed.rows != rows.digest:
-        raise StoreError(
-            f"{rows.path}: these are not the rows that were published: {directory / DIGESTS} has another sha256 of "
-            "them; publish the run again, or see what differs by `rankbench verify`"
-        )
-
-
 def holds_results(directory: Path) -> bool:
     """Return whether a folder has results: a journal, or published rows in it or beside it."""
     return (directory / FILE).exists() or rows_folder(directory) is not None
@@ -324,6 +306,11 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
             "one)"
         )
     opened = PublishedRows(found)
-    if listed and rows is None:
-        check_listed(directory, opened)
+    # All rows are under the digest of their manifest: to read and hash the two lists takes a millisecond.
+    published = read_digests(directory) if listed and rows is None else None
+    if published is not None and published.rows != opened.digest:
+        raise StoreError(
+            f"{opened.path}: these are not the rows that were published: {directory / DIGESTS} has another sha256 of "
+            "them; publish the run again, or see what differs by `rankbench verify`"
+        )
     yield opened
