@@ -19,7 +19,7 @@ from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import Comparison, Margin
 from rankbench.tracking.other_version import other_version
 from rankbench.tracking.timed_versions import Launcher, here
-from rankbench.tracking.timings import TimingFacts, Timings, has_timings, write_timings
+from rankbench.tracking.timings import TimingFacts, Timings, has_timings, read_timings, write_timings
 from rankbench.tracking.turns import (
     LAUNCHES,
     ROUNDS,
@@ -183,34 +183,24 @@ def time_suite(
         if has_timings(other):
             raise SpecError(f"{other} has the timings of another job; give this one a folder of its own with --out")
 
-    def tables(taken: TurnsTaken) -> list[Timings]:
-        failed = {str(cell): why for cell, why in launcher.failed.items()}
-        return [
-            _timings(
-                launcher,
-                taken.launches,
-                at,
-                TimingFacts(
-                    job=job,
-                    side=name,
-                    suite=Path(suite).stem,
-                    version=launcher.sides[at].name,
-                    machine=cpu_class(),
-                    reference=str(launcher.facts[at]["reference"]),
-                    versions=dict(launcher.facts[at]["versions"]),
-                    declared=taken.declared,
-                    last=taken.last,
-                    precision=precision,
-                    seed=drawn,
-                    failed=failed,
-                ),
-            )
-            for at, name in enumerate(names)
-        ]
-
     def keep(taken: TurnsTaken) -> None:
-        for where, table in zip(folders, tables(taken), strict=True):
-            write_timings(where, table)
+        failed = {str(cell): why for cell, why in launcher.failed.items()}
+        for at, (name, where) in enumerate(zip(names, folders, strict=True)):
+            facts = TimingFacts(
+                job=job,
+                side=name,
+                suite=Path(suite).stem,
+                version=launcher.sides[at].name,
+                machine=cpu_class(),
+                reference=str(launcher.facts[at]["reference"]),
+                versions=dict(launcher.facts[at]["versions"]),
+                declared=taken.declared,
+                last=taken.last,
+                precision=precision,
+                seed=drawn,
+                failed=failed,
+            )
+            write_timings(where, _timings(launcher, taken.launches, at, facts))
 
     if against:
         say(f"timing {suite}")  # what was said last is what goes on, and that was the other version's environment
@@ -226,9 +216,10 @@ def time_suite(
     if not taken.launches or not launcher.cells:
         notes.append("nothing was timed: the budget is too small for a round, or every contender failed")
         return TimedSuite(folder, [], None, notes, 0, ROUNDS)
-    timed = tables(taken)
-    comparison = compare_results(*folders, margin=margin, alpha=alpha) if against else None
-    if comparison is not None:
+    timed = [read_timings(where) for where in folders]
+    comparison: Comparison | None = None
+    if against:
+        comparison = compare_results(*folders, margin=margin, alpha=alpha)
         comparison = replace(comparison, notes=tuple(dict.fromkeys([*comparison.notes, *notes])))
     rows = [row for one in timed for row in _rows(one)]
     return TimedSuite(folder, rows, comparison, notes, timed[0].launches, timed[0].rounds)
