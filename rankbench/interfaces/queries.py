@@ -72,7 +72,19 @@ class Queries:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons:
+class _Judgments:
+    """Judgments, sorted by query: those of query q are rows ``offsets[q]:offsets[q + 1]``."""
+
+    offsets: NDArray[np.int64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of judgments n_q of each query, shape (Q,)."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons(_Judgments):
     """Pairwise judgments, sorted by query, within a query in the order they were made.
 
     Attributes
@@ -88,16 +100,10 @@ class Comparisons:
         there are no ties.
     """
 
-    offsets: NDArray[np.int64]
     winners: NDArray[np.int32]
     losers: NDArray[np.int32]
     weights: NDArray[np.float64]
     ties: NDArray[np.bool_] | None = None
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Number of judgments n_q of each query, shape (Q,)."""
-        return np.diff(self.offsets)
 
     def weighed(self) -> Comparisons:
         """Return the comparisons of one query that have some weight.
@@ -135,7 +141,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True, eq=False)
-class Selections:
+class Selections(_Judgments):
     """Clicks on shown lists, sorted by query, within a query in the order they were made.
 
     Attributes
@@ -151,22 +157,16 @@ class Selections:
         Whether it was clicked.
     """
 
-    offsets: NDArray[np.int64]
     starts: NDArray[np.int64]
     items: NDArray[np.int32]
     clicked: NDArray[np.bool_]
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Number of selections of each query, shape (Q,)."""
-        return np.diff(self.offsets)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Orders:
+class Orders(_Judgments):
     """Ballots: weak orders of some of a query's items, sorted by query; they say nothing of other items.
 
     Attributes
@@ -184,16 +184,10 @@ class Orders:
         Number of voters who cast it; positive and finite.
     """
 
-    offsets: NDArray[np.int64]
     starts: NDArray[np.int64]
     items: NDArray[np.int32]
     places: NDArray[np.int32]
     weights: NDArray[np.float64]
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Number of ballots of each query, shape (Q,)."""
-        return np.diff(self.offsets)
 
     def __len__(self) -> int:
         return len(self.weights)
