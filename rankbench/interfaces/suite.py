@@ -55,13 +55,7 @@ Written = Annotated[
 """A text in the contender grammar: read where the suite's file, or a run's record of it, is."""
 
 
-class _Part(Record):
-    """Part of a suite, whose keys may be written as in Python too."""
-
-    model_config = ConfigDict(populate_by_name=True)
-
-
-class ContenderEntry(_Part):
+class ContenderEntry(Record):
     """One contender or, with list-valued parameters, a grid of them.
 
     Attributes
@@ -84,7 +78,7 @@ class ContenderEntry(_Part):
     tune: bool = False
 
 
-class Contrast(_Part):
+class Contrast(Record):
     """A difference of two contenders, by label: a minus b.
 
     Attributes
@@ -106,7 +100,7 @@ class Contrast(_Part):
     n_b: Count | None = None
 
 
-class _OfAKind(_Part):
+class _OfAKind(Record):
     """A table whose other keys are the parameters of the kind that it names; whoever knows the kinds checks them."""
 
     model_config = ConfigDict(extra="allow")
@@ -149,7 +143,7 @@ def matches(label: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(label, re.sub(r"([\[\]?])", r"[\1]", pattern)) for pattern in patterns)
 
 
-class Panel(_Part):
+class Panel(Record):
     """One panel of a figure of curves: a line for each contender of `series` at each of `n`.
 
     Attributes
@@ -190,7 +184,7 @@ class Figure(_OfAKind):
     level: float = Field(default=0.95, gt=0, lt=1)
 
 
-class Experiment(_Part):
+class Experiment(Record):
     """Data x blocks x contenders x losses, with the figure it draws and what it claims.
 
     Attributes
@@ -276,7 +270,7 @@ class Experiment(_Part):
         return self
 
 
-class Suite(_Part):
+class Suite(Record):
     """Named experiments, or other suites included.
 
     Attributes
