@@ -91,15 +91,12 @@ class Method(Component):
 
     Attributes
     ----------
-    needs_features : bool
-        Whether it can only be run on items with features.
     needs_truth : bool
         Whether it looks at the relevance labels that contenders are judged by. The labels are hidden from methods
         that do not declare it. A method that does is an oracle: a yardstick, no competitor.
     """
 
     kind: ClassVar[str] = "method"
-    needs_features: ClassVar[bool] = True
     needs_truth: ClassVar[bool] = False
 
     @abstractmethod

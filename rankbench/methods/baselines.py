@@ -77,7 +77,6 @@ class RandomScores(Method):
     name: ClassVar[str] = "random-scores"
     source: ClassVar[str] = "Baseline: i.i.d. N(0, 1) scores"
     properties: ClassVar[frozenset[Property]] = frozenset({"stochastic"})
-    needs_features: ClassVar[bool] = False
 
     stream: int = Field(default=0, ge=0, description="Number of this baseline among independent ones.")
 
@@ -144,7 +143,6 @@ class Oracle(Method):
 
     name: ClassVar[str] = "oracle"
     source: ClassVar[str] = "Bayes risk under BTL, [DMJ13]_ eq. (26), (27)"
-    needs_features: ClassVar[bool] = False
     needs_truth: ClassVar[bool] = True
 
     def fit(self, block: Block) -> Fitted:

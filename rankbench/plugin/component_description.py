@@ -27,7 +27,6 @@ DECLARATIONS = (
     "direction",
     "range",
     "needs_truth",
-    "needs_features",
     "title",
     "simulated",
     "licence",

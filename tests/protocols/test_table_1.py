@@ -161,7 +161,6 @@ class Wild(Method):
 
     name = "wild"
     source = "test"
-    needs_features = True
 
     def fit(self, block):
         """Return scores of which one is missing."""
