@@ -52,8 +52,6 @@ class ChangePoint:
         Where the first run of the new level lies, at 95%.
     before, after : float
         Levels: medians of the runs up to the change points on either side.
-    z : float
-        Difference of the levels over its standard error; infinite in a series without spread.
     """
 
     at: int
@@ -61,7 +59,6 @@ class ChangePoint:
     high: int
     before: float
     after: float
-    z: float
 
 
 def change_points(values: NDArray[np.float64], alpha: float = 0.05) -> list[ChangePoint]:
@@ -105,7 +102,7 @@ def _exact(values: NDArray[np.float64]) -> list[ChangePoint]:
     places = [int(i) for i in np.flatnonzero(np.diff(values)) + 1]
     edges = [0, *places, len(values)]
     level = [float(np.median(values[low:high])) for low, high in itertools.pairwise(edges)]
-    return [ChangePoint(at, at, at, level[i], level[i + 1], np.inf) for i, at in enumerate(places)]
+    return [ChangePoint(at, at, at, level[i], level[i + 1]) for i, at in enumerate(places)]
 
 
 def _cut(values: NDArray[np.float64], spread: float) -> NDArray[np.float64]:
@@ -205,4 +202,4 @@ def _described(
     ratio = _standardized(cut[None, low:high])[0] ** 2 / variance
     near = np.flatnonzero(ratio[at - low - 1] - ratio <= LIKELIHOOD_RATIO) + low + 1
     before, after = float(np.median(values[low:at])), float(np.median(values[at:high]))
-    return ChangePoint(at, int(near.min()), int(near.max()), before, after, _z(cut, spread, low, at, high))
+    return ChangePoint(at, int(near.min()), int(near.max()), before, after)

@@ -102,7 +102,7 @@ def test_scale_and_sign_do_not_matter() -> None:
 def test_series_without_spread() -> None:
     assert change_points(np.full(20, 0.5)) == []
     values = np.array([0.5] * 10 + [0.4] * 7)
-    assert change_points(values) == [ChangePoint(10, 10, 10, 0.5, 0.4, np.inf)]
+    assert change_points(values) == [ChangePoint(10, 10, 10, 0.5, 0.4)]
 
 
 def test_short_series_say_nothing() -> None:
