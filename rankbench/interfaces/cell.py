@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.code_digest import OURSELVES
 from rankbench.core.component import Component
 from rankbench.core.text import exception_text, trouble_with
 from rankbench.errors import ContenderDiverged, RankbenchError, SpecError
@@ -243,7 +244,6 @@ LONGEST = 500
 LONGEST_TRACE = 20_000
 """Characters of a traceback that are kept: the last ones, where the error is."""
 
-OURSELVES = "rankbench"
 _CALLERS = ("rankbench.interfaces.cell", "rankbench.testing")
 """Modules of ours that call components on somebody's behalf: never where an error is."""
 
