@@ -279,11 +279,11 @@ def _pairwise_surrogate(
     yield _call(f"edges at {label}", lambda weights: tuple(it.edges(weights)), shape * 2, weights)
 
 
-def _method(it: Method, label: str, design: Queries, comparisons: Comparisons, entropy: int = 1) -> Call:
+def _method(it: Method, label: str, design: Queries, comparisons: Comparisons) -> Call:
     held = samples.queries(10)
     if not sees_truth(it):
         design, held = design.unlabelled(), held.unlabelled()
-    block = Block(design, comparisons, len(comparisons), 0, (entropy, 2, 3))
+    block = Block(design, comparisons, len(comparisons), 0, (1, 2, 3))
 
     def run(block: Block, held: Queries) -> Outputs:
         fitted = it.fit(block)
