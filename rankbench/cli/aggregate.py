@@ -90,7 +90,7 @@ def aggregate(
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    shown = chosen_form(form, out, [log], pictures=not (matrix or across or effects))
+    shown = chosen_form(form, out, [log], pictures=not (matrix or across or effects or options["by"]))
     if over:
         taken = {name: options[name] for name in ("method", "columns", "reader", "seed")}
         others = [options[name] for name in ("by", "pool", "control", "intervals", "address")]
@@ -107,6 +107,8 @@ def aggregate(
         raise SpecError("--effects shows effects of covariates: name covariates with --control, and leave --matrix out")
     if across and (options["by"] is None or matrix):
         raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix")
+    if options["intervals"] and (matrix or across == "scores"):
+        raise SpecError("--matrix and --across scores show no intervals: leave --intervals out, or take --across ranks")
     with heartbeat(f"ranking {shown_log(log)}"):
         found = engine.aggregate(log, **options)
     found = rescaled(found, scale) if scale else found

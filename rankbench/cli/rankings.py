@@ -19,6 +19,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.plugin import manager
 from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
+from rankbench.ranking.pictures import intervals_words
 from rankbench.ranking.rankings_across import RankingsAcross, pair_shares, rankings_across
 from rankbench.ranking.score_ranking import ScoreRanking
 
@@ -45,15 +46,15 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
     )
 
 
-def said_of(found: Aggregation) -> str:
-    """Return in a line which method made a ranking, of how much, and what its scores are in."""
+def said_of(found: Aggregation, *, places: bool = True) -> str:
+    """Return in a line which method made a ranking, of how much, and what its scores and its `places` mean."""
     facts = found.facts
     noun = "judgment" if facts["n"] == 1 else "judgments"
     unit = f"; scores in {facts['unit']}" if facts["unit"] else ""
-    how = "places by score: --intervals shows how certain they are"
+    how = "; places by score: --intervals shows how certain they are"
     if facts["intervals"]:
-        how = f"95% intervals ({facts['intervals']}) of each score alone, ranks of all together"
-    return f"{found.method}: {grouped_digits(facts['n'])} {noun}{unit}; {how}"
+        how = f"; 95% intervals ({intervals_words(facts)}) of each score alone, ranks of all together"
+    return f"{found.method}: {grouped_digits(facts['n'])} {noun}{unit}{how if places else ''}"
 
 
 def _place(found: Aggregation) -> str:
@@ -149,7 +150,8 @@ def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form:
     intervals ``NAME place_low`` and ``NAME place_high``.
     """
     across = rankings_across(found, top)
-    table = across_table(across, cells, said_of(found), fitted=form == "table" and standard_output().isatty())
+    title = said_of(found, places=cells == "ranks")
+    table = across_table(across, cells, title, fitted=form == "table" and standard_output().isatty())
     shown = len(table.columns) - 1
     every = len(across.categories)
     left = [f"{shown} of {every} categories are shown, those with the most judgments; --format csv has all"]

@@ -64,8 +64,9 @@ class Aggregation:
     facts : dict
         ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``by``, the column that ``query`` is, or
         None; ``seed`` and ``resamples`` of the intervals (None where they are by formula); ``intervals``, how they were
-        made, or None; ``votes`` and ``wins``, what these columns count. Of categories that were pooled also ``pool``,
-        how much scores differ between them (``variance, lower, upper, differences, unit, p, trials``).
+        made, or None, and ``by_judge``, whether by judge; ``votes`` and ``wins``, what these columns count. Pooled
+        categories have also ``pool``, how much scores differ between them (``variance, lower, upper, differences, unit,
+        p, trials``).
     pairs : PairCounts, optional
         Wins of each pair of items, where votes of the whole log were counted.
     effects : DataFrame, optional
@@ -213,6 +214,7 @@ def aggregate(
         facts["n"] += tallies.judgments if pooled else 0
         facts["resamples"] = None if by_formula(chosen, aggregator) else replicates
         facts.update({"intervals": chosen, "votes": tallies.judged_words, "wins": tallies.won_words})
+        facts["by_judge"] = loaded.by_judge
         return replace(ranking, tallies=tallies), more
 
     notes, effects = list(source.remarks), None

@@ -41,14 +41,19 @@ def items_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: i
         There is a ranking for each query.
     """
     if "query" in table.columns:
-        raise SpecError("a picture has one ranking, and there is one for each query")
+        raise SpecError(f"a picture has one ranking, and there is one for each {facts.get('by') or 'query'}")
     certain, unit = facts["intervals"] is not None, f" in {facts['unit']}" if facts["unit"] else ""
     places = "places" if certain else "place by score"
-    bands = f"95% intervals ({facts['intervals']}) of each score alone; places hold all together"
+    bands = f"95% intervals ({intervals_words(facts)}) of each score alone; places hold all together"
     words = f"{grouped_digits(facts['n'])} judgments; "
     words += bands if certain else "no intervals: how certain places are is not known"
     label, notes = f"score{unit} (more is better)", f"{places}, {facts['votes']}"
     return _canvas(table, top, method, "item", label, notes, words)
+
+
+def intervals_words(facts: dict[str, Any]) -> str:
+    """Return how intervals were made, in words: the kind, and "by judge" where its name does not say so."""
+    return f"{facts['intervals']}{' by judge' if facts['by_judge'] and facts['intervals'] == 'sandwich' else ''}"
 
 
 def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> Canvas:

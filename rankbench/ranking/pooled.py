@@ -42,7 +42,7 @@ class CategoryRankings(NamedTuple):
     rankings : list of ItemRanking
     notes : list of str
     facts : dict
-        ``pool``, as `rankbench.ranking.aggregate.Aggregation` has it.
+        ``pool`` and ``by_judge``, as `rankbench.ranking.aggregate.Aggregation` has them.
     """
 
     names: list[str]
@@ -126,7 +126,7 @@ def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) 
     if not model.freedom:
         raise SpecError(f"--pool: no difference of items is known in two categories of {column}: nothing can be shared")
     tested = categories_matter(log, aggregator, seed)
-    facts = {"pool": _facts(model.variance, tested)}
+    facts = {"pool": _facts(model.variance, tested), "by_judge": log.judge_count > 1 and not log.unsigned}
     notes = [*_words(model.variance, tested, column, log), *sample.notes, *too_thin(sample.whole)]
     rankings = [_ranking(log, sample, model, category, seed) for category in range(len(sample.names))]
     return CategoryRankings(sample.names, rankings, notes, facts)
@@ -182,16 +182,16 @@ def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Vote
     """Return whether categories matter, and by how much."""
     of = "judges" if log.judge_count > 1 else "votes"
     p = f"p = {tested.p:.3g}" if tested.p > 0.001 else "p = 0.001 or less"
-    made = f"{p}, {tested.trials} logs in which {of} exchange their categories"
+    made = f"{p}, {tested.trials} logs with the categories of {of} exchanged at random"
     # The test exchanges categories, the interval rests on a model: one alone shows nothing.
     shown, above = tested.p <= _LEVEL, found.lower > 0
     differ = "scores differ between its categories by more than chance explains"
     alike = "chance may explain how scores differ between its categories"
     if shown != above:
-        but = "leaves 0 out" if above else "begins at 0"
+        but = "excludes 0" if above else "includes 0"
         matters = (
-            f"it is open whether {column} matters: {differ if shown else alike} ({made}), but the interval of the "
-            f"standard deviation {but}"
+            f"it is open whether {column} matters, as its two tests disagree: {differ if shown else alike} ({made}); "
+            f"the interval of the standard deviation {but}"
         )
     elif shown:
         matters = f"{column} matters: {differ} ({made})"
@@ -202,5 +202,5 @@ def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Vote
         matters,
         f"an item's score differs between categories with a standard deviation of {number(math.sqrt(found.variance))}"
         f" log-odds (variance {number(found.variance)} by REML; 95% interval of the standard deviation "
-        f"{number(math.sqrt(found.lower))} {top}): scores of categories are shrunk toward the common ones accordingly",
+        f"{number(math.sqrt(found.lower))} {top}): scores of categories are shrunk toward the common ones by it",
     ]

@@ -126,7 +126,7 @@ def odd(names: Iterable[str]) -> list[str]:
 LOOKED_AT = 1 << 15
 """Votes that `suspicious_votes` looks at: it costs milliseconds, whatever the log's length."""
 
-_BY_LOT = "if sides were drawn by lot"
+_BY_LOT = "if sides were randomized"
 _MOST = 4
 _MOST_NAMES = 100_000
 
@@ -181,7 +181,7 @@ class Findings:
             return "none"
         return (
             f"{about}{self.repeats.votes:,.0f}, by the same judge on the same pair"
-            f"{' and query' if self.repeats.queries else ''}; "
+            f"{' and query' if self.repeats.queries else ' (the log names no queries)'}; "
             f"{about}{self.repeats.contradictions:,.0f} times the judge said something else"
         )
 

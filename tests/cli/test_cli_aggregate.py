@@ -91,6 +91,20 @@ def test_shares_of_wins_by_pair(rankbench, rows, log: str, tmp_path: Path) -> No
     assert json.loads(out.read_text())["share_of_wins"]["a"] == {"a": None, "b": 0.75, "c": 0.5}
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--matrix", "--intervals"), "leave --intervals out"),
+        (("--by", "query", "--across", "scores", "--intervals"), "leave --intervals out"),
+        (("--by", "query", "--out", "ranking.png"), "there is no format .png; endings: .csv"),
+    ],
+)
+def test_options_that_show_nothing_are_rejected(rankbench, log: str, options: tuple[str, ...], said: str) -> None:
+    done = rankbench("aggregate", log, *options)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
 def test_top_leaves_places_among_all(rows, log: str) -> None:
     found = rows(log, "--top", "2")
     assert [(row["item"], row["place_low"], row["place_high"]) for row in found] == [("a", "1", "1"), ("b", "2", "2")]
@@ -165,7 +179,7 @@ def test_a_row_is_an_item_and_a_column_a_category(rankbench, by_category: str) -
 def test_scores_and_ranges_are_those_of_each_category(rankbench, rows, by_category: str, tmp_path: Path) -> None:
     how = ("--by", "category", "--intervals", "bootstrap", "--replicates", "50")
     below, ranks = rows(by_category, *how), rows(by_category, *how, "--across")
-    by_item = {row["item"]: row for row in rows(by_category, *how, "--across", "scores")}
+    by_item = {row["item"]: row for row in rows(by_category, *how[:2], "--across", "scores")}
     # A spreadsheet must not take a name for a formula.
     assert set(by_item["a"]) == {"item", "maths", "prose", "'=code"}
     assert len(below) == 8
@@ -182,7 +196,7 @@ def test_scores_and_ranges_are_those_of_each_category(rankbench, rows, by_catego
     (a,) = [one for one in said["items"] if one["item"] == "a"]
     assert set(a["categories"]) == {"maths", "prose"}
     assert set(a["categories"]["maths"]) == {"score", "rank_low", "rank_high"}
-    rankbench("aggregate", by_category, *how, "--across", "scores", "--out", str(tmp_path / "across.parquet"))
+    rankbench("aggregate", by_category, *how[:2], "--across", "scores", "--out", str(tmp_path / "across.parquet"))
     assert pl.read_parquet(tmp_path / "across.parquet").columns == ["item", "maths", "prose", "=code"]
 
 
@@ -297,7 +311,7 @@ def test_a_pooled_table_and_what_is_said_of_it(rankbench, by_kind: str) -> None:
     assert "180 judgments; scores in log-odds; 95% intervals (sandwich)" in done.stdout
     assert done.stdout.count("item 0") == 3
     assert "note: kind is not shown to matter: chance may explain how scores differ " in done.stderr
-    assert "999 logs in which votes exchange their categories" in done.stderr
+    assert "999 logs with the categories of votes exchanged at random" in done.stderr
     assert "standard deviation of " in done.stderr
 
 

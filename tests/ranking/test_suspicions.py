@@ -267,7 +267,7 @@ def line(frame: pl.DataFrame, name: str) -> str:
 
 
 def test_home_wins_are_said_by_aggregate_and_run_in_the_words_of_describe() -> None:
-    text = f"left wins {line(votes(), 'left wins')}: a preferred side, if sides were drawn by lot"
+    text = f"left wins {line(votes(), 'left wins')}: a preferred side, if sides were randomized"
     assert text.startswith("left wins 63.0% of 1,000 decisive votes (95%: 60.0% to 65.9%):")  # Wilson's
     assert text in rankbench.aggregate(votes()).notes
     assert text in rankbench.aggregate(votes(), by="query", intervals="bootstrap", replicates=9).notes
@@ -288,7 +288,7 @@ def test_votes_cast_again_are_said() -> None:
     assert again != "none"
     assert f"votes cast again: {again}" in rankbench.aggregate(frame).notes
     # One query is none: the log does not ask several things of a pair.
-    assert "by the same judge on the same pair; " in again
+    assert "by the same judge on the same pair (the log names no queries); " in again
     several = frame.with_columns(
         query_id=pl.when(pl.int_range(pl.len()) < 500).then(pl.lit("p")).otherwise(pl.lit("q"))
     )
@@ -304,7 +304,7 @@ def test_one_sided_judges_are_said() -> None:
     judges = line(spam, "position-biased judges")
     assert "'j7'" in judges
     assert (
-        f"position-biased judges: {judges}: a preferred side, if sides were drawn by lot"
+        f"position-biased judges: {judges}: a preferred side, if sides were randomized"
         in rankbench.aggregate(spam).notes
     )
 
