@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("rankbench")
-    elif name == "certify":  # the room itself is the verb
+    elif name == "certify":  # the package can be called
         value = importlib.import_module("rankbench.certify")
     elif name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)

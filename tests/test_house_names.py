@@ -38,7 +38,7 @@ def several_meanings(homes: dict[str, set[str]]) -> dict[str, list[str]]:
     """Return public functions of several rooms that are not one thing.
 
     One thing are: compiled forms of one room and the plain one, or those of families, whose
-    kernels have one contract; what `rankbench.api` hands on. A verb's function, which is a
+    kernels have one contract; what `rankbench.api` hands on. A subcommand's function, which is a
     command and no function any more, is not asked.
     """
     found = {}
@@ -72,8 +72,8 @@ def test_a_public_function_has_one_meaning() -> None:
     for module, tree in trees().items():
         for node in tree.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
-                verb = module.startswith("cli/") and node.decorator_list
-                homes[node.name].update(() if verb else {module})
+                subcommand = module.startswith("cli/") and node.decorator_list
+                homes[node.name].update(() if subcommand else {module})
     assert len(homes) > 500
     assert several_meanings(homes) == {}
 

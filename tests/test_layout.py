@@ -38,7 +38,7 @@ BY_NAME = {
     "rankbench.cli",
     "rankbench.testing.check",
 }
-"""Modules that import others by name: the public face, the registry, lazy verbs, the checks."""
+"""Modules that import others by name: the public face, the registry, lazy subcommands, the checks."""
 
 
 CHECKER = "rankbench.certify.checking"

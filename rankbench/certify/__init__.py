@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 
-class _Verb(ModuleType):
+class _Subcommand(ModuleType):
     """A module that can be called: the package and its one function have the same name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -20,4 +20,4 @@ class _Verb(ModuleType):
         return certify(*arguments, **options)
 
 
-sys.modules[__name__].__class__ = _Verb
+sys.modules[__name__].__class__ = _Subcommand

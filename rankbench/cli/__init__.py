@@ -119,7 +119,7 @@ SHORT_HELPS = {
 """The built-in subcommands in the order of ``--help``; a test keeps them equal to their docstrings."""
 
 
-class Verb(NamedTuple):
+class Subcommand(NamedTuple):
     """A subcommand on offer.
 
     Attributes
@@ -142,29 +142,29 @@ class Verb(NamedTuple):
 
 
 @functools.cache
-def verbs() -> dict[str, Verb]:
+def subcommands() -> dict[str, Subcommand]:
     """Return the subcommands by name: the built-in ones first, and none can take their names."""
-    by_name: dict[str, Verb] = {}
-    for verb in offered():
-        by_name.setdefault(verb.name, verb)
+    by_name: dict[str, Subcommand] = {}
+    for subcommand in offered():
+        by_name.setdefault(subcommand.name, subcommand)
     return by_name
 
 
 @functools.cache
-def offered() -> tuple[Verb, ...]:
+def offered() -> tuple[Subcommand, ...]:
     """Return every subcommand of every distribution: ours as ``--help`` shows them, then by distribution.
 
     Those of blocked distributions (``RANKBENCH_BLOCK_PLUGINS``) are not on offer.
     """
     place = {name: number for number, name in enumerate(SHORT_HELPS)}
     found = [
-        Verb(entry.name, entry.value, normalized(entry.dist.name) if entry.dist else "unknown")
+        Subcommand(entry.name, entry.value, normalized(entry.dist.name) if entry.dist else "unknown")
         for entry in entry_points(group=GROUP)
     ]
     return tuple(
         sorted(
-            (verb for verb in found if not is_blocked(verb.distribution)),
-            key=lambda verb: (not verb.built_in, verb.distribution, place.get(verb.name, len(place)), verb.name),
+            (each for each in found if not is_blocked(each.distribution)),
+            key=lambda each: (not each.built_in, each.distribution, place.get(each.name, len(place)), each.name),
         )
     )
 
@@ -213,19 +213,19 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all subcommands, the built-in ones first."""
-        return [*verbs()]  # `list` is a verb's module here, once that is imported
+        return [*subcommands()]  # `list` is the module of a subcommand here, once that is imported
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the subcommand; None if there is none of this name."""
-        verb = verbs().get(name)
-        if verb is None:
+        subcommand = subcommands().get(name)
+        if subcommand is None:
             return None
         from rankbench.errors import PluginError
 
         try:
-            return _import(verb)
+            return _import(subcommand)
         except PluginError:
-            if ctx.resilient_parsing:  # the shell completes a line: a broken verb is none of its business
+            if ctx.resilient_parsing:  # the shell completes a line: a broken subcommand is none of its business
                 return None
             raise
 
@@ -233,16 +233,16 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the subcommand that the arguments begin with, or suggest the nearest."""
-        if not args[0].startswith("-") and args[0] not in verbs() and not ctx.resilient_parsing:
+        if not args[0].startswith("-") and args[0] not in subcommands() and not ctx.resilient_parsing:
             from rankbench.errors import nearest
 
-            raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], verbs())}", ctx)
+            raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], subcommands())}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the subcommands without importing them."""
-        ours = [(name, SHORT_HELPS.get(name, "")) for name, verb in verbs().items() if verb.built_in]
-        theirs = [(name, f"from {verb.distribution}") for name, verb in verbs().items() if not verb.built_in]
+        ours = [(name, SHORT_HELPS.get(name, "")) for name, each in subcommands().items() if each.built_in]
+        theirs = [(name, f"from {each.distribution}") for name, each in subcommands().items() if not each.built_in]
         for title, rows in (("Commands", ours), ("Commands of plugins", theirs)):
             if rows:
                 with formatter.section(title):
@@ -296,27 +296,27 @@ def _show_warning(others: Callable[..., object], message: Warning | str, categor
         others(message, category, *where)
 
 
-def _import(verb: Verb) -> click.Command:
+def _import(subcommand: Subcommand) -> click.Command:
     import importlib
 
     from rankbench.cli.output import with_kept_output
     from rankbench.errors import PluginError
 
-    module, _, attribute = verb.target.partition(":")
-    which = f"command {verb.name!r} of {verb.distribution}"
+    module, _, attribute = subcommand.target.partition(":")
+    which = f"command {subcommand.name!r} of {subcommand.distribution}"
     try:
         command: object = getattr(importlib.import_module(module), attribute)
     # What a plugin raises must not end the program, but one may interrupt our own imports.
     except BaseException as error:
-        if verb.built_in and not isinstance(error, Exception):
+        if subcommand.built_in and not isinstance(error, Exception):
             raise
         from rankbench.interfaces.cell import reason
 
         said = reason(error, [module.partition(".")[0]])
         raise PluginError(f"{which} cannot be imported: {said}") from error
     if not isinstance(command, click.Command):
-        raise PluginError(f"{which} is not a click command: {verb.target}")
-    return with_kept_output(with_exit_codes(command)) if verb.built_in else command
+        raise PluginError(f"{which} is not a click command: {subcommand.target}")
+    return with_kept_output(with_exit_codes(command)) if subcommand.built_in else command
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

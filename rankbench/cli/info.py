@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rankbench.cli import offered, verbs
+from rankbench.cli import offered, subcommands
 from rankbench.cli.output import complete_any, complete_kinds, kind_option, unmarked
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.errors import RankbenchError, SpecError, nearest
@@ -163,13 +163,13 @@ def plugins() -> Answer:
     loaded = statuses()
     commands = [
         {
-            "name": verb.name,
-            "distribution": verb.distribution,
-            "target": verb.target,
-            "status": "ok" if verbs()[verb.name] == verb else f"refused: {verbs()[verb.name].distribution} has it",
+            "name": each.name,
+            "distribution": each.distribution,
+            "target": each.target,
+            "status": "ok" if (first := subcommands()[each.name]) == each else f"refused: {first.distribution} has it",
         }
-        for verb in offered()
-        if not verb.built_in
+        for each in offered()
+        if not each.built_in
     ]
     rows = [
         (s.entry_point, s.distribution, s.version, _counted(s.components), f"{1000 * s.seconds:.0f} ms", s.status)

@@ -113,8 +113,8 @@ class Loader:
 
     def load(self, kind: str = "") -> None:
         """Load what may bring a kind (or ``suite``), by default everything."""
-        foreign = any(origin.distribution != OURSELVES for origin, _ in self.waiting)
-        wanted = "" if foreign or not kind else BROUGHT_BY.get(kind) or plural_of(kind)
+        third_party = any(origin.distribution != OURSELVES for origin, _ in self.waiting)
+        wanted = "" if third_party or not kind else BROUGHT_BY.get(kind) or plural_of(kind)
         while left := [each for each in self.waiting if wanted in ("", each[1].name)]:
             self.waiting.remove(left[0])
             origin, entry = left[0]

@@ -20,7 +20,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Comparisons, Orders, implied_comparisons
-from rankbench.plugin.foreign_code import disposable_judgments, is_ours, own_block
+from rankbench.plugin.third_party import disposable_judgments, is_ours, own_block
 from rankbench.protocols.judging import each_unit
 
 _LEVEL = 1e-12

@@ -24,7 +24,7 @@ from rankbench.interfaces.protocol import JUDGMENT, BlockTask, Contender, Prepar
 from rankbench.interfaces.queries import Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
-from rankbench.plugin.foreign_code import own_block
+from rankbench.plugin.third_party import own_block
 from rankbench.protocols.judging import COMPARISON, answer, comparison_bytes, fit, judge
 
 

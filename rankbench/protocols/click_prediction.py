@@ -23,7 +23,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Selections
-from rankbench.plugin.foreign_code import disposable_judgments, own_block
+from rankbench.plugin.third_party import disposable_judgments, own_block
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import unchanged
 from rankbench.protocols.selection import FEW

@@ -23,7 +23,7 @@ from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.baselines import feature_matrix
 from rankbench.methods.erm import ERM
-from rankbench.plugin.foreign_code import disposable_block, disposable_queries, fitted_problem, is_ours, own_cells
+from rankbench.plugin.third_party import disposable_block, disposable_queries, fitted_problem, is_ours, own_cells
 
 C = TypeVar("C", bound=Component)
 Drawn = TypeVar("Drawn")
@@ -191,17 +191,17 @@ def losses_of(
     offsets : ndarray of int64, shape (Q + 1,)
     """
     found: dict[str, NDArray[np.float64] | Exception] = {}
-    foreign = [not is_ours(loss) for loss in losses]
-    together = [loss for loss, theirs in zip(losses, foreign, strict=True) if loss.structure == "scores" and not theirs]
+    theirs = [not is_ours(loss) for loss in losses]
+    together = [loss for loss, plugin in zip(losses, theirs, strict=True) if loss.structure == "scores" and not plugin]
     if together:
         rows = guarded(lambda: evaluate_all(together, alphas, truth("scores"), offsets))
         if not isinstance(rows, Exception):
             found = {str(loss): values for loss, values in zip(together, rows, strict=True)}
     shared = alphas.view()
     shared.flags.writeable = False
-    for at in sorted(range(len(losses)), key=foreign.__getitem__):
+    for at in sorted(range(len(losses)), key=theirs.__getitem__):
         if str(losses[at]) not in found:
-            lent = shared if foreign[at] else alphas
+            lent = shared if theirs[at] else alphas
             found[str(losses[at])] = guarded(partial(_by_itself, losses[at], lent, truth, offsets))
     for metric, values in found.items():
         if isinstance(values, Exception):

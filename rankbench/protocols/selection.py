@@ -21,7 +21,7 @@ from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protoc
 from rankbench.interfaces.queries import Selections
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
-from rankbench.plugin.foreign_code import disposable_judgments, own_block
+from rankbench.plugin.third_party import disposable_judgments, own_block
 from rankbench.protocols.judging import each_cell, losses_of, usable_scores
 
 FEW = 50

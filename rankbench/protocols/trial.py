@@ -14,7 +14,7 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
-from rankbench.plugin.foreign_code import disposable_judgments, is_ours
+from rankbench.plugin.third_party import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
 from rankbench.protocols.judging import processor_seconds
 from rankbench.protocols.links import (

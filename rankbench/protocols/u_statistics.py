@@ -17,7 +17,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.methods.baselines import LogOddsRegression
-from rankbench.plugin.foreign_code import own_block
+from rankbench.plugin.third_party import own_block
 from rankbench.protocols.judging import each_unit
 
 _WORLDS = 4

@@ -160,8 +160,8 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
     - ``components``, sizes of the connected components, and ``scales``, sizes of the strongly connected components of
       "beat, or tied with", in which plain maximum likelihood has finite scores. Both are the largest first, at most
       twenty of ``component_count`` and ``scale_count``;
-    - ``majority``, a `Majority`; ``drift``, None if there is no order of time; ``position``, ``one_sided``, ``repeats``
-      and ``mirrored`` as in `rankbench.ranking.suspicions.Findings`, the last of the first 262,144 votes;
+    - ``majority``, a `Majority`; ``drift``, None if there is no order of time; ``position``, ``biased_judges``,
+      ``repeats`` and ``mirrored`` as in `rankbench.ranking.suspicions.Findings`, the last of the first 262,144 votes;
     - ``lookalikes`` and ``odd_names``, names of items.
     """
     votes = votes_with_points(table)
@@ -200,7 +200,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
         "scale_count": len(scales),
         "majority": majority(counts),
         "position": found.position,
-        "one_sided": found.one_sided,
+        "biased_judges": found.biased_judges,
         "repeats": found.repeats,
         "mirrored": found.mirrored,
         "drift": drift(votes, rows, counts) if untimed == 0 else None,
@@ -249,7 +249,7 @@ def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
         ("majority", str(facts["majority"])),
         ("Condorcet winner", "none" if winner is None else cut(winner)),
         ("left wins", marked(found.left_wins(), found.sided())),
-        ("position-biased judges", marked(found.one_sided_judges(), found.one_sided)),
+        ("position-biased judges", marked(found.favored_sides(), found.biased_judges)),
         ("votes cast again", marked(found.cast_again(), found.repeats and found.repeats.votes)),
         ("mirrored votes", marked(found.mirrored_games(), found.mirrored)),
         ("drift", marked(drift or "not known: no order of time, or one time alone", drift and drift.items)),

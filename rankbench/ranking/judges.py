@@ -65,7 +65,7 @@ class Position:
 
 
 @dataclass(frozen=True)
-class OneSided:
+class BiasedJudge:
     """A judge whose share of votes for the left is not what the other judges let expect.
 
     Attributes
@@ -186,7 +186,7 @@ def mirrored_votes(table: pl.LazyFrame) -> tuple[int, int] | None:
     return (rows - alone, rows) if bets >= math.log(_SURE) else None
 
 
-def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position | None, list[OneSided] | None]:
+def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position | None, list[BiasedJudge] | None]:
     """Return how often the left won, and the judges who favor a side.
 
     Memory grows with the judges alone.
@@ -202,7 +202,7 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
     -------
     position : Position or None
         None where the log does not say what stood on the left, or no vote is decisive.
-    judges : list of OneSided or None
+    judges : list of BiasedJudge or None
         Worst first; None where sides or judges are not known.
     """
     names = table.collect_schema().names()
@@ -259,13 +259,13 @@ def _clustered(votes: NDArray[np.number], left: NDArray[np.number], worth: float
     return max(0.0, min(lower, share - half)), min(1.0, max(upper, share + half))
 
 
-def _accused(sides: pl.DataFrame) -> list[OneSided]:
+def _accused(sides: pl.DataFrame) -> list[BiasedJudge]:
     """Return the judges of ``judge, votes, left`` who are position-biased, the likeliest by chance last."""
     votes, left = (sides[name].to_numpy().astype(np.float64) for name in ("votes", "left"))
-    p = one_sided(votes, left, LEVEL)
+    p = bias_p_values(votes, left, LEVEL)
     names = sides["judge"]
     return [
-        OneSided(names[i], int(votes[i]), round(left[i]), float(p[i]))
+        BiasedJudge(names[i], int(votes[i]), round(left[i]), float(p[i]))
         for i in np.argsort(p, kind="stable").tolist()
         if p[i] < LEVEL
     ]
@@ -323,7 +323,7 @@ def _sums(votes: NDArray[np.float64], left: NDArray[np.float64]) -> NDArray[np.f
     return np.stack([np.ones(len(votes)), votes, left, left**2 / votes, votes**2])
 
 
-def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: float = 0.05) -> NDArray[np.float64]:
+def bias_p_values(votes: NDArray[np.float64], left: NDArray[np.float64], level: float = 0.05) -> NDArray[np.float64]:
     """Return each judge's p-value, adjusted for all judges by Holm's method, shape (J,); 1 for those not suspected.
 
     The most suspicious judges are put aside one after the other, each judged by those that are left without

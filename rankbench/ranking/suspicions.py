@@ -17,7 +17,7 @@ import polars as pl
 from rankbench.core.text import first_of, short_repr
 from rankbench.data.tables.schemas import REST
 from rankbench.ranking.judges import (
-    OneSided,
+    BiasedJudge,
     Position,
     Repeats,
     mirrored_votes,
@@ -138,7 +138,7 @@ class Findings:
     Attributes
     ----------
     position : Position or None
-    one_sided : list of OneSided or None
+    biased_judges : list of BiasedJudge or None
     repeats : Repeats or None
         None: the log does not say.
     first : int or None
@@ -148,7 +148,7 @@ class Findings:
     """
 
     position: Position | None
-    one_sided: list[OneSided] | None
+    biased_judges: list[BiasedJudge] | None
     repeats: Repeats | None
     first: int | None = None
     mirrored: tuple[int, int] | None = None
@@ -166,11 +166,11 @@ class Findings:
         of = "the points of " if found.points else "the weight of " if found.weighted else ""
         return f"{found.share:.1%} of {of}{found.votes:,} decisive votes (95%: {within})"
 
-    def one_sided_judges(self) -> str:
+    def favored_sides(self) -> str:
         """Say which judges favor a side."""
-        if self.one_sided is None:
+        if self.biased_judges is None:
             return "not known"
-        return count_and_first([f"{short_repr(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.one_sided])
+        return count_and_first([f"{short_repr(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.biased_judges])
 
     def cast_again(self) -> str:
         """Say how often judges voted on the same again."""
@@ -200,8 +200,8 @@ class Findings:
         found = []
         if self.sided():
             found.append(f"left wins {self.left_wins()}: a preferred side, {_BY_LOT}")
-        if self.one_sided:
-            found.append(f"position-biased judges: {self.one_sided_judges()}: a preferred side, {_BY_LOT}")
+        if self.biased_judges:
+            found.append(f"position-biased judges: {self.favored_sides()}: a preferred side, {_BY_LOT}")
         if self.repeats is not None and self.repeats.votes:
             found.append(f"votes cast again: {self.cast_again()}")
         if self.mirrored is not None:

@@ -24,7 +24,7 @@ from rankbench.core.system import connected_client
 from rankbench.errors import ExecutorError
 from rankbench.interfaces.cell import BlockResult, guarded
 from rankbench.interfaces.protocol import BlockTask, Prepared
-from rankbench.plugin.foreign_code import is_ours
+from rankbench.plugin.third_party import is_ours
 from rankbench.runner.blocks import run_block
 from rankbench.runner.jobs import BlockJob, LostProcess, SentTask, failed_block, place_tasks
 from rankbench.runner.prepare import shared, write_shared

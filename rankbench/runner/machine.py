@@ -17,7 +17,7 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.core.system import check_disk, check_memory
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.plugin import manager
-from rankbench.plugin.foreign_code import is_ours
+from rankbench.plugin.third_party import is_ours
 from rankbench.runner.plan import Planned
 
 

@@ -25,7 +25,7 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import Prepared, Protocol
 from rankbench.interfaces.suite import Suite
 from rankbench.plugin import manager
-from rankbench.plugin.foreign_code import is_ours
+from rankbench.plugin.third_party import is_ours
 from rankbench.plugin.manager import component_class, names
 
 

@@ -19,7 +19,7 @@ from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.plugin import manager
-from rankbench.plugin.foreign_code import fitted_problem
+from rankbench.plugin.third_party import fitted_problem
 from rankbench.testing import samples
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject
 

@@ -1,4 +1,4 @@
-"""The main command: help, errors, lazy verbs, and one table of exit codes that code, pages and helps have."""
+"""The main command: help, errors, lazy subcommands, and one table of exit codes that code, pages and helps have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 import rankbench.cli
 from rankbench import errors
-from rankbench.cli import GROUP, MEANINGS, OF_COMPARISONS, SHORT_HELPS, Verb, offered, verbs
+from rankbench.cli import GROUP, MEANINGS, OF_COMPARISONS, SHORT_HELPS, Subcommand, offered, subcommands
 from rankbench.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,19 +26,19 @@ DECLARED = PROJECT["entry-points"][GROUP]
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Replace what a verb does by an error."""
+    """Replace what a subcommand does by an error."""
 
     def install(error: BaseException):
         @click.command()
         def command():
             raise error
 
-        monkeypatch.setattr(rankbench.cli, "_import", lambda verb: command)
+        monkeypatch.setattr(rankbench.cli, "_import", lambda subcommand: command)
 
     return install
 
 
-def test_help_shows_the_declared_verbs_in_order(rankbench):
+def test_help_shows_the_declared_subcommands_in_order(rankbench):
     shown = rankbench("--help")
     assert shown.exit_code == 0
     commands = shown.stdout.partition("Commands:\n")[2].partition("\n\n")[0]
@@ -51,9 +51,9 @@ def test_the_package_is_the_command():
     assert "rankbench " in shown.stdout
 
 
-def test_the_verbs_are_those_of_the_project():
+def test_the_subcommands_are_those_of_the_project():
     assert set(SHORT_HELPS) == set(DECLARED)
-    assert {name: verb.target for name, verb in verbs().items() if verb.built_in} == DECLARED
+    assert {name: each.target for name, each in subcommands().items() if each.built_in} == DECLARED
 
 
 @pytest.mark.parametrize("name", list(DECLARED))
@@ -65,7 +65,7 @@ def test_the_short_help_is_the_commands_own(name):
     assert command.get_short_help_str(limit=100) == SHORT_HELPS[name]
 
 
-def test_help_imports_nothing_heavy_and_no_verb():
+def test_help_imports_nothing_heavy_and_no_subcommand():
     program = (
         "import sys\nfrom rankbench.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    print(sorted(sys.modules))"
@@ -109,7 +109,7 @@ def test_a_defect_is_not_hidden(rankbench, failing, error):
 
 
 def test_what_is_not_a_command_is_said(rankbench, monkeypatch):
-    monkeypatch.setitem(verbs(), "list", Verb("list", "rankbench.cli:SHORT_HELPS", "rankbench"))
+    monkeypatch.setitem(subcommands(), "list", Subcommand("list", "rankbench.cli:SHORT_HELPS", "rankbench"))
     shown = rankbench("list")
     assert shown.exit_code == 2
     assert "command 'list' of rankbench is not a click command: rankbench.cli:SHORT_HELPS" in shown.stderr
@@ -121,7 +121,7 @@ class Mute(BaseException):
 
 
 @pytest.mark.parametrize("error", [Mute(), KeyboardInterrupt(), SystemExit(0)], ids=lambda error: type(error).__name__)
-def test_a_verb_of_a_plugin_cannot_end_the_program(rankbench, monkeypatch, error):
+def test_a_subcommand_of_a_plugin_cannot_end_the_program(rankbench, monkeypatch, error):
     others = importlib.import_module
 
     def importing(module, package=None):
@@ -129,7 +129,7 @@ def test_a_verb_of_a_plugin_cannot_end_the_program(rankbench, monkeypatch, error
             raise error
         return others(module, package)
 
-    monkeypatch.setitem(verbs(), "list", Verb("list", "some.module:command", "thirdparty"))
+    monkeypatch.setitem(subcommands(), "list", Subcommand("list", "some.module:command", "thirdparty"))
     monkeypatch.setattr(importlib, "import_module", importing)
     shown = rankbench("list")
     assert shown.exit_code == 2
@@ -150,7 +150,7 @@ def test_no_color_is_respected_by_every_command(monkeypatch, rankbench, value, c
     def command():
         click.echo(click.style("red", fg="red"))
 
-    monkeypatch.setattr(rankbench_cli := sys.modules["rankbench.cli"], "_import", lambda verb: command)
+    monkeypatch.setattr(rankbench_cli := sys.modules["rankbench.cli"], "_import", lambda subcommand: command)
     monkeypatch.setenv("NO_COLOR", value)
     context = rankbench_cli.main.make_context("rankbench", ["list"], color=True)
     with context, click.testing.CliRunner().isolation(color=True) as (out, *_):
@@ -158,19 +158,19 @@ def test_no_color_is_respected_by_every_command(monkeypatch, rankbench, value, c
         assert ("\x1b[" in out.getvalue().decode()) is colored
 
 
-def test_blas_is_limited_before_a_verb_is_imported(rankbench, monkeypatch):
+def test_blas_is_limited_before_a_subcommand_is_imported(rankbench, monkeypatch):
     seen = []
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     command = click.Command("list")
     monkeypatch.setattr(
-        "rankbench.cli._import", lambda verb: seen.append(os.environ.get("OPENBLAS_NUM_THREADS")) or command
+        "rankbench.cli._import", lambda subcommand: seen.append(os.environ.get("OPENBLAS_NUM_THREADS")) or command
     )
     rankbench("list")
     assert seen == ["1"]
 
 
 def test_ours_come_first_and_keep_their_names():
-    order = [verb.built_in for verb in offered()]
+    order = [each.built_in for each in offered()]
     assert order == sorted(order, reverse=True)
 
 
@@ -232,8 +232,8 @@ def test_every_help_page_ends_with_the_meanings(words, rankbench):
 def test_options_that_the_page_names_exist():
     lines = re.findall(r"^\| `([a-z]+)(.*)", PAGE, flags=re.MULTILINE)
     assert lines
-    for verb, text in lines:
-        module, _, attribute = DECLARED[verb].partition(":")
+    for subcommand, text in lines:
+        module, _, attribute = DECLARED[subcommand].partition(":")
         options = {
             name for option in getattr(importlib.import_module(module), attribute).params for name in option.opts
         }

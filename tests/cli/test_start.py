@@ -18,7 +18,7 @@ from rankbench.plugin import manager
 
 SLOW = "import signal, sys, time; from rankbench.cli import main\n{}\nmain()"
 WAITS = "import rankbench.cli as c, click\n@click.command()\ndef w():\n    print(c.os.getpid(), flush=True); {}\n"
-WAITS += "c._import = lambda verb: w\n"
+WAITS += "c._import = lambda subcommand: w\n"
 
 
 def started(body: str) -> subprocess.Popen[str]:

@@ -43,16 +43,16 @@ def test_a_blocked_plugin_is_not_imported_but_listed(entry, model, monkeypatch):
 
 
 def test_its_commands_are_not_on_offer(monkeypatch, tmp_path):
-    verbs = importlib.import_module("rankbench.cli")  # a function of that name hides it
+    cli = importlib.import_module("rankbench.cli")  # a function of that name hides it
     install_plugin(tmp_path, "some-plugin", "[rankbench.commands]\nhello = some_plugin:hello")
     monkeypatch.syspath_prepend(str(tmp_path))
     for listed, offered in (("", True), ("some-plugin", False)):
         monkeypatch.setenv("RANKBENCH_BLOCK_PLUGINS", listed)
-        verbs.verbs.cache_clear()
-        verbs.offered.cache_clear()
-        assert ("hello" in verbs.verbs()) is offered
-    verbs.verbs.cache_clear()
-    verbs.offered.cache_clear()
+        cli.subcommands.cache_clear()
+        cli.offered.cache_clear()
+        assert ("hello" in cli.subcommands()) is offered
+    cli.subcommands.cache_clear()
+    cli.offered.cache_clear()
 
 
 GOOD = """

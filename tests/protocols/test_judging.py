@@ -24,7 +24,7 @@ from rankbench.losses.evaluate import evaluate
 from rankbench.losses.ndcg import NDCG
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
-from rankbench.plugin.foreign_code import disposable_block, is_ours, strangers
+from rankbench.plugin.third_party import disposable_block, is_ours, strangers
 from rankbench.plugin.registry import Origin
 from rankbench.protocols.judging import judge, losses_of
 

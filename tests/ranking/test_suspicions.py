@@ -110,7 +110,7 @@ def sides(rows: list[tuple[str, bool]]) -> pl.LazyFrame:
     )
 
 
-def test_one_sided_judges_are_listed_the_worst_first() -> None:
+def test_position_biased_judges_are_listed_the_worst_first() -> None:
     rng = np.random.default_rng(0)
     counts = {
         f"j{j}": (int(n), int(rng.binomial(n, p))) for j, (n, p) in enumerate([(30, 0.5)] * 20 + [(40, 0.9), (40, 1)])
@@ -298,7 +298,7 @@ def test_votes_cast_again_are_said() -> None:
     assert not any("cast again" in note for note in by_language.notes)
 
 
-def test_one_sided_judges_are_said() -> None:
+def test_position_biased_judges_are_said() -> None:
     frame = votes(2000, 0.5, judges=20)
     spam = frame.with_row_index("row").with_columns(first=pl.col("first") | (pl.col("judge") == "j7")).drop("row")
     judges = line(spam, "position-biased judges")

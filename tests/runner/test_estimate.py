@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from rankbench import api
 from rankbench.cli import main
 from rankbench.core.text import duration_text
-from rankbench.plugin import foreign_code as ownership
+from rankbench.plugin import third_party as ownership
 from rankbench.runner.blocks import run_block
 from rankbench.runner.machine import estimated_seconds
 

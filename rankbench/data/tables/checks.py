@@ -132,7 +132,7 @@ def default_of(kind: TableKind, fact: Literal["method", "history", "suite"]) -> 
 
 def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method", "suite"]) -> SpecError:
     """Return the error of a table of another kind than those that aggregators, or a suite for logs, can be given."""
-    # Score tables have a verb of their own.
+    # Score tables have a subcommand of their own.
     kinds = [other for other in table_kinds() if "measurements" not in other.judgments]
     words = [other.words or other.name for other in kinds if getattr(other, wanted)]
     those = " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

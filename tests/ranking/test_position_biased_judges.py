@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta, betabinom, binom, norm, t
 
-from rankbench.ranking.judges import one_sided
+from rankbench.ranking.judges import bias_p_values
 
 LEVEL = 0.05
 Votes = NDArray[np.int64]
@@ -26,7 +26,7 @@ def honest(
 
 
 def accused(votes: Votes, left: Votes) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = one_sided(votes.astype(float), left.astype(float)) < LEVEL
+    found: NDArray[np.bool_] = bias_p_values(votes.astype(float), left.astype(float)) < LEVEL
     return found
 
 
@@ -115,7 +115,7 @@ def test_p_values_are_those_of_the_formulas() -> None:
     rng = np.random.default_rng(5)
     votes, left = honest(rng, 12, None, 0.6, 0.05)
     left[[2, 7]] = votes[[2, 7]] * 0
-    of = one_sided(votes.astype(float), left.astype(float))
+    of = bias_p_values(votes.astype(float), left.astype(float))
     suspects = np.flatnonzero(of < LEVEL).tolist()
     others = [j for j in range(12) if j not in suspects]
     assert suspects == [2, 7]
