@@ -77,10 +77,10 @@ def call(out: Path, name: str, *arguments: str) -> None:
 def helps(out: Path) -> None:
     """Keep the help of every subcommand."""
     listed = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
-    verbs = re.findall(r"^  ([a-z]+)  ", listed.partition("Commands:")[2], flags=re.MULTILINE)
-    for verb in [
+    subcommands = re.findall(r"^  ([a-z]+)  ", listed.partition("Commands:")[2], flags=re.MULTILINE)
+    for subcommand in [
         "",
-        *verbs,
+        *subcommands,
         "data get",
         "data describe",
         "data convert",
@@ -89,7 +89,7 @@ def helps(out: Path) -> None:
         "new plugin",
         "new suite",
     ]:
-        call(out, "help-" + (verb.replace(" ", "-") or "all"), *verb.split(), "--help")
+        call(out, "help-" + (subcommand.replace(" ", "-") or "all"), *subcommand.split(), "--help")
 
 
 def components(out: Path) -> None:

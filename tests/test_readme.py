@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from workflow_steps import missing_verb
+from workflow_steps import missing_subcommand
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -71,7 +71,7 @@ def shown_commands() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("document", "line"), shown_commands())
 def test_commands_and_options_exist(document: str, line: str) -> None:
-    assert missing_verb(re.sub(r"[\[\]]", " ", line).split()) == ""
+    assert missing_subcommand(re.sub(r"[\[\]]", " ", line).split()) == ""
 
 
 def test_commands_are_found_in_every_page_that_shows_some() -> None:

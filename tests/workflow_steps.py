@@ -113,11 +113,11 @@ def extras(folder: Path) -> set[str]:
 
 
 def missing(words: list[str], folder: Path = ROOT) -> str:
-    """Return what of a command is not there: a program, module, target, script, verb or option; empty: nothing."""
+    """Return what a command lacks: a program, module, target, script, subcommand or option; empty: nothing."""
     program, *rest = words
     name = Path(program).name
     if name == "rankbench":
-        return missing_verb(rest)
+        return missing_subcommand(rest)
     if name == "python":
         if rest[:1] == ["-m"] and importlib.util.find_spec(rest[1]) is None and rest[1] not in extras(folder):
             return f"no module {rest[1]}"
@@ -131,7 +131,7 @@ def missing(words: list[str], folder: Path = ROOT) -> str:
     return "" if shutil.which(name) else f"no program {name}"
 
 
-def missing_verb(words: list[str]) -> str:
+def missing_subcommand(words: list[str]) -> str:
     """Return which subcommand or option of ``rankbench WORDS`` is not there; empty: none."""
     from rankbench.cli import main
 
@@ -145,6 +145,6 @@ def missing_verb(words: list[str]) -> str:
             elif isinstance(command, click.Group) and word.islower():
                 found = command.get_command(context, word)
                 if found is None:
-                    return f"no verb {word}"
+                    return f"no subcommand {word}"
                 command = found
     return ""

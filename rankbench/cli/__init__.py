@@ -102,7 +102,7 @@ SHORT_HELPS = {
     "aggregate": "Rank the items of a log of votes, ballots or clicks.",
     "rank": "Rank the systems of a score table.",
     "certify": "Decide whether a surrogate is consistent, with a proof.",
-    "plan": "Show what a run would do, without doing it.",
+    "plan": "Show the blocks and contenders of a run, without running it.",
     "report": "Make leaderboards and figures again from stored rows.",
     "compare": "Compare two results and say what is worse.",
     "time": "Time contenders in turns, of one version or of two.",
@@ -306,7 +306,7 @@ def _import(subcommand: Subcommand) -> click.Command:
     which = f"command {subcommand.name!r} of {subcommand.distribution}"
     try:
         command: object = getattr(importlib.import_module(module), attribute)
-    # What a plugin raises must not end the program, but one may interrupt our own imports.
+    # An exception of a plugin must not end the program, but one may interrupt our own imports.
     except BaseException as error:
         if subcommand.built_in and not isinstance(error, Exception):
             raise

@@ -27,48 +27,44 @@ from rankbench.ranking.score_ranking import rank_scores
     default="",
     metavar="NAME",
     shell_complete=complete_names("aggregator"),
-    help="Aggregator, NAME:param=...; by default bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
+    help="Aggregator, NAME:param=...; default: bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
 )
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
-@click.option(
-    "--pool",
-    is_flag=True,
-    help="With --by: partially pool the categories' scores, and test whether the category matters.",
-)
+@click.option("--pool", is_flag=True, help="With --by: pool scores partially, and test whether the category matters.")
 @click.option(
     "--control",
     default="",
     metavar="TERM,..",
     help="Estimate effects of covariates, as 'side:unless=neutral, log(length), bold'.",
 )
-@click.option("--effects", is_flag=True, help="With --control: the effects, and no items.")
+@click.option("--effects", is_flag=True, help="With --control: show the effects alone.")
 @click.option(
     "--intervals",
     is_flag=False,
     flag_value="auto",
     type=click.Choice(["auto", "bootstrap", "judges", "sandwich", "judges+queries"]),
-    help="95% intervals and rank ranges; alone, what suits the log.",
+    help="95% intervals and rank ranges; without a value, of the kind that suits the log.",
 )
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=model_x,right=model_y.")
 @reader_option
 @click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
-@click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Of the resamples.")
+@click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
-@click.option("--address", default="", help="Of a Dask scheduler, as tcp://10.0.0.1:8786; its workers count.")
+@click.option("--address", default="", help="Address of a Dask scheduler, as tcp://10.0.0.1:8786, that counts.")
 @file_options("Write a file, whole or not at all; .png and .svg: a picture with intervals, places and counts.")
-@click.option("--top", type=click.IntRange(1), help="Only the first so many items; their places are among all.")
+@click.option("--top", type=click.IntRange(1), help="Number of items to show, the first; places are among all items.")
 @click.option("--scale", "points", default="", metavar="elo[:anchor=NAME@1000]", help="Log-odds as Elo points.")
 @click.option(
     "--across",
     is_flag=False,
     flag_value="ranks",
     type=click.Choice(["ranks", "scores"]),
-    help="With --by: a row for each item, a column for each category; alone, ranks.",
+    help="With --by: a row for each item, a column for each category; without a value, of ranks.",
 )
-@click.option("--over", type=click.Choice(["time"]), help="Scores over time, with bands; what changed since --since.")
-@time_unit_option("With --over: votes of one such unit go together; default: the finest of at most 200.")
+@click.option("--over", type=click.Choice(["time"]), help="Scores over time, with bands, and changes since --since.")
+@time_unit_option("With --over: unit of time whose votes go together; default: the finest of at most 200.")
 @click.option(
-    "--since", default="", metavar="TIME", help="With --over: changes are since this time; default: the middle."
+    "--since", default="", metavar="TIME", help="With --over: start of changes; default: the time of the median vote."
 )
 @click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
 def aggregate(
@@ -144,13 +140,13 @@ def aggregate(
 )
 @click.option("--top", default=3, show_default=True, type=click.IntRange(1), help="k of P(top k).")
 @click.option("--replicates", default=10_000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
-@click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Of the resamples.")
+@click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
 @click.option(
     "--columns",
     default="",
     metavar="ROLE=NAME,..",
-    help="Roles of columns: system=model,task=dataset,score=accuracy,seed=run; system or task alone: its row holds "
-    "all scores of it.",
+    help="Roles of columns: system=model,task=dataset,score=accuracy,seed=run; system alone: a row is a system; "
+    "task alone: a row is a task.",
 )
 @reader_option
 @click.option("--qrels", default="", metavar="FILE", help="Judgments of TREC runs, which are then given: RUN RUN ...")

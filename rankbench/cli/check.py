@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rankbench.cli.output import complete_any, kind_option
 from rankbench.cli.shown import Answer, Table, answering
+from rankbench.core.text import count_text
 from rankbench.testing.check import CheckResult, summary
 from rankbench.testing.isolated import check_named
 from rankbench.testing.scaffold import PLUGIN_KINDS, of_this_python, write_plugin, write_suite
@@ -28,16 +29,16 @@ from rankbench.testing.scaffold import PLUGIN_KINDS, of_this_python, write_plugi
 def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:
     """Check that components do what they declare.
 
-    NAME is the distribution of a plugin or the folder that it is installed from (everything that it
-    brings), a component with or without parameters (surrogate/mine:gamma=2), a suite, or a suite's
-    file. Each check runs in a process that may hang or die. Checks whose packages are not installed
-    are skipped. Exit code 1 if a check fails or none is executed.
+    NAME is the distribution of a plugin, or the folder that it is installed from, with all of its components; one
+    component with or without parameters (surrogate/mine:gamma=2); a suite, or a suite's file. Each check has a
+    process of its own, which may hang or die. Checks whose packages are not installed are skipped. Exits with 1 if a
+    check fails or none is executed.
     """
     results = []
     with Console(stderr=True).status("") as status:  # seen on a terminal alone
         for result in check_named(name, kind=kind, seconds=timeout):
             results.append(result)
-            status.update(Text(f"{len(results)} checks, now {result.component} {result.check}"))
+            status.update(Text(f"{count_text(len(results), 'check')}, now {result.component} {result.check}"))
     ok = all(result.ok for result in results)
     record = {"ok": ok, "results": [asdict(result) for result in results]}
     return Answer(record, _parts(results, verbose), exit_code=0 if ok else 1)

@@ -49,7 +49,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
         type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
         default=0.01,
         show_default=True,
-        help="Chance of one where nothing changed.",
+        help="Chance of a false alarm where nothing changed.",
     )(command)
     return click.option(
         "--worse-by",
@@ -70,9 +70,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="EXPERIMENT[/CONTENDER]",
     help="Test only this (of pytest-benchmark: a benchmark, of logs: an item); * stands for anything.",
 )
-@click.option(
-    "--unchanged", is_flag=True, help="Nothing may differ by more than rounding: no cell, no score, no convergence."
-)
+@click.option("--unchanged", is_flag=True, help="Fail if any score, loss or convergence differs by more than rounding.")
 @click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
 @click.option(
     "--method",
@@ -86,9 +84,9 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def compare(base: Path, head: Path, form: Format | None, out: Path | None, **options: Any) -> None:
     """Compare two results and say what is worse.
 
-    Each is the folder of a run, a published one, one of `rankbench time`, or JSON of pytest-benchmark: a folder
-    with a file of each job, or one file, which is described only. Results of both are paired by block and unit;
-    different data are never compared. Given two logs of votes, the second with all votes of the first, rankbench tests
+    BASE and HEAD are folders of a run, published ones, or ones of `rankbench time`; or JSON of pytest-benchmark: a
+    folder with a file of each job, or one file, which is described only. rankbench pairs their results by block and
+    unit, and never compares different data. Given two logs of votes, the second with all votes of the first, it tests
     which items moved. Exits with 0 if nothing is worse, 1 if something is worse or differs under --unchanged,
     2 if the input cannot be used, 3 if rankbench could not test a row of BASE.
     """
@@ -130,11 +128,11 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
     metavar="PYTHON|VERSION|GIT-REF",
     help="The other version: a Python that has one, a released one, or a commit of this checkout.",
 )
-@click.option("--rounds", type=click.IntRange(min=1), help="At most so many rounds.")
+@click.option("--rounds", type=click.IntRange(min=1), help="Most rounds.")
 @click.option(
     "--budget",
     metavar="10m",
-    help="Time at most, as 90s, 10m or 1h; default: 10m, or none with --rounds.",
+    help="Most time, as 90s, 10m or 1h; default: 10m, or no limit with --rounds.",
 )
 @click.option(
     "--precision",
@@ -152,16 +150,16 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
     multiple=True,
     help="Number of judgments, repeatable; default: each experiment's smallest.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Of the order of turns; default: a new one, which is kept.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the order of turns; default: a new one, kept.")
 @comparison_options
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE-timings.")
 def time(suite: str, form: Format | None, **options: Any) -> None:
     """Time contenders in turns, of one version or of two.
 
-    SUITE is a name or a file. With --against its contenders are timed in another version too, and what is slower
-    is said as by `rankbench compare`. One process computes at a time, on one thread; the first call, which compiles,
-    is not counted. Exits with 0 where nothing is slower, 1 where something is, 2 where the input cannot be used, 3
-    where nothing could be timed.
+    SUITE is a name or a file. With --against rankbench times its contenders in another version too, and tells which
+    are slower, as `rankbench compare` does. One process computes at a time, on one thread; the first call, which
+    compiles, does not count. Exits with 0 where nothing is slower, 1 where something is, 2 where the input cannot be
+    used, 3 where nothing could be timed.
     """
     doing = [f"timing {suite}"]
 

@@ -11,7 +11,7 @@ import click
 
 from rankbench.cli.output import complete_names, heartbeat, reader_option
 from rankbench.cli.shown import Answer, Table, answering
-from rankbench.core.text import listed
+from rankbench.core.text import count_text, listed
 from rankbench.data.cards import Card, cards
 from rankbench.data.convert import convert as run
 from rankbench.data.fetch import card_folder, fetch, locate
@@ -69,7 +69,7 @@ def _card(name: str) -> Card:
 
 @data.command()
 @click.argument("name", shell_complete=complete_names("dataset"))
-@click.option("--accept-license", is_flag=True, help="You have read and accept the data's licence.")
+@click.option("--accept-license", is_flag=True, help="Accept the data's licence, which you have read.")
 @answering
 def get(name: str, accept_license: bool) -> Answer:
     """Download a data set into the user's cache, and check it."""
@@ -104,7 +104,7 @@ def verify(name: str | None) -> Answer:
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns of votes, as left=model_x.")
 @answering
 def describe(table: str, reader: str, columns: str) -> Answer:
-    """Tell what is in a file, a folder of shards, or a data set, and which columns are read as what."""
+    """Describe a file, a folder of shards or a data set, with the role of each column."""
     source = open_source(table, columns=columns, reader=reader)
     with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
@@ -139,10 +139,11 @@ def convert(source: Path, destination: Path, shards: int, reader: str, force: bo
         done[0] = rows
 
     chosen = reader_for(source, reader=reader) if reader else None
-    with heartbeat(lambda: f"{done[0]:,} rows"):
+    with heartbeat(lambda: count_text(done[0], "row")):
         manifest = run(source, destination, shards=shards, force=force, reader=chosen, progress=progress)
     counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}
-    said = f"{manifest.rows:,} rows of {manifest.queries:,} queries in {len(manifest.shards)} shards: {destination}"
+    rows, queries, files = map(count_text, counts.values(), ("row", "query", "shard"))
+    said = f"{rows} of {queries} in {files}: {destination}"
     return Answer({"folder": str(destination), "table": manifest.table, **counts}, [said])
 
 

@@ -12,7 +12,7 @@ import click
 from rankbench.cli import offered, subcommands
 from rankbench.cli.output import complete_any, complete_kinds, kind_option, unmarked
 from rankbench.cli.shown import Answer, Table, answering
-from rankbench.errors import RankbenchError, SpecError, nearest
+from rankbench.errors import RankbenchError, SpecError, closest
 from rankbench.plugin.component_description import Description, describe_component
 from rankbench.plugin.manager import broken_plugins, names, statuses
 from rankbench.plugin.registry import KINDS, SUITE, kind_of, plural_of
@@ -42,8 +42,9 @@ def _kind(name: str, kind: str | None) -> str:
     every = {k: names(k) for k in (*KINDS, SUITE)}
     found = [k for k, known in every.items() if name in known]
     if not found:
-        everything = {n for known in every.values() for n in known}
-        raise SpecError(f"there is no component or suite {name!r}{nearest(name, everything)}{broken_plugins(name)}")
+        near = closest(name, {n for known in every.values() for n in known}) or ";"
+        said = f"there is no component or suite {name!r}{near} `rankbench list` lists all"
+        raise SpecError(f"{said}{broken_plugins(name)}")
     if len(found) > 1:
         raise SpecError(f"{name!r} names several things ({', '.join(found)}); say which with --kind")
     return found[0]
@@ -101,7 +102,7 @@ def list_components(kind: str | None) -> Answer:
     """List components and suites.
 
     KIND is one of aggregator, surrogate, loss, optimizer, model, method, protocol, reader,
-    dataset, table, claim, figure and suite, in the singular or the plural; all of them if it is left out.
+    dataset, table, claim, figure and suite, in the singular or the plural. Without KIND all are listed.
     """
     chosen = [*KINDS, SUITE] if kind is None else [kind_of(kind)]
     descriptions = {k: [describe_component(k, name) for name in names(k)] for k in chosen if k != SUITE}
@@ -156,9 +157,9 @@ def _suites() -> list[dict[str, str]]:
 def plugins() -> Answer:
     """List the plugins with their status.
 
-    A broken plugin is listed with its cause; whatever else it brought works. Set
+    The list has the cause of a broken plugin; its other components work. Set
     RANKBENCH_STRICT_PLUGINS=1 to make a broken plugin an error, and
-    RANKBENCH_BLOCK_PLUGINS=name,... to leave distributions out altogether.
+    RANKBENCH_BLOCK_PLUGINS=name,... to leave distributions out.
     """
     loaded = statuses()
     commands = [

@@ -34,7 +34,7 @@ WORD = 20
 """Letters of a word that is not broken as long as there is room."""
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
-# What changes the direction of writing, or is not seen at all; tags, of which whole sentences can be hidden in a name.
+# Characters that change the direction of writing or are not seen; tags can hide whole sentences in a name.
 _HIDDEN = (0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
 _HIDDEN += (*range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080))
 _CONTROLS |= {code: f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}" for code in _HIDDEN}
@@ -229,7 +229,7 @@ reader_option = click.option(
     "--reader",
     default="",
     shell_complete=complete_names("reader"),
-    help="Reader, as csv or letor:zero-based=true; chosen by ending by default.",
+    help="Reader, as csv or letor:zero-based=true; default: by the file's ending.",
 )
 
 
@@ -261,7 +261,7 @@ complete_kinds = _completer(lambda ctx: _kinds())
 kind_option = click.option(
     "--kind",
     shell_complete=complete_kinds,
-    help="aggregator, surrogate, ..., suite; needed where two kinds share the name.",
+    help="Kind of component, as aggregator, or suite; needed where two kinds share the name.",
 )
 
 complete_any = _completer(lambda ctx: _names([ctx.params["kind"]] if ctx.params.get("kind") else _kinds()))

@@ -12,14 +12,14 @@ import polars as pl
 
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
-from rankbench.core.text import grouped_digits, number, place_range_text
+from rankbench.core.text import amount_text, count_text, number, place_range_text
 from rankbench.data.convert import sha256_of
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.plugin import manager
 from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
-from rankbench.ranking.pictures import intervals_words
+from rankbench.ranking.pictures import intervals_words, judgments_text
 from rankbench.ranking.rankings_across import RankingsAcross, pair_shares, rankings_across
 from rankbench.ranking.score_ranking import ScoreRanking
 
@@ -49,12 +49,11 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
 def said_of(found: Aggregation, *, places: bool = True) -> str:
     """Return in a line which method made a ranking, of how much, and what its scores and its `places` mean."""
     facts = found.facts
-    noun = "judgment" if facts["n"] == 1 else "judgments"
     unit = f"; scores in {facts['unit']}" if facts["unit"] else ""
     how = "; places by score: --intervals shows how certain they are"
     if facts["intervals"]:
         how = f"; 95% intervals ({intervals_words(facts)}) of each score alone, ranks of all together"
-    return f"{found.method}: {grouped_digits(facts['n'])} {noun}{unit}{how if places else ''}"
+    return f"{found.method}: {judgments_text(facts)}{unit}{how if places else ''}"
 
 
 def _place(found: Aggregation) -> str:
@@ -90,20 +89,20 @@ def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
 
 def _ranking_table(found: Aggregation) -> Table:
     """Return a ranking for people: intervals and scales only where there are some."""
-    table, facts, place = found.table, found.facts, _place(found)
+    table, facts, place, decimals = found.table, found.facts, _place(found), _decimals(found.facts)
     columns: list[tuple[bool, str, Callable[[dict[str, Any]], str]]] = [
         ("query" in table.columns, facts.get("by") or "query", lambda row: row["query"]),
         (True, place, _rank),
         (True, "item", lambda row: row["item"]),
-        (True, "score", lambda row: number(row["score"])),
-        (table["lower"].null_count() < table.height, "95% interval", _interval),
-        (True, facts["votes"], lambda row: _count(row["votes"])),
-        (True, facts["wins"], lambda row: _count(row["wins"])),
+        (True, "score", lambda row: number(row["score"], decimals)),
+        (table["lower"].null_count() < table.height, "95% interval", lambda row: _interval(row, decimals)),
+        (True, facts["votes"], lambda row: amount_text(row["votes"])),
+        (True, facts["wins"], lambda row: amount_text(row["wins"])),
         (table["scale"].n_unique() > 1, "scale", lambda row: str(row["scale"])),
     ]
     if "unadjusted_score" in table.columns:
         columns += [
-            (True, "unadjusted score", lambda row: number(row["unadjusted_score"])),
+            (True, "unadjusted score", lambda row: number(row["unadjusted_score"], decimals)),
             (True, f"unadjusted {place}", lambda row: _rank(row, "unadjusted_")),
         ]
     shown = [(name, cell) for there, name, cell in columns if there]
@@ -112,18 +111,18 @@ def _ranking_table(found: Aggregation) -> Table:
     return Table([name for name, _ in shown], rows, words, said_of(found))
 
 
+def _decimals(facts: dict[str, Any]) -> int:
+    """Return the decimals of scores for people: one of Elo points, which are hundreds."""
+    return 1 if facts["unit"].startswith("Elo points") else 4
+
+
 def _rank(row: dict[str, Any], which: str = "") -> str:
     return place_range_text(row[f"{which}rank_low"], row[f"{which}rank_high"])
 
 
-def _interval(row: dict[str, Any]) -> str:
+def _interval(row: dict[str, Any], decimals: int = 4) -> str:
     lower, upper = (math.nan if row[name] is None else row[name] for name in ("lower", "upper"))
-    return "—" if math.isnan(lower) else f"{number(lower)} to {number(upper)}"
-
-
-def _count(value: float) -> str:
-    """Return a sum of weights: whole where it is whole."""
-    return grouped_digits(round(value)) if value == round(value) else f"{value:,.1f}"
+    return "—" if math.isnan(lower) else f"{number(lower, decimals)} to {number(upper, decimals)}"
 
 
 def effects_answer(found: Aggregation) -> Answer:
@@ -154,7 +153,7 @@ def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form:
     table = across_table(across, cells, title, fitted=form == "table" and standard_output().isatty())
     shown = len(table.columns) - 1
     every = len(across.categories)
-    left = [f"{shown} of {every} categories are shown, those with the most judgments; --format csv has all"]
+    left = [f"the table has {shown} of {every} categories, the largest; --format csv has all"]
     left *= shown < every
     columns = [pl.Series(_unlike("item", across.categories), across.items, pl.String)]
     for at, name in enumerate(across.categories):
@@ -259,7 +258,7 @@ def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
     """Return what is so now and what changed; CSV and Parquet have a row for each time and item."""
     now, facts = found.now.head(top or found.now.height), found.facts
     table = found.table.join(now.select("item"), on="item", how="semi", maintain_order="left")
-    title = f"{found.method}: {grouped_digits(facts['n'])} votes; {facts['now']}, and the change since {facts['then']}"
+    title = f"{found.method}: {count_text(facts['n'], 'vote')}; {facts['now']}, and the change since {facts['then']}"
 
     def record() -> dict[str, Any]:
         return {
@@ -295,7 +294,7 @@ def _now_cells(row: dict[str, Any]) -> list[str]:
         cells += [f"{row['change']:+.4g}", f"{number(row['change_lower'])} to {number(row['change_upper'])}"]
         sure = row["p"] <= _LEVEL
         cells.append(("better" if row["change"] > 0 else "worse") if sure else "not shown")
-    return [*cells, row["last"], f"{row['votes']:,.6g}"]
+    return [*cells, row["last"], amount_text(row["votes"])]
 
 
 def log_sha256(log: str) -> str | None:

@@ -15,7 +15,7 @@ from rankbench import api
 from rankbench.cli.output import complete_names, heartbeat, reader_option, time_unit_option
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.runtime import available_cores
-from rankbench.core.text import duration_text
+from rankbench.core.text import count_text, duration_text
 from rankbench.errors import SpecError
 from rankbench.interfaces.table import with_column
 from rankbench.ranking.log_dataset import own_log, suite_of
@@ -56,7 +56,7 @@ dataset_option = click.option(
     multiple=True,
     metavar="NAME",
     shell_complete=complete_names("dataset"),
-    help="Another data set than the suite's, NAME or NAME:param=value,...; for every experiment that takes it.",
+    help="Data set in place of the suite's, NAME or NAME:param=value,...; for every experiment that takes it.",
 )
 
 with_option = click.option(
@@ -79,18 +79,18 @@ _SUITE_OPTIONS = (
         "--log",
         metavar="FILE|NAME",
         shell_complete=complete_names("dataset", files=True),
-        help="Your own votes, ballots or clicks, judged by held-out ones: suite own-log or own-clicks on this file "
-        "(or folder of shards, or data set).",
+        help="Your own votes, ballots or clicks: a file, a folder of shards or a data set. Suite own-log or own-clicks "
+        "judges contenders by held-out ones.",
     ),
     click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of the log's columns, as left=model_x."),
     click.option(
         "--control",
         default="",
         metavar="TERM,..",
-        help="Of the log: do covariates help to predict? As 'side:unless=neutral, log(length)'.",
+        help="Covariates of the log that may help to predict, as 'side:unless=neutral, log(length)'.",
     ),
     reader_option,
-    time_unit_option("Votes of one such unit are predicted together, and learned from together; default: of one time."),
+    time_unit_option("Unit of time whose votes are predicted together; default: votes of one time."),
     dataset_option,
     click.option(
         "--reps",
@@ -105,7 +105,7 @@ _SUITE_OPTIONS = (
 @suite_options
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
-@click.option("--address", default="", help="Of a Dask scheduler, as tcp://10.0.0.1:8786.")
+@click.option("--address", default="", help="Address of a Dask scheduler, as tcp://10.0.0.1:8786.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which a block is given up.")
 @click.option("--strict", is_flag=True, help="A contender that was skipped is an error: exit with 1.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
@@ -114,11 +114,10 @@ _SUITE_OPTIONS = (
 def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options: Any) -> Answer:
     """Run a suite: every contender on the same judgments.
 
-    Ends in DIR/leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
-    interrupted run goes on where it stopped. Standard error tells at the end what was skipped, diverged,
-    failed or left out of a figure. If it is no terminal, a line every half minute tells how far
-    the run is. Exits with 1 if a contender failed,
-    with --strict also if one was skipped.
+    The folder gets leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
+    interrupted run continues where it stopped. Standard error lists contenders that were skipped, diverged,
+    failed or left out of a figure. If it is no terminal, it has a line on the progress every half minute.
+    Exits with 1 if a contender failed, with --strict also if one was skipped.
     """
     progress = ConsoleProgress(Console(stderr=True))
     results = api.run(suite, workers=workers or available_cores(), progress=progress, **options)
@@ -131,7 +130,7 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
 @suite_options
 @answering
 def plan(suite: str, **options: Any) -> Answer:
-    """Show what a run would do, without doing it."""
+    """Show the blocks and contenders of a run, without running it."""
     made = api.planned(suite, **options)
     taken = estimated_seconds(made)
     contenders = _contenders(made, taken)
@@ -200,7 +199,8 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
         yield ", ".join([what, *sizes])
         yield from (f"  {note}" for note in source.notes)
     yield from (f"{name} is left out: {why}" for name, why in made.left_out.items())
-    yield f"{len(made.plan.tasks)} blocks, {sum(len(task.cells) for task in made.plan.tasks)} cells"
+    every = sum(len(task.cells) for task in made.plan.tasks)
+    yield f"{count_text(len(made.plan.tasks), 'block')}, {count_text(every, 'cell')}"
     if total > 0:
         whole = duration_text(total)
         yield f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each"
@@ -211,16 +211,16 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Publish it here: the report, the rows that it is made from, and the sha256 of every file.",
+    help="Folder to publish: the report, its rows, and the sha256 of every file.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
 def report(directory: Path, out: Path | None, verbose: bool) -> Answer:
     """Make leaderboards and figures again from stored rows.
 
-    Nothing is computed anew: everything comes from the journal of the run in DIRECTORY,
+    rankbench computes nothing anew: everything comes from the journal of the run in DIRECTORY,
     which may still be going on, or from the rows of a published folder. The same rows give
-    the same bytes. Standard error tells what was skipped, diverged, failed or left out
+    the same bytes. Standard error lists contenders that were skipped, diverged, failed or left out
     of a figure.
     """
     with heartbeat(f"report of {directory}"):

@@ -24,16 +24,16 @@ from rankbench.runner.progress import ConsoleProgress
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The published rows; default: DIRECTORY/rows, or DIRECTORY-rows.",
 )
-@click.option("--rerun", metavar="N|all", help="Compute so many blocks again, drawn at random, or all.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the draw of blocks; default: a new one, which is printed.")
+@click.option("--rerun", metavar="N|all", help="Number of blocks, drawn at random, to compute again; or all.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the draw of blocks; default: a new one, printed.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
 @answering
 def verify(directory: Path, rows: Path | None, rerun: str | None, seed: int | None, workers: int) -> Answer:
     """Verify a published folder against its rows.
 
-    CSV, Markdown and the numbers behind the figures in DIRECTORY are made again from its rows and compared to
-    the byte: this shows that the folder is consistent, not that it is honest. With --rerun, blocks
-    are computed again and compared with the rows. Exits with 1 if anything differs, each difference on a line.
+    rankbench makes CSV, Markdown and the numbers behind the figures in DIRECTORY again from its rows, and compares
+    them to the byte: this shows that the folder is consistent, not that it is honest. With --rerun it computes
+    blocks again, and compares them with the rows. Exits with 1 if anything differs, each difference on a line.
     """
     console = Console(stderr=True)
     found = api.verify(
@@ -77,7 +77,7 @@ def _blocks(rerun: str | None) -> int | None:
     type=click.Choice(["low", "dag", "any"]),
     default="low",
     show_default=True,
-    help="Low noise, mean preferences without cycles, or any.",
+    help="Class of distributions: low noise, mean preferences without cycles (dag), or any.",
 )
 @click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order.")
 @click.option(
@@ -89,22 +89,22 @@ def _blocks(rerun: str | None) -> int | None:
 @click.option("--k", default="inf", type=float, show_default=True, help="Number of judgments to aggregate; inf: all.")
 @click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
 @click.option(
-    "--laws", type=click.IntRange(min=1), help="Distributions searched at most; the result is then the same everywhere."
+    "--laws", type=click.IntRange(min=1), help="Most distributions to search; the answer is then the same everywhere."
 )
 @click.option("--mu", type=click.Path(path_type=Path), help="Decide the distribution in this JSON file; no search.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the search.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the search.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the certificate to this file.")
 @click.option(
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Draw the counterexample to this file, .png or .svg.",
 )
-@click.option("--verify", type=click.Path(path_type=Path), help="Check the certificate in this file; nothing else.")
+@click.option("--verify", type=click.Path(path_type=Path), help="Check the certificate in this file alone.")
 @click.option(
     "--all",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Answer the suite consistency into this folder.",
+    help="Decide every question of the suite consistency, and write the certificates into this folder.",
 )
 @answering
 def certify(
@@ -123,10 +123,9 @@ def certify(
     checked without rankbench's search: --verify FILE, or python -m rankbench.certify.check FILE.
     Its format is in docs/reference/certificate-format.md.
 
-    An answer is no failure: the exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT,
-    CONSISTENT_AT_MU and NO_COUNTEREXAMPLE_FOUND, and 1 for INCONCLUSIVE, where nothing was decided.
-    With --verify it is 0 if the certificate is accepted, also where it claims nothing, and 1 if it
-    is rejected.
+    The exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT, CONSISTENT_AT_MU and
+    NO_COUNTEREXAMPLE_FOUND, and 1 for INCONCLUSIVE, where rankbench decided nothing. With --verify it
+    is 0 if the checker accepts the certificate, also one that claims nothing, and 1 if it rejects it.
     """
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")

@@ -244,6 +244,30 @@ def grouped_digits(value: int) -> str:
     return f"{value:,}"
 
 
+def amount_text(value: float) -> str:
+    """Return a count, or a sum of weights, with thousands separated: one decimal where it is not whole."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def count_text(count: float, noun: str, which: str = "", done: str = "") -> str:
+    """Return a count with its noun: ``1 query``, ``2,000 queries``, ``1 row without a game is left out``.
+
+    Parameters
+    ----------
+    count : float
+    noun : str
+        In the singular, with a regular plural.
+    which : str
+        Words after the noun.
+    done : str
+        Participle; "is" or "are" stands before it.
+    """
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}{'es' if noun.endswith('ch') else 's'}"
+    parts = [amount_text(count), noun, which, f"{'is' if count == 1 else 'are'} {done}" if done else ""]
+    return " ".join(filter(None, parts))
+
+
 def place_range_text(low: int, high: int) -> str:
     """Return the places that something may hold, as everybody writes them: ``3``, ``1 to 6``."""
     return grouped_digits(low) if low == high else f"{grouped_digits(low)} to {grouped_digits(high)}"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.core.text import listed, plain_name, short_repr
+from rankbench.core.text import count_text, listed, plain_name, short_repr
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
 
@@ -122,7 +122,7 @@ def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, s
     count = raw.select(weightless(roles["weight"]).sum()).collect(engine="streaming").item()
     if not count:
         return dict(roles)
-    remark(f"{count:,} rows whose {short_repr(roles['weight'])} is 0 are left out")
+    remark(count_text(count, "row", f"whose {short_repr(roles['weight'])} is 0", done="left out"))
     return {**roles, WEIGHTLESS: roles["weight"]}
 
 

@@ -28,7 +28,7 @@ from pydantic import PydanticUndefinedAnnotation, PydanticUserError
 
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.component import Component
-from rankbench.errors import PluginError, SpecError, nearest
+from rankbench.errors import PluginError, SpecError, closest, nearest
 
 GROUP = "rankbench"
 """Entry-point group of plugins, and the project name that pluggy knows."""
@@ -323,7 +323,8 @@ class Registry:
         if self._stands_for_none(kind, name):
             self.check_contested(name, kind)
         if name not in self._found[kind]:
-            raise SpecError(f"unknown {kind} {name!r}{nearest(name, self.names(kind))}")
+            near = closest(name, self.names(kind)) or ";"
+            raise SpecError(f"unknown {kind} {name!r}{near} `rankbench list {kind}` lists all")
         return self._found[kind][name]
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rankbench.core.component import Component
 from rankbench.core.runtime import block_entropy, draw_entropy
-from rankbench.core.text import returned_numbers
+from rankbench.core.text import count_text, returned_numbers
 from rankbench.data.tables.impressions import OffList, Several, count_clicks
 from rankbench.data.tables.selections import SelectionLog, load_selections, take_selections
 from rankbench.errors import InputError, SpecError
@@ -141,14 +141,14 @@ class ClickPrediction(Protocol):
         )
         if not len(train) or not len(test):
             raise InputError(
-                f"data set {dataset!s} has {len(train)} training and {len(test)} held-out sessions; one of each is "
-                "needed"
+                f"data set {dataset!s} has {len(train)} training and {count_text(len(test), 'held-out session')}; "
+                "one of each is needed"
             )
         held = take_selections(log.selections, test)
         judged = np.flatnonzero(held.counts)
         notes = [
-            f"{len(train):,} training sessions of {_queries(len(log))}; {len(test):,} held-out sessions of "
-            f"{_queries(len(judged))} (as published).",
+            f"{count_text(len(train), 'training session')} of {count_text(len(log), 'query')}; "
+            f"{count_text(len(test), 'held-out session')} of {count_text(len(judged), 'query')} (as published).",
             f"Draws of n sessions are samples of these {len(train):,}: intervals over draws allow for what they share, "
             "and there is one draw of all.",
         ]
@@ -180,12 +180,12 @@ class ClickPrediction(Protocol):
         if not 0 < held < sessions:
             fewest = next(n for n in count(2) if 0 < round(self.heldout * n) < n)
             raise InputError(
-                f"data set {dataset!s} has {sessions:,} session{'s' * (sessions != 1)}: to hold out a share "
+                f"data set {dataset!s} has {count_text(sessions, 'session')}: to hold out a share "
                 f"{self.heldout:g} of them and to train on the others, {self.name} needs {fewest:,} or more"
             )
         notes = (
-            f"Every repetition holds out {held:,} of {sessions:,} sessions of {_queries(len(log))}, drawn anew, and "
-            f"trains on n of the other {sessions - held:,}.",
+            f"Every repetition holds out {held:,} of {sessions:,} sessions of {count_text(len(log), 'query')}, "
+            f"drawn anew, and trains on n of the other {sessions - held:,}.",
         )
         scale = self._scale(len(log.selections) * (sessions - held) / sessions)
         arrays = pack("log", **_arrays(log.selections), session=session.astype(np.int64))
@@ -277,10 +277,6 @@ def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: fl
     p = np.maximum(1.0 - total, 0.0)
     p[clicked] = chances[(selections.starts[:-1] + position)[clicked]]
     return -np.log((1.0 - mix) * p + mix / (lengths + 1))
-
-
-def _queries(count: int) -> str:
-    return "1 query" if count == 1 else f"{count:,} queries"
 
 
 def _arrays(selections: Selections) -> dict[str, NDArray[np.generic]]:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.core.text import count_text
 from rankbench.errors import SpecError
 from rankbench.ranking.sampling_units import ENOUGH, effective
 from rankbench.ranking.votes import Votes
@@ -112,8 +113,8 @@ def sizes_of(votes: Votes, grouping: HeldOut) -> GroupSizes:
 def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str, ...]]:
     """Return what is held out together in every repetition, in words too, and why if it is not what was wanted.
 
-    Folds by judge need ten judges (in effective number, see `rankbench.ranking.sampling_units.effective`)
-    of whom none has more than a fold's share of the votes: else folds are about single people,
+    Folds by judge need ten judges (in effective number, see `rankbench.ranking.sampling_units.effective`),
+    none with more than a fold's share of the votes: else folds are about single people,
     and as unequal as these. Then votes on one pair are held out together, and single votes
     where pairs are fewer than folds. Every fold must have a decisive vote.
 
@@ -133,7 +134,7 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str,
     decisive = int(votes.decisive().sum())
     if decisive < FOLDS:
         raise SpecError(
-            f"the log has {decisive} decisive vote{'s' * (decisive != 1)}: {FOLDS} folds need {FOLDS} or more, one each"
+            f"the log has {count_text(decisive, 'decisive vote')}: {FOLDS} folds need {FOLDS} or more, one each"
         )
     notes = []
     if wanted == "judge":
@@ -217,7 +218,7 @@ def cut_groups(sizes: GroupSizes, repetition: int, partition: np.random.Generato
     """Return what a repetition does with each group.
 
     By judge, pair and vote, repetition r tests fold ``r mod FOLDS`` of a random partition, one for every `FOLDS`
-    repetitions; the others are cut into `INNER` parts at random, of which each is predicted from the other ones. By
+    repetitions; the others are cut into `INNER` parts at random, and each is predicted from the other ones. By
     time it tests the sixth of the log that follows the first ``r + 1`` sixths, on which it learns. Nothing is learned
     from the future there either: the second quarter is predicted from the first, the third from the first two, the
     last from the first three.

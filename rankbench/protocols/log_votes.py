@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component
+from rankbench.core.text import count_text
 from rankbench.data.tables.checks import judgments_of, table_kind
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
@@ -238,7 +239,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
         notes = [_sentence(note) for note in suspicious_votes(table, whole=True).notes()]
     notes += [_sentence(note) for note in name_notes(votes.items)]
     tied = float(votes.weights[votes.ties].sum() / votes.weights.sum())
-    judges = "judges unknown" if votes.judges is None else f"{votes.judges.max() + 1:,} judges"
+    judges = "judges unknown" if votes.judges is None else count_text(votes.judges.max() + 1, "judge")
     if votes.unsigned:
         judges = "judges taken for unknown"
         notes.append(
@@ -254,7 +255,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
             f"{scales} groups of items were never compared with one another: scores of different groups stand on "
             "scales of their own, and nothing is said about their order."
         )
-    notes.append(f"{votes.count:,} votes on {len(votes.items):,} items, {tied:.0%} ties, {judges}.")
+    notes.append(f"{count_text(votes.count, 'vote')} on {len(votes.items):,} items, {tied:.0%} ties, {judges}.")
     return votes, tuple(notes)
 
 

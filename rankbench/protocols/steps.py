@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankbench.core.text import count_text
 from rankbench.errors import SpecError
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, numbered_pairs
 from rankbench.interfaces.protocol import pack, unpack
@@ -170,7 +171,7 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
     warm = max(int(np.searchsorted(starts, WARM_UP * n)), 2)
     if times - warm < _FEWEST:
         raise SpecError(
-            f"the log has {times} time{'s' * (times != 1)}, {max(times - warm, 0)} of them after its first fifth: at "
+            f"the log has {count_text(times, 'time')}, {max(times - warm, 0)} of them after its first fifth: at "
             f"least {_FEWEST} are needed to predict one after the other"
         )
     count = moments_of(votes)

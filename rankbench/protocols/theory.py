@@ -21,8 +21,8 @@ from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protoc
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-from rankbench.plugin.third_party import own_block
 from rankbench.plugin.manager import reference
+from rankbench.plugin.third_party import own_block
 from rankbench.protocols.judging import answer, comparison_bytes, each_cell, fit, judge
 
 

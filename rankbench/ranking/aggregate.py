@@ -62,11 +62,11 @@ class Aggregation:
     notes : tuple of str
         Remarks for the reader, such as that there are several scales.
     facts : dict
-        ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``by``, the column that ``query`` is, or
-        None; ``seed`` and ``resamples`` of the intervals (None where they are by formula); ``intervals``, how they were
-        made, or None, and ``by_judge``, whether by judge; ``votes`` and ``wins``, what these columns count. Pooled
-        categories have also ``pool``, how much scores differ between them (``variance, lower, upper, differences, unit,
-        p, trials``).
+        ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``voters``, the total weight of ballots,
+        or 0; ``by``, the column that ``query`` is, or None; ``seed`` and ``resamples`` of the intervals (None where
+        they are by formula); ``intervals``, how they were made, or None, and ``by_judge``, whether by judge; ``votes``
+        and ``wins``, names of the counts in these columns. Pooled categories have also ``pool``, how much scores differ
+        between them (``variance, lower, upper, differences, unit, p, trials``).
     pairs : PairCounts, optional
         Wins of each pair of items, where votes of the whole log were counted.
     effects : DataFrame, optional
@@ -202,7 +202,8 @@ def aggregate(
     elif aggregator.config().get("control"):
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
     first_votes = FirstVotes(LOOKED_AT + 1)
-    facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "by": by, "seed": seed, "resamples": replicates}
+    facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "voters": 0.0, "by": by}
+    facts |= {"seed": seed, "resamples": replicates}
 
     def ranked(part: LogSource, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
         kept = first_votes if pooled else None
@@ -212,6 +213,7 @@ def aggregate(
         ranking, more = rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
         tallies = loaded.tallies()
         facts["n"] += tallies.judgments if pooled else 0
+        facts["voters"] += tallies.voters
         facts["resamples"] = None if by_formula(chosen, aggregator) else replicates
         facts.update({"intervals": chosen, "votes": tallies.judged_words, "wins": tallies.won_words})
         facts["by_judge"] = loaded.by_judge
@@ -241,7 +243,7 @@ def aggregate(
             except InputError as error:
                 notes.append(f"{by} {query!r} is left out: {error}")
                 continue
-            # What is so of the whole log is said once.
+            # Notes on the whole log are said once.
             notes += [
                 note if note == NO_TIMES else f"{by} {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
             ]

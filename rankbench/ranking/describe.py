@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankbench.core.text import plain_name
+from rankbench.core.text import count_text, plain_name
 from rankbench.data.tables.checks import default_of, table_of
 from rankbench.data.tables.column_roles import ROLES
 from rankbench.data.tables.comparisons import ComparisonTable
@@ -68,11 +68,12 @@ def describe_rows(kind: TableKind, table: pl.LazyFrame, path: Path | None) -> Ta
     per_query, more = Sizes.from_counts(sizes["len"].to_list()), kind.facts(table)
     rows, queries = int(sizes["len"].sum()), sizes.height
     facts = {"table": kind.name, "rows": rows, "queries": queries, "rows_per_query": per_query, **more}
+    of_scores = "measurements" in kind.judgments
     lines = [
         ("table", kind.name),
         ("rows", f"{rows:,}"),
-        ("queries", f"{queries:,}"),
-        ("rows per query", str(per_query)),
+        ("tasks" if of_scores else "queries", f"{queries:,}"),
+        ("rows per task" if of_scores else "rows per query", str(per_query)),
         *((name.replace("_", " "), _plainly(value)) for name, value in more.items()),
     ]
     return TableSummary(facts, lines)
@@ -243,7 +244,7 @@ def describe_orders(table: pl.LazyFrame, *, path: Path | None = None) -> TableSu
 
     lines = [
         ("table", "orders"),
-        ("ballots", f"{rows:,}, of {facts['voters']:,g} voters"),
+        ("ballots", f"{rows:,}, of {count_text(facts['voters'], 'voter')}"),
         ("queries", f"{queries:,}"),
         *([("ballots per query", str(facts["rows_per_query"]))] if queries > 1 else []),
         ("items per query", f"{facts['items_per_query']}; {facts['unranked']:,} on no ballot of their query"),
@@ -356,7 +357,7 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Tab
         ("positions clicked", ", ".join(by_number)),
         ("several clicks", f"{share(several)} of the sessions; a selection has one: see the policies"),
         ("click rate by position", rate),
-        ("clicks off the list", f"{found['off']:,} in {found['with_off']:,} sessions"),
+        ("clicks off the list", f"{found['off']:,} in {count_text(found['with_off'], 'session')}"),
         ("clicks on the same again", f"{found['repeated']:,}"),
         ("sessions clicking upwards", share(found["upwards"])),
     ]
@@ -378,9 +379,9 @@ _OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}
 def offered_controls(log: Log, source: LogSource, summary: TableSummary, *, columns: str, reader: str) -> list[str]:
     """Return terms of ``--control`` for a log that was described: those that a ranking takes, all together.
 
-    ``side`` where the left wins more, or less, than half of the votes by its interval; and what the file has a column
-    of numbers of for each of the two items. What the default method refuses is left out: columns with words or missing
-    values, what is the same in all votes, and what follows from the items, or from terms before it.
+    ``side`` where the left wins more, or less, than half of the votes by its interval; and columns of numbers that the
+    file has for each of the two items. Columns that the default method rejects are left out: with words or missing
+    values, with one value in all votes, or with values that follow from the items or from terms before.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankbench.core.text import cut, short_repr
+from rankbench.core.text import count_text, cut, short_repr
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected
 from rankbench.ranking.count_log import count_frame
@@ -47,12 +47,13 @@ class Majority:
     winner: str | None
 
     def __str__(self) -> str:
+        said = "no triple of items is"
         if self.triples is None or self.cycles is None:
-            return f"{self.decided:,} pairs decided; too many triples to count cycles"
-        if not self.triples:
-            return f"{self.decided:,} pairs decided; no triple of items is"
-        cycles = f"{self.cycles:,} of {self.triples:,} triples are cycles ({self.cycles / self.triples:.1%})"
-        return f"{self.decided:,} pairs decided; {cycles}"
+            said = "too many triples to count cycles"
+        elif self.triples:
+            share = self.cycles / self.triples
+            said = f"cycles in {self.cycles:,} of {count_text(self.triples, 'triple')} ({share:.1%})"
+        return f"{count_text(self.decided, 'pair')} decided; {said}"
 
 
 def majority(counts: PairCounts) -> Majority:
@@ -231,7 +232,7 @@ def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
         strongly = f"no: {facts['scale_count']:,} groups, the largest of {facts['scales'][0]:,} items ({alone})"
     time = "not given" if facts["time"] is None else " to ".join(facts["time"])
     if facts["time"] is not None and facts["untimed"]:
-        time += f"; missing in {facts['untimed']:,} rows, so that there is no order of time  !"
+        time += f"; missing in {count_text(facts['untimed'], 'row')}, so that there is no order of time  !"
     winner = facts["majority"].winner
     return [
         ("table", facts["table"]),

@@ -86,7 +86,7 @@ class Ballots(WholeLog):
         best = np.repeat(np.minimum.reduceat(orders.places, orders.starts[:-1]), lengths)
         first = np.where(orders.places == best, weights, 0.0)
         named, won = (np.bincount(orders.items, each, m).astype(np.float64) for each in (weights, first))
-        return ItemTallies(named, won, "ballots", "firsts", len(orders))
+        return ItemTallies(named, won, "ballots", "firsts", len(orders), float(orders.weights.sum()))
 
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.orders
@@ -116,7 +116,7 @@ class Ballots(WholeLog):
 class Sessions(WholeLog):
     """Sessions of one query; they are the units.
 
-    Scores from clicks are rates, of which every item has its own: all stand on one scale.
+    Scores from clicks are rates, and every item has its own: all stand on one scale.
 
     Attributes
     ----------

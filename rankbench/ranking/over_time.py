@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.runtime import LOG_SEED, one_blas_thread, settle_runtime
 from rankbench.core.spec import parse
+from rankbench.core.text import count_text
 from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.times import (
     CALENDAR_UNITS,
@@ -125,7 +126,7 @@ def scores_over_time(
     method : str
         A sequential aggregator with a model of scores over time, or a grid of it.
     unit : TimeUnit, optional
-        Votes of one such unit go together; by default the finest of which there are at most 200.
+        Votes of one such unit go together; by default the finest unit that makes at most 200.
     since : str
         The first time that begins here or later is *then*, as ``2024``, ``2024-Q2``, ``2024-03``, ``2024-03-31`` or
         ``2024-03-31T12:00``; a number where times are numbers. By default that of the median vote.
@@ -358,8 +359,8 @@ def _notes(
     n = votes.count
     if alike.judges:
         notes.append(
-            f"votes of one judge are alike: the {n:,} votes of {alike.judges:,} judges count as {n / alike.worth:,.0f} "
-            f"independent ones in scores, as {n / alike.of_changes:,.0f} in changes"
+            f"votes of one judge are alike: the {n:,} votes of {count_text(alike.judges, 'judge')} count as "
+            f"{n / alike.worth:,.0f} independent ones in scores, as {n / alike.of_changes:,.0f} in changes"
         )
     if votes.rest is not None and alike.points == 1:
         notes.append(

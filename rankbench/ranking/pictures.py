@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankbench.core.text import grouped_digits, one_line, place_range_text
+from rankbench.core.text import count_text, grouped_digits, one_line, place_range_text
 from rankbench.drawing.canvas import titled_canvas
 from rankbench.errors import SpecError
 from rankbench.interfaces.figure import Dot, Drawing, Line, Plot
@@ -45,10 +45,18 @@ def items_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: i
     certain, unit = facts["intervals"] is not None, f" in {facts['unit']}" if facts["unit"] else ""
     places = "places" if certain else "place by score"
     bands = f"95% intervals ({intervals_words(facts)}) of each score alone; places hold all together"
-    words = f"{grouped_digits(facts['n'])} judgments; "
+    words = f"{judgments_text(facts)}; "
     words += bands if certain else "no intervals: how certain places are is not known"
     label, notes = f"score{unit} (more is better)", f"{places}, {facts['votes']}"
     return _canvas(table, top, method, "item", label, notes, words)
+
+
+def judgments_text(facts: dict[str, Any]) -> str:
+    """Return how many judgments a ranking rests on, given `rankbench.Aggregation.facts`: ``2 ballots of 5 voters``."""
+    n, voters = facts["n"], facts.get("voters", 0)
+    if not voters:
+        return count_text(n, "judgment")
+    return count_text(n, "ballot") + (f" of {count_text(voters, 'voter')}" if voters != n else "")
 
 
 def intervals_words(facts: dict[str, Any]) -> str:
@@ -70,7 +78,7 @@ def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top:
     known = facts["methods"][method]
     better = "more is better" if known["direction"] == "maximize" else "less is better"
     label = f"score, unit: {known['unit']} ({better})" if known["unit"] else f"score ({better})"
-    words = f"{grouped_digits(facts['n']['tasks'])} tasks; 95% intervals of each score alone; places hold all together"
+    words = f"{count_text(facts['n']['tasks'], 'task')}; 95% intervals of each score alone; places hold all together"
     return _canvas(table.filter(method=method), top, method, "system", label, "places", words)
 
 
@@ -125,6 +133,6 @@ def history_canvas(
     plot = Plot(x_label="time", y_label=f"score{unit}, less the mean of its time", lines=tuple(lines))
     words = (
         f"{one_line(method)}: first {len(lines)} of {now.height} items now\n"
-        f"{grouped_digits(facts['n'])} votes; 95% bands of each score alone"
+        f"{count_text(facts['n'], 'vote')}; 95% bands of each score alone"
     )
     return titled_canvas(Drawing(((plot,),), tuple(line.name for line in lines), size=_HISTORY_SIZE), words)

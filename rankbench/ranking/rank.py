@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.runtime import LOG_SEED
+from rankbench.core.text import count_text
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.pair_counts import ClusterCounts
@@ -196,7 +197,7 @@ def refuse_too_many_cells(part: LogPart) -> None:
     Raises
     ------
     SpecError
-        What they say does not fit into memory.
+        The sums by judge do not fit into memory.
     """
     sums = len(part.data.cells) if isinstance(part.data, ClusterCounts) else 0
     if sums > MOST_CELLS:
@@ -294,5 +295,5 @@ def interval_notes(units: Units, by_judge: bool) -> list[str]:
     notes = []
     if by_judge and units.effective < FEW:
         alike = "" if units.effective > 0.9 * units.count else f" (effective number {units.effective:.1f})"
-        notes.append(f"only {units.count} judges{alike}: intervals are rough, and wide")
+        notes.append(f"only {count_text(units.count, 'judge')}{alike}: intervals are rough, and wide")
     return [*notes, *too_thin(units)]

@@ -36,6 +36,8 @@ class ItemTallies(NamedTuple):
         Names of both: "votes" and "wins", "ballots" and "firsts", "shown" and "clicks".
     judgments : int
         Number of judgments of the log.
+    voters : float
+        Total weight of ballots; 0 of other judgments.
     """
 
     judged: NDArray[np.float64]
@@ -43,6 +45,7 @@ class ItemTallies(NamedTuple):
     judged_words: str
     won_words: str
     judgments: int
+    voters: float = 0.0
 
 
 def tallies_of_counts(counts: PairCounts) -> ItemTallies:

@@ -24,7 +24,7 @@ class RankingsAcross:
     Attributes
     ----------
     items : list of str
-        Those whose mean place is the best first; where an item is missing it counts as the last there.
+        Those whose mean place by score is the best first; where an item is missing it counts as the last there.
     categories : list of str
         Those with the most judgments first.
     judged : ndarray of float64, shape (C,)
@@ -74,10 +74,10 @@ def rankings_across(found: Aggregation, top: int | None = None) -> RankingsAcros
     scores[row, column] = table["score"].to_numpy()
     judged = np.bincount(column, table["votes"].to_numpy(), len(names)).astype(np.float64)
     order = np.argsort(-judged, kind="stable")
-    place = ranks.mean(axis=2)
-    last = (ranks > 0).any(axis=2).sum(axis=0)
-    mean = np.where(place > 0, place, last).mean(axis=1)
-    first = np.argsort(mean, kind="stable")[:top]
+    # By score: the rank range of an item with few votes tells nothing of its place.
+    place = np.tile(np.bincount(column, minlength=len(names)).astype(np.float64), (len(items), 1))
+    place[row, column] = table.select(pl.col("score").rank(descending=True).over("query")).to_series().to_numpy()
+    first = np.argsort(place.mean(axis=1), kind="stable")[:top]
     return RankingsAcross(
         [items[at] for at in first],
         [names[at] for at in order],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.core.text import first_of, listed, plain_name, short_repr
+from rankbench.core.text import count_text, first_of, listed, plain_name, short_repr
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.remote import scan_address
@@ -181,7 +181,7 @@ def rank_scores(
     methods : sequence of str
         Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``.
     lower : sequence of str
-        Tasks of which less is better.
+        Tasks in which less is better.
     without : sequence of str
         Tasks and systems that are left out, as the column of an average, whatever is in it.
     top : int
@@ -240,7 +240,7 @@ def rank_scores(
         *wide_tasks(whole),
         *mixed,
         *of_each_other(whole),
-        f"{len(whole.systems)} systems are ranked on {len(whole.tasks)} tasks: {named_tasks}",
+        f"{len(whole.systems)} systems are ranked on {count_text(len(whole.tasks), 'task')}: {named_tasks}",
     ]
     k = min(top, len(whole.systems))
     tables = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rankbench.core.text import first_of, short_repr
+from rankbench.core.text import count_text, first_of, short_repr
 from rankbench.data.tables.schemas import REST
 from rankbench.ranking.judges import (
     BiasedJudge,
@@ -70,7 +70,7 @@ def skeleton(name: str) -> str:
     as 007 and 7.0.
     """
     before, after = "", name
-    # What is left may compose anew, or have another small form.
+    # The remaining characters may compose anew, or have another small form.
     for _ in range(_ROUNDS):
         if before == after:
             break
@@ -164,7 +164,7 @@ class Findings:
         found = self.position
         within = f"{found.lower:.1%} to {found.upper:.1%}{', by judge' if found.by_judge else ''}"
         of = "the points of " if found.points else "the weight of " if found.weighted else ""
-        return f"{found.share:.1%} of {of}{found.votes:,} decisive votes (95%: {within})"
+        return f"{found.share:.1%} of {of}{count_text(found.votes, 'decisive vote')} (95%: {within})"
 
     def favored_sides(self) -> str:
         """Say which judges favor a side."""

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from rankbench.core.system import damaged_facts, replace_file
-from rankbench.core.text import one_line
+from rankbench.core.text import count_text, one_line
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import FAILURES
 from rankbench.reports.claims_section import claims_in_short, contrast_rows
@@ -197,5 +197,5 @@ def run_summary(found: Results) -> RenderableType:
     figures = found.directory / FIGURES
     drawn = sum(path.suffix in PICTURES for path in figures.glob("*"))
     if drawn:
-        files.append(f"{figures}/ ({drawn} pictures)")
+        files.append(f"{figures}/ ({count_text(drawn, 'picture')})")
     return Group(terminal_of(parts), *(Text(one_line(line)) for line in files))

@@ -117,7 +117,8 @@ class SameCells:
             whole = before.is_integer() and after.is_integer()
             counts = whole and name.startswith("fact ") and name != "fact converged"
             where = f" (value {worst + 1} of {len(values):,})" if len(values) > 1 else ""
-            what = f"{name}: {before!r}; {self.again}: {after!r}{where}"
+            digits = next((n for n in range(6, 17) if f"{before:.{n}g}" != f"{after:.{n}g}"), 17)
+            what = f"{name}: {before:.{digits}g}; {self.again}: {after:.{digits}g}{where}"
             if not self.exact and ((known.jumps and few) or counts):
                 self.flipped.append(f"{place.where}: {what}")
             else:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rankbench.core.system import FACTS
+from rankbench.core.text import count_text
 from rankbench.errors import RankbenchError, StoreError
 from rankbench.reports.render import PICTURES, pages_of
 from rankbench.store.journal import FILE, StoredResults
@@ -124,10 +125,11 @@ def _verified(
     drawn = {path.name for path in (directory / "figures").glob("*.csv")}
     more = sorted(drawn - {Path(name).name for name in made})
     found += [Difference(f"figures/{name}", "", "the rows give no such figure") for name in more]
-    shown = [f"{len(made)} files were made again from the rows and compared to the byte: {', '.join(made)}."]
+    shown = [f"Made again from the rows, and compared to the byte: {', '.join(made)}."]
     if digests:
-        pictures = [name for name in digests.files if name.endswith(PICTURES)]
-        shown.append(f"{FACTS} and {len(pictures)} pictures were compared with the sha256 in {DIGESTS}.")
+        pictures = sum(name.endswith(PICTURES) for name in digests.files)
+        compared = FACTS if not pictures else f"{FACTS} and {count_text(pictures, 'picture')}"
+        shown.append(f"Compared with the sha256 in {DIGESTS}: {compared}.")
     else:
         shown.append(f"There is no {DIGESTS}: pictures, and times in {FACTS}, were compared with nothing.")
     return Verification(tuple(found), tuple(shown))

@@ -15,6 +15,7 @@ from rankbench.core import code_digest, runtime
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.system import check_disk, check_memory
+from rankbench.core.text import count_text
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.plugin import manager
 from rankbench.plugin.third_party import is_ours
@@ -28,7 +29,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     ----------
     made : Planned
     tasks : sequence of BlockTask
-        What is to be computed.
+        Blocks to compute.
     folder : Path
         Of the results.
     workers : int
@@ -44,7 +45,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     if at_once > 1 << 20:
         check_memory(at_once, f"the draws of {len(drawn)} blocks at once, n = {max(n for _, n in drawn):,},", "fewer n")
     losses = sum(len(task.cells) * len(task.metrics) * sum(map(len, source.units.values())) for source, task in placed)
-    check_disk(8 * losses, folder, f"what {len(tasks):,} blocks end in", "fewer repetitions (--reps) or contenders")
+    check_disk(8 * losses, folder, f"the results of {len(tasks):,} blocks", "fewer repetitions (--reps) or contenders")
     if workers > 1 or made.plan.plugins:
         arrays = {id(array): array.nbytes for source in made.sources for array in source.arrays.values()}
         shared = Path(tempfile.gettempdir())
@@ -108,7 +109,7 @@ def _blas() -> list[str]:
 
     described = (
         f"{found['internal_api']} {found['version']} ({found.get('architecture', '?')}), "
-        f"{found['num_threads']} thread{'s' * (found['num_threads'] != 1)}"
+        + count_text(found["num_threads"], "thread")
         for found in threadpool_info()
         if found["user_api"] == "blas"
     )

@@ -17,8 +17,8 @@ from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protoc
 from rankbench.interfaces.suite import ContenderEntry, Experiment, Suite, matches
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
-from rankbench.plugin.third_party import makers, strangers
 from rankbench.plugin.manager import contenders, figure_kind
+from rankbench.plugin.third_party import makers, strangers
 from rankbench.runner.additions import added
 from rankbench.runner.prepare import Sources, dataset_of, protocol_of
 from rankbench.store.records import Member

@@ -25,8 +25,8 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import Prepared, Protocol
 from rankbench.interfaces.suite import Suite
 from rankbench.plugin import manager
-from rankbench.plugin.third_party import is_ours
 from rankbench.plugin.manager import component_class, names
+from rankbench.plugin.third_party import is_ours
 
 
 @dataclass(frozen=True)

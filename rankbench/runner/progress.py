@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from rankbench.core.text import duration_text
+from rankbench.core.text import count_text, duration_text
 from rankbench.runner.blocks import longest_running
 
 EVERY = 30.0
@@ -125,7 +125,7 @@ class ConsoleProgress(Progress):
         self._doing, self._blocks, self._computing = "", blocks, self._heartbeat.elapsed
         self._bars.update(self._bar, description="blocks", total=blocks)
         if reused and self.console.is_terminal:
-            self.console.print(f"{reused} blocks reused from an earlier run")
+            self.console.print(f"{count_text(reused, 'block')} reused from an earlier run")
 
     def advance(self) -> None:
         """Count a block."""
@@ -153,4 +153,5 @@ class ConsoleProgress(Progress):
         if self._done:
             seconds = (self._heartbeat.elapsed - self._computing) / self._done * (self._blocks - self._done)
             left = f", about {duration_text(seconds)} left"
-        return "; ".join(filter(None, [f"{self._done} of {self._blocks} blocks{left}", longest_running()]))
+        done = f"{self._done} of {count_text(self._blocks, 'block')}{left}"
+        return "; ".join(filter(None, [done, longest_running()]))

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import markdown, significant, without_nan
+from rankbench.core.text import count_text, markdown, significant, without_nan
 from rankbench.interfaces.suite import matches
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
 from rankbench.reports.same_cells import in_gate
@@ -43,10 +43,10 @@ class Change:
     change : float
         Of head against base, with the sign that has more be worse: a difference; of ratios, that of their logarithms.
     lower, upper : float
-        95% interval of the change, for this cell alone; nan where there is none.
+        95% interval of this change alone; nan where there is none.
     p : float
         Of the hypothesis that head is not worse by more than the margin where the change is above 0, else that it is
-        not better by more: one-sided, adjusted over all gated cells (Holm); nan where it was not tested.
+        not better by more: one-sided, adjusted over all tested changes (Holm); nan where it was not tested.
     verdict : ChangeVerdict
     rests : str
         Basis of the interval, in words.
@@ -110,7 +110,7 @@ class Comparison:
 
     @property
     def tested(self) -> int:
-        """Number of cells that were tested, or are equal to the byte."""
+        """Number of changes that were tested, or are equal to the byte."""
         return sum(change.verdict not in ("described", "not tested") for change in self.changes)
 
     @property
@@ -150,7 +150,7 @@ class Comparison:
         described = len(self.by_verdict("described"))
         more = f"; {described:,} more are described" if described else ""
         chance = f"chance of a false alarm {self.alpha:g}"
-        return f"Of {self.tested} cells {counts} (margin {self.margin}; {chance}{more}).{missing}"
+        return f"Of {count_text(self.tested, 'row')} {counts} (margin {self.margin}; {chance}{more}).{missing}"
 
 
 def untested(where: str, what: str, about: ChangeSubject = "quality") -> Change:
@@ -341,14 +341,14 @@ def comparison_markdown(comparison: Comparison) -> str:
         lines = tuple(markdown(one) for one in comparison.differing[:MOST])
         page += [Paragraph("Values that may not change, and differ by more than rounding:"), Bullets(lines)]
         if len(comparison.differing) > MOST:
-            page.append(Paragraph(f"{len(comparison.differing) - MOST:,} more are in the JSON."))
+            page.append(Paragraph(f"The JSON has {len(comparison.differing) - MOST:,} more."))
     shown = [one for one in shown_first(comparison) if one.verdict != "equal"]
     if shown:
         cells = [[markdown(cell) for cell in cells_of(one)] for one in shown[:MOST]]
         page += [Paragraph(how_to_read(shown)), Grid.from_rows([Column(name) for name in columns_of(shown)], cells)]
         if len(shown) > MOST:
-            page.append(Paragraph(f"{len(shown) - MOST:,} more rows are in the JSON."))
-        page.append(Paragraph("The interval of a change is for this cell alone, p for all of them."))
+            page.append(Paragraph(f"The JSON has {count_text(len(shown) - MOST, 'more row')}."))
+        page.append(Paragraph("The interval of a change is for its row alone, p is for all rows together."))
     if comparison.notes:
         notes = Bullets(tuple(markdown(note) for note in comparison.notes))
         page += [Paragraph("Other differences:"), notes]
@@ -374,7 +374,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def comparison_annotations(comparison: Comparison) -> list[str]:
-    """Return workflow commands of GitHub's runners: an error for each cell that is worse, and one on the whole.
+    """Return workflow commands of GitHub's runners: an error for each change to the worse, and one on the whole.
 
     That is a warning where something was not tested, or where only changes of more than `COARSE` could be found.
     """

@@ -36,8 +36,8 @@ class HistoryValue(BaseModel):
     Attributes
     ----------
     name : str
-        Which one, as ``arena/methods/n=8931/win-rate/log-loss/heldout``; with the data's sha256, so that other data are
-        another series.
+        Name of the series, as ``arena/methods/n=8931/win-rate/log-loss/heldout``; with the data's sha256, so that other
+        data are another series.
     value : float
     direction : {"minimize", "maximize"}
     """
@@ -99,12 +99,19 @@ class Series(NamedTuple):
     def told(self, change: ChangePoint) -> str:
         """Return a change in words: how much, which way, and between which commits."""
         share = f" ({(change.after / change.before - 1):+.1%})" if change.before else ""
-        low, high = self.commits[max(change.low - 1, 0)], self.commits[change.high]
-        where = f"at {self.commits[change.at][:12]}"
+        commits = _shortened(self.commits)
+        where = f"at {commits[change.at]}"
         if change.low < change.high:
-            where += f", after {low[:12]} and not after {high[:12]} (95%)"
+            where += f", after {commits[max(change.low - 1, 0)]} and not after {commits[change.high]} (95%)"
         way = "worse" if self.worse(change) else "better"
         return f"{way} {where}: {change.before:.6g} became {change.after:.6g}{share}"
+
+
+def _shortened(commits: list[str]) -> list[str]:
+    """Return the first characters of commits: twelve, or as many more as tell them apart."""
+    lengths = range(12, max(map(len, commits)))
+    fewest = next((n for n in lengths if len({one[:n] for one in commits}) == len(set(commits))), None)
+    return [one[:fewest] for one in commits]
 
 
 class History(NamedTuple):

@@ -2,8 +2,8 @@
 
 Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
 one of another job: each is divided by the reference's of its own job first. Jobs differ in such ratios too, by
-more than their rounds show: one file a side is described, and of several a side the job is the unit. How far jobs
-differ where nothing changed is not known from two, so that none of their changes is tested.
+more than their rounds show: one file a side is described, and of several a side the job is the unit. Two jobs do
+not tell how far jobs differ where nothing changed, so that none of their changes is tested.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import listed
+from rankbench.core.text import count_text, listed
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.suite import matches
 from rankbench.stats.contrasts import FEWEST
@@ -78,7 +78,7 @@ def _in_turns(base: Timings, head: Timings, cell: TimedCell, margin: Margin) -> 
     """Return the change of launches in which both were timed in turns."""
     ratios = launch_log_ratios(head.seconds[cell], base.seconds[cell])
     before = float(np.median(launch_medians(base.seconds[cell])))
-    rests = f"{len(ratios)} launches of {head.rounds} rounds, in turns"
+    rests = f"{count_text(len(ratios), 'launch')} of {count_text(head.rounds, 'round')}, in turns"
     where, se = f"{cell.experiment}, n = {cell.n:,}, seconds", math.sqrt(variance_of_mean(ratios))
     return _slower(where, cell.contender, before, float(ratios.mean()), rests, margin, se, len(ratios) - 1.0)
 
@@ -189,7 +189,7 @@ def speed_changes(base: Path, head: Path, reference: str, family: Family) -> tup
         )
     judged = reference and len(machines) == 1
     unit = f"ratio to {reference}" if reference else "seconds, of two jobs"
-    rests = " and ".join(f"{len(side)} job{'s' if len(side) > 1 else ''}" for side in sides)
+    rests = " and ".join(count_text(len(side), "job") for side in sides)
     found = []
     for name in sorted(compared):
         if not family.has_benchmark(name):

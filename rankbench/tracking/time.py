@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rankbench.core.code_digest import cpu_class
-from rankbench.core.text import seconds_of, significant, without_nan
+from rankbench.core.text import count_text, seconds_of, significant, without_nan
 from rankbench.errors import SpecError
 from rankbench.stats.contrasts import mean_intervals
 from rankbench.tracking.compare import ALPHA, compare_results
@@ -121,9 +121,8 @@ class TimedSuite:
 
     def sentence(self) -> str:
         """Return how much was timed."""
-        return (
-            f"{self.launches} launches of {self.rounds} rounds, each contender four times a round; in {self.directory}."
-        )
+        launches, rounds = count_text(self.launches, "launch"), count_text(self.rounds, "round")
+        return f"{launches} of {rounds}, each contender four times a round; in {self.directory}."
 
 
 def time_suite(

@@ -264,7 +264,10 @@ REFUSED = {
     "time demo --against /bin/false": "ended with exit code 1",
     "list --colour": "--colour",
     "list agregators": "error: there is no kind 'agregators'; did you mean 'aggregator'?",
-    "info random-score": "there is no component or suite 'random-score'; did you mean 'random-scores'?",
+    "info random-score": "there is no component or suite 'random-score'; did you mean 'random-scores'? "
+    "`rankbench list` lists all",
+    "info qqqqqqq": "there is no component or suite 'qqqqqqq'; `rankbench list` lists all",
+    "aggregate votes.csv --method qqqqqqq": "unknown aggregator 'qqqqqqq'; `rankbench list aggregator` lists all",
     "info linear --kind method": "error: ",
     "info erm --kind suite": "error: ",
     "info linear --kind modle": "error: ",

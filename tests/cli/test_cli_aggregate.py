@@ -75,7 +75,11 @@ def test_points_are_log_odds_with_an_anchor(rankbench, rows, log: str) -> None:
         # Four hundred points are a factor ten of the odds.
         assert 10 ** ((points[item] - 1000) / 400) == pytest.approx(math.exp(score - plain["b"]))
     assert sum(float(row["score"]) for row in rows(log, "--scale", "elo")) / 3 == pytest.approx(1500)
-    assert "scores in Elo points, b at 1000" in rankbench("aggregate", log, "--scale", "elo:anchor=b@1000").stdout
+    shown = rankbench("aggregate", log, "--scale", "elo:anchor=b@1000").stdout
+    assert "scores in Elo points, b at 1000" in shown
+    for item, score in plain.items():
+        people = next(line.split()[2] for line in shown.splitlines() if line.split()[1:2] == [item])
+        assert people == f"{1000 + 400 * (score - plain['b']) / math.log(10):.1f}"
 
 
 def test_shares_of_wins_by_pair(rankbench, rows, log: str, tmp_path: Path) -> None:
@@ -222,7 +226,7 @@ def test_of_many_categories_people_see_the_largest(rankbench, tmp_path: Path, mo
     page = rankbench(*how, "--format", "md").stdout
     assert page.splitlines()[0].count("category") == MOST_ON_A_PAGE
     assert page.startswith("| item | category 39 | category 38 |")
-    assert "12 of 40 categories are shown, those with the most judgments; --format csv has all" in page
+    assert "the table has 12 of 40 categories, the largest; --format csv has all" in page
     assert rankbench(*how, "--format", "csv").stdout.splitlines()[0].count("place_low") == 40
     # A terminal shows as many as it has room for.
     across = rankings_across(rb.aggregate(path, by="category"))
@@ -231,6 +235,14 @@ def test_of_many_categories_people_see_the_largest(rankbench, tmp_path: Path, mo
     assert len(table.columns) == 5
     assert len("  ".join(table.columns)) <= 60
     assert {len(row) for row in table.rows} == {5}
+
+
+def test_items_with_wide_rank_ranges_have_their_place_by_score() -> None:
+    """A rank range of 1 to 4 has the mean 2.5, behind an item that is the third for sure."""
+    rows = [("q", "good", 2.0, 1, 4), ("q", "fair", 1.0, 2, 2), ("q", "poor", -1.0, 2, 3), ("q", "bad", -2.0, 3, 4)]
+    table = pl.DataFrame(rows, ["query", "item", "score", "rank_low", "rank_high"], orient="row")
+    found = rankings_across(rb.Aggregation(table.with_columns(votes=pl.lit(1.0)), "m", ()), top=2)
+    assert found.items == ["good", "fair"]
 
 
 def test_one_ranking_has_nothing_beside_it(by_category: str) -> None:

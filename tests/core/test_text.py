@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.core.text import markdown, numbered, significant
+from rankbench.core.text import count_text, markdown, numbered, significant
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,20 @@ def test_only_zero_looks_like_zero(value):
 def test_names_come_in_the_order_of_their_numbers():
     ordered = ["A", "C1", "C1a", "C2", "C02b", "C10", "C10.2", "C10.10", "R1"]
     assert sorted(reversed(ordered), key=numbered) == ordered
+
+
+@pytest.mark.parametrize(
+    ("count", "words", "said"),
+    [
+        (1, ("query",), "1 query"),
+        (0, ("query",), "0 queries"),
+        (2000, ("row",), "2,000 rows"),
+        (3, ("launch",), "3 launches"),
+        (2.5, ("voter",), "2.5 voters"),
+        (40.0, ("voter",), "40 voters"),
+        (1, ("row", "without a game", "left out"), "1 row without a game is left out"),
+        (2, ("row", "without a game", "left out"), "2 rows without a game are left out"),
+    ],
+)
+def test_a_count_agrees_with_its_noun_and_verb(count, words, said):
+    assert count_text(count, *words) == said

@@ -119,7 +119,7 @@ def test_a_row_that_counts_0_times_is_no_row(log: pl.DataFrame, name: str, endin
     log = log.with_columns(count=pl.Series([0, *log["count"][1:]])).rename({"count": name})
     found = rankbench.aggregate(stored(log, tmp_path / f"log.{ending}"))
     assert found.table.equals(rankbench.aggregate(log[1:], columns=f"weight={name}").table)
-    assert f"1 rows whose '{name}' is 0 are left out" in found.notes
+    assert f"1 row whose '{name}' is 0 is left out" in found.notes
 
 
 def test_an_index_without_a_name_weighs_nothing(log: pl.DataFrame, tmp_path: Path) -> None:

@@ -234,7 +234,8 @@ def test_rows_that_say_nothing_are_left_out_where_it_is_said(
     lines = open_source(path, columns=f"drop=other|{word}").frame.collect()
     assert lines.equals(open_source(whole).frame.collect())
     count = len(rows) - len(kept)
-    assert any(note.startswith(f"{count} rows that say 'other', ") for note in found.notes)
+    said_of = "1 row" if count == 1 else f"{count} rows"
+    assert any(note.startswith(f"{said_of} with 'other', ") for note in found.notes)
 
 
 def test_rows_without_a_winner_are_left_out_by_a_column_that_says_so(tmp_path: Path) -> None:

@@ -192,6 +192,6 @@ def test_describe_says_from_when_to_when(tmp_path: Path) -> None:
     assert (found.facts["time"], found.facts["untimed"]) == (("9", "11"), 0)
     assert dict(found.lines)["time"] == "9 to 11"
     found = describe_votes(CsvReader().scan(csv(tmp_path, ["2024-01-02", "", "2024-01-01"])))
-    assert dict(found.lines)["time"].startswith("2024-01-01 to 2024-01-02; missing in 1 rows")
+    assert dict(found.lines)["time"].startswith("2024-01-01 to 2024-01-02; missing in 1 row, ")
     found = describe_votes(CsvReader(columns="time=").scan(tmp_path / "votes.csv"))
     assert dict(found.lines)["time"] == "not given"

@@ -92,7 +92,7 @@ def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.json", GUESSED["an arena's JSON"][1])
     assert "1 ties are votes that both items were bad: they count as ties" in rankbench.aggregate(path).notes
     path = written(tmp_path / "results.csv", GUESSED["scores"][1])
-    assert "1 rows without both scores are left out" in rankbench.aggregate(path).notes
+    assert "1 row without both scores is left out" in rankbench.aggregate(path).notes
     path.write_bytes(GUESSED["names that nobody knows"][1])
     assert "columns are read as left=m1,right=m2,winner=verdict" in rankbench.aggregate(path).notes
 
@@ -312,4 +312,4 @@ def test_rows_of_a_dataset_server_are_those_inside(tmp_path: Path) -> None:
         assert read(path) == votes("a>b")
         assert not open_source(path).remarks
     path.write_text(json.dumps(served | {"num_rows_total": 3000}))
-    assert open_source(path).remarks[0] == "the file holds 1 rows of a data set of 3,000"
+    assert open_source(path).remarks[0] == "the file holds 1 row of a data set of 3,000"

@@ -24,8 +24,8 @@ from rankbench.losses.evaluate import evaluate
 from rankbench.losses.ndcg import NDCG
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
-from rankbench.plugin.third_party import disposable_block, is_ours, strangers
 from rankbench.plugin.registry import Origin
+from rankbench.plugin.third_party import disposable_block, is_ours, strangers
 from rankbench.protocols.judging import judge, losses_of
 
 QUERIES = make_queries([4, 30, 3, 12, 5])

@@ -15,6 +15,7 @@ from ranked_logs import named, two_items
 
 import rankbench
 from rankbench.errors import InputError, SpecError
+from rankbench.ranking.pictures import judgments_text
 
 choix = pytest.importorskip("choix")
 
@@ -139,6 +140,7 @@ def test_ballots() -> None:
     packed = packed.with_columns(ranking=pl.Series([BALLOTS[0], BALLOTS[5], BALLOTS[8]]))
     one = rankbench.aggregate(log, "plackett-luce", intervals="bootstrap", replicates=400)
     other = rankbench.aggregate(packed, "plackett-luce", intervals="bootstrap", replicates=400)
+    assert [judgments_text(found.facts) for found in (one, other)] == ["10 ballots", "3 ballots of 10 voters"]
     # A ballot of weight 5 is five voters: the same units in the same order.
     for column in ("score", "lower", "upper"):
         np.testing.assert_allclose(one.table[column], other.table[column], atol=1e-9)
@@ -239,7 +241,9 @@ def test_clicks_that_are_not_used_are_counted() -> None:
     )
     assert "topmost" not in rankbench.aggregate(log, "coec").notes[0]
     counted = pl.DataFrame({"session": ["1", "1"], "position": [1, 2], "doc": ["A", "B"], "clicked": [3, 0]})
-    assert "1 items shown once with several clicks count as clicked once" in rankbench.aggregate(counted, "coec").notes
+    assert (
+        "1 item shown once with several clicks is counted as clicked once" in rankbench.aggregate(counted, "coec").notes
+    )
 
 
 @pytest.mark.parametrize(

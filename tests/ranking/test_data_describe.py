@@ -170,7 +170,7 @@ def test_facts():
     assert (found.facts["repeated"], found.facts["upwards"], found.facts["parts"]) == (1, 2, {})
     text = dict(found.lines)
     assert text["positions clicked"] == "0: 1 (25.0%), 1: 1 (25.0%), 2: 2 (50.0%)"
-    assert text["clicks off the list"] == "2 in 1 sessions"
+    assert text["clicks off the list"] == "2 in 1 session"
     assert found.as_dict()["table"] == "selections"
 
 

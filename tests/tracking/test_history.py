@@ -17,7 +17,16 @@ from rankbench.cli.history import history
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.analysis import analyze
 from rankbench.store.published import open_results
-from rankbench.tracking.history import HistoryEntry, HistoryValue, add_entry, draw_history, entry_of, read_history
+from rankbench.tracking.change_points import ChangePoint
+from rankbench.tracking.history import (
+    HistoryEntry,
+    HistoryValue,
+    Series,
+    add_entry,
+    draw_history,
+    entry_of,
+    read_history,
+)
 from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -99,6 +108,16 @@ def test_timings_are_kept_as_ratios_to_the_reference_of_their_job(tmp_path: Path
     assert entry.machine == "m"
     assert [value.name for value in entry.values] == ["s/e/n=10/a/time / reference 1, NumPy 2"]
     assert entry.values[0].value == pytest.approx(3)
+
+
+def test_commits_are_shortened_as_far_as_they_differ() -> None:
+    change, dates = ChangePoint(2, 1, 3, 1.0, 2.0), [START] * 4
+    for commits, said in (
+        ([f"{i}{'a' * 39}" for i in range(4)], "at 2aaaaaaaaaaa, after 0aaaaaaaaaaa and not after 3aaaaaaaaaaa"),
+        ([f"{i:040d}" for i in range(4)], f"at {2:040d}, after {0:040d} and not after {3:040d}"),
+    ):
+        one = Series("x", "m", "minimize", commits, dates, [1.0, 1.0, 2.0, 2.0], [change])
+        assert one.told(change) == f"worse {said} (95%): 1 became 2 (+100.0%)"
 
 
 def test_changes_are_told_with_their_commits(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from rankbench.core.text import listed, short_repr
+from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
 from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
@@ -73,7 +73,7 @@ class BltReader(Reader):
             else:
                 empty += 1
         if empty:
-            remark(f"{empty:,} lines of ballots that rank nobody are left out")
+            remark(count_text(empty, "line", "of empty ballots", done="left out"))
         if gone:
             remark(f"candidates who have withdrawn are taken out of the ballots: {listed(sorted(gone))}")
         candidates = [name for name in names if name not in gone]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import polars as pl
 from pydantic import Field
 
-from rankbench.core.text import listed, short_repr
+from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.readers.text_lines import chunks, head, marked, numbered_lines, whole_text
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
@@ -258,7 +258,7 @@ def _rows_inside(found: Mapping[str, Any]) -> list[list[Any]]:
     ):
         total = found.get("num_rows_total", len(rows))
         if total != len(rows):
-            remark(f"the file holds {len(rows):,} rows of a data set of {total:,}")
+            remark(f"the file holds {count_text(len(rows), 'row')} of a data set of {total:,}")
         return [[row["row"] for row in rows]]
     return [value for value in found.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
 

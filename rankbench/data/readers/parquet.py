@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from rankbench.core.component import Record, first_problem
+from rankbench.core.text import count_text
 from rankbench.data.readers.frame_source import frames_in_turn, readable
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError
@@ -215,7 +216,8 @@ def design_heldout(ids: Sequence[str], design: int, heldout: int) -> tuple[NDArr
     if design < 1 or heldout < 0:
         raise InputError(f"cannot take {design} design and {heldout} held-out queries")
     if len(ids) < 2:
-        raise InputError(f"{len(ids)} usable queries cannot be split into design and held-out ones; two are needed")
+        usable = count_text(len(ids), "usable query")
+        raise InputError(f"{usable} cannot be split into design and held-out ones; two are needed")
     order = np.array(sorted(range(len(ids)), key=lambda q: (stable_hash(ids[q], "split"), ids[q])), np.int64)
     if len(ids) < design + heldout:
         design = (len(ids) + 1) // 2

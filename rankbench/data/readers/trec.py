@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from rankbench.core.text import short_repr
+from rankbench.core.text import count_text, short_repr
 from rankbench.data.readers.text_lines import Chunk, chunks, head, refuse_rows
 from rankbench.data.tables.checks import checked
 from rankbench.errors import InputError, SpecError
@@ -79,7 +79,7 @@ class TrecReader(Reader):
         Raises
         ------
         SpecError
-            It is no loss of scores, or it looks at all places, of which a run lists the first only.
+            It is no loss of scores, or it looks at all places, and a run lists the first only.
         """
         loss = manager.get(Loss, self.loss)
         if loss.structure != "scores":
@@ -108,17 +108,19 @@ def _judgments(qrels: pl.DataFrame, path: Path) -> dict[str, dict[str, float]]:
     if not kept:
         raise InputError("no topic has a relevant document", path=path)
     if len(kept) < len(topics):
-        remark(f"{len(topics) - len(kept)} of {len(topics)} topics are left out: none of their documents is relevant")
+        gone = count_text(len(topics) - len(kept), "topic", f"of {len(topics)}", done="left out")
+        remark(f"{gone}: no relevant document is known")
     return kept
 
 
 def _say_missing(system: str, topics: set[str], judged: dict[str, dict[str, float]]) -> None:
     absent = len(judged.keys() - topics)
     if absent:
-        remark(f"{short_repr(system)} has nothing for {absent} of {len(judged)} topics, which counts as nothing found")
+        remark(f"{short_repr(system)} lacks {absent} of {count_text(len(judged), 'topic')}: counted as nothing found")
     unjudged = len(topics - judged.keys())
     if unjudged:
-        remark(f"{unjudged} topics of {short_repr(system)} are left out, as nothing relevant is known")
+        gone = count_text(unjudged, "topic", f"of {short_repr(system)}", done="left out")
+        remark(f"{gone}: no relevant document is known")
 
 
 def _value(loss: Loss, depth: int, grades: dict[str, float], run: dict[str, float]) -> float:
@@ -177,7 +179,7 @@ def read_run(path: Path) -> pl.DataFrame:
         rows = _rows(path, _MARCO, "query document rank")
         rows = rows.with_columns(number=pl.col("rank").cast(pl.Int64, strict=False))
         refuse_rows(rows, rows["number"] < 1, _RANKS, path)
-        # Without a first one they may be scores, of which more is better.
+        # Without a first one they may be scores, and more is better.
         refuse_rows(rows, rows.select(pl.col("number").min().over("topic") != 1).to_series(), _RANKS, path)
         rows = rows.with_columns(score=-pl.col("number"), system=pl.lit(path.name.split(".", 1)[0]))
     else:

@@ -105,7 +105,8 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
             f"these columns are of no table that is known: {listed(names)}. Known are {known}; --columns says what "
             "columns mean, as winner=NAME,loser=NAME or left=NAME,right=NAME,winner=NAME, or with a row for each place "
             "in a race, or rank by a voter, query=NAME,item=NAME,place=NAME, or with a row for each result shown "
-            "session=NAME,doc=NAME,position=NAME,clicked=NAME; score tables of any layout are for rankbench rank",
+            "session=NAME,doc=NAME,position=NAME,clicked=NAME; rankbench rank takes score tables of any layout, and "
+            "data describe with --columns system=",
             path=path,
         )
     if kind is None:
@@ -171,7 +172,7 @@ def checked(
     diagnose : callable, optional
         Called when Polars cannot read the file; raises an error that knows the place.
     columns : str
-        What columns of votes mean, where they have not the usual names: see
+        Meanings of columns that have not the usual names: see
         `rankbench.data.tables.column_roles.parse_columns`.
     locate : callable, optional
         See `rankbench.interfaces.table_check.RawTable`.
@@ -225,7 +226,7 @@ def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.La
     Raises
     ------
     InputError
-        What the kind makes of its rows is no table.
+        The kind makes no table of its rows.
     """
     found = kind.as_judgments(table)
     if found is table:
@@ -264,7 +265,7 @@ def _by_content(raw: RawTable, said: Mapping[str, str]) -> RawTable | None:
         found.sort(key=lambda pair: pair[0].name == "comparisons")
         if len(found) > 1 or not all(reading.sure for _, reading in found):
             more = f" | and {len(found) - _MOST} more" if len(found) > _MOST else ""
-            # What options of their own say is said again by them.
+            # Options of their own say these roles again.
             beside = {role: name for role, name in said.items() if role not in ("by", "control")}
             readings = proposed(replace(reading, roles={**reading.roles, **beside}) for _, reading in found[:_MOST])
             raise InputError(f"what the columns mean is not clear: {readings}{more}")

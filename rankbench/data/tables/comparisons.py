@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankbench.core.component import JudgmentKind
-from rankbench.core.text import short_repr
+from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.column_roles import (
     OPTIONS,
     as_comparisons,
@@ -145,7 +145,7 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
     count = votes.select(again.sum()).collect().item()
     if not count:
         raise InputError("mirrored=halve: no row mirrors another row; leave it out")
-    remark(f"{count:,} rows are left out: each mirrors another row")
+    remark(f"{count_text(count, 'row', done='left out')}: each mirrors another row")
     found = votes.with_columns((out | again).alias(LEFT_OUT))
     return found if sides else found.drop("first")
 

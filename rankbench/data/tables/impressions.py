@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from rankbench.core.text import listed, short_repr
+from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
@@ -104,7 +104,7 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
     if bad is not None:
         raise _refusal(raw, roles, bad, found[bad])
     if found["several"]:
-        remark(f"{found['several']:,} items shown once with several clicks count as clicked once")
+        remark(count_text(found["several"], "item", "shown once with several clicks", done="counted as clicked once"))
     first = 1 if found["lowest"] else 0
     if not first:
         remark("positions are read as counted from 0, the top of the list")
@@ -121,7 +121,7 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
         pl.col("place").filter(pl.col("clicked")).sort().alias("clicked"),
         pl.col("place").sort().alias("places"),
     )
-    # Whatever the order of the rows, and of the groups.
+    # In one order, for any order of rows and of groups.
     return replace(raw, frame=lists.sort("query_id", "session_id"), roles=roles, locate=lambda row: (raw.path, None))
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.component import JudgmentKind
-from rankbench.core.text import short_repr
+from rankbench.core.text import count_text, short_repr
 from rankbench.data.tables.column_roles import ROLES
 from rankbench.data.tables.rank_columns import of_places, of_ranks, rank_columns
 from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING, orders_schema
@@ -124,7 +124,7 @@ def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
     empty = empty.fill_null(False).alias(SAYS_NOTHING)
     facts = frame.select(empty.sum(), signs.sum().alias("signs")).collect(engine="streaming").row(0, named=True)
     if facts[SAYS_NOTHING]:
-        remark(f"{facts[SAYS_NOTHING]:,} ballots that rank nobody are left out")
+        remark(count_text(facts[SAYS_NOTHING], "empty ballot", done="left out"))
     if facts["signs"]:
         remark(f"{short_repr(name)} is read as {SIGNS}")
     return empty

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from rankbench.core.text import plain_name
+from rankbench.core.text import count_text, plain_name
 from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
@@ -68,13 +68,14 @@ def of_ranks(raw: pl.LazyFrame, roles: Mapping[str, str]) -> list[pl.Expr]:
         pl.all_horizontal(gap, pl.any_horizontal(~one for one in blank[k + 1 :])) for k, gap in enumerate(blank[:-1])
     ]
     facts = raw.select(
-        pl.sum_horizontal(gaps).sum().alias("skipped ranks close up"),
-        pl.sum_horizontal(word.is_in(list(_OVERVOTES)) for word in words).sum().alias("overvotes are left out"),
-        (whole.list.len() - ranking.list.len()).sum().alias("items ranked again are left out"),
-        (ranking.list.len() == 0).sum().alias("ballots that rank nobody are left out"),
+        pl.sum_horizontal(gaps).sum().alias("skipped rank"),
+        pl.sum_horizontal(word.is_in(list(_OVERVOTES)) for word in words).sum().alias("overvote"),
+        (whole.list.len() - ranking.list.len()).sum().alias("repeated item"),
+        (ranking.list.len() == 0).sum().alias("empty ballot"),
     )
     counts = facts.collect(engine="streaming").row(0, named=True)
-    if said := [f"{count:,} {what}" for what, count in counts.items() if count]:
+    done = {"skipped rank": "closed up"}
+    if said := [count_text(n, noun, done=done.get(noun, "left out")) for noun, n in counts.items() if n]:
         remark("; ".join(said))
     return [ranking.alias("ranking"), (ranking.list.len() == 0).alias(SAYS_NOTHING)]
 
@@ -93,7 +94,7 @@ def of_places(raw: RawTable, given: Mapping[str, str]) -> RawTable:
     rows = frame.select(pl.col(given["query"]).alias("query_id"), item, place.alias("place"))
     behind = rows.select(pl.col("place").is_null().sum()).collect(engine="streaming").item()
     if behind:
-        remark(f"{behind:,} rows without a number as place stand behind the others of their query, tied")
+        remark(count_text(behind, "row", "without a number as place", done="tied behind the others of the query"))
     tied = rows.group_by("query_id", "place", maintain_order=True).agg("item")
     tied = tied.sort("place", nulls_last=True, maintain_order=True)
     ballots = tied.group_by("query_id", maintain_order=True).agg(pl.col("item").alias("ranking"))

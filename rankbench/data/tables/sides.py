@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rankbench.core.text import listed, short_repr
+from rankbench.core.text import count_text, listed, short_repr
 from rankbench.data.tables.outcome_readings import numbers_meaning, pair_meaning, word_readings
 from rankbench.data.tables.outcomes import (
     BOTH_BAD,
@@ -69,17 +69,17 @@ def left_out_rows(columns: Mapping[str, str]) -> dict[str, pl.Expr]:
     if "self" in columns:
         pair = ("winner", "loser") if "loser" in columns else ("left", "right")
         one, other = (pl.col(columns[role]).cast(pl.String) for role in pair)
-        found["rows that compare an item with itself"] = (one == other).fill_null(False)
+        found["of an item against itself"] = (one == other).fill_null(False)
     if "by" in columns:
         empty = pl.col(columns["by"]).cast(pl.String).fill_null("").str.strip_chars() == ""
-        found[f"rows with nothing in {short_repr(columns['by'])}"] = empty
+        found[f"with nothing in {short_repr(columns['by'])}"] = empty
     if "drop" in columns:
         words = columns["drop"].split("|")
         plain = pl.select(plain_word(pl.lit(pl.Series(words)))).to_series().implode()
         names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
         said = listed([word if word.strip() else "nothing" for word in words])
         gone = (plain_word(pl.col(name)).fill_null("").is_in(plain) for name in names)
-        found[f"rows that say {said} of who won"] = pl.any_horizontal(gone)
+        found[f"with {said} as outcome"] = pl.any_horizontal(gone)
     return found
 
 
@@ -173,13 +173,13 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     if ("left_wins" in roles and "left_wins" not in given) or ("left_score" in roles and "left_score" not in given):
         roles = pair_meaning(raw, roles)
     if "left_score" in roles:
-        _left_out(raw, scored(roles)[1], "rows without both scores")
+        _left_out(raw, scored(roles)[1], "without both scores")
     if "left_wins" in roles:
         games, none = series(roles)
         total = raw.select(pl.sum_horizontal(*games).sum()).collect(engine="streaming").item()
         names = " and ".join(short_repr(name) for name in dict.fromkeys([roles["left_wins"], roles["right_wins"]]))
-        remark(f"a row is a series: {names} are games won, {total:,} games with ties are as many votes")
-        _left_out(raw, none, "rows without a game")
+        remark(f"a row is a series: {names} are games won, {count_text(total, 'game')} with ties are as many votes")
+        _left_out(raw, none, "without a game")
     if words_said:
         roles |= _words_meant(raw, roles)
     if "side" in roles or "item" in roles or "margin" in roles or "winner" not in roles:
@@ -307,10 +307,10 @@ def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
     return {"side": columns["winner"]}
 
 
-def _left_out(raw: pl.LazyFrame, rows: pl.Expr, what: str) -> None:
+def _left_out(raw: pl.LazyFrame, rows: pl.Expr, which: str) -> None:
     count = raw.select(rows.sum()).collect(engine="streaming").item()
     if count:
-        remark(f"{count:,} {what} are left out")
+        remark(count_text(count, "row", which, done="left out"))
 
 
 def of_two_sides(columns: Mapping[str, str]) -> list[pl.Expr]:
@@ -343,7 +343,7 @@ def _two_columns(columns: Mapping[str, str]) -> _Outcome:
         difference, empty = scored(columns)
         names = list(dict.fromkeys(columns[role] for role in ("left_score", "right_score")))
         texts = [pl.col(name).cast(pl.String).fill_null("") for name in names]
-        # What is left out has winner and loser as any vote, until it is.
+        # Rows that are left out later have winner and loser as any vote.
         lead = pl.when(empty).then(0.0).otherwise(difference)
         return lead, pl.concat_str(texts, separator=" : "), [empty.alias(LEFT_OUT)]
     if "left_wins" in columns:
