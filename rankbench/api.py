@@ -64,7 +64,7 @@ def planned(
         At most so many repetitions: the longest experiment gets them, the others keep
         their proportion to it. Folds by time, whose number is fixed, stay as they are.
     extra : sequence of str
-        What to add wherever it fits: a contender, or ``kind=component``, as in
+        Additions wherever they fit: a contender, or ``kind=component``, as in
         ``surrogate=mine``, which stands in the place of the built-in ones.
     time_unit : str, optional
         Judgments of one such unit go together, as ``day``, in experiments that go by time.
@@ -245,7 +245,7 @@ def _check_code(plugins: Sequence[str]) -> None:
     Raises
     ------
     ExecutorError
-        Which file, and what to do.
+        The message names the file and a remedy.
     """
     for name in (OURSELVES, *plugins):
         if (file := edited_file(name)) is not None:

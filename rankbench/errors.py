@@ -50,7 +50,7 @@ class InputError(RankbenchError):
     Parameters
     ----------
     message : str
-        What is wrong and what to do about it.
+        The error and its remedy.
     path : Path or str, optional
         The file.
     row : int, optional
@@ -127,9 +127,9 @@ def nearest(name: str, names: Iterable[str]) -> str:
     Parameters
     ----------
     name : str
-        What was written.
+        Name that was written.
     names : iterable of str
-        What would have been valid.
+        Valid names.
     """
     valid = sorted(names)
     return closest(name, valid) or (f"; valid: {', '.join(valid)}" if valid else "")

@@ -1,7 +1,7 @@
 """Surrogates that are linear in the graph, with a piecewise linear phi, are decided for a whole noise class.
 
 The mean graph is all that such a risk depends on, so that a class is a union of polyhedra. A
-least point can be moved to scores whose differences are ends of pieces or ties, of which there
+least point can be moved to scores whose differences are ends of pieces or ties: there
 are finitely many. A violation there is a solution of linear inequalities, and that there is
 none has a proof (Farkas). docs/reference/certificate-format.md has the argument and the inequalities.
 """

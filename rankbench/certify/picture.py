@@ -37,8 +37,8 @@ class OrderRisks(NamedTuple):
 def order_risks(content: Mapping[str, Any]) -> list[OrderRisks]:
     """Return the risks of all orders without ties.
 
-    Of numerical certificates, whose risk is not written down, surrogate risks are those of the cuts:
-    of the scores that are preferred and of the cones that have a bound, nan of others.
+    Numerical certificates have no formula of the risk: surrogate risks come from the cuts, for the preferred scores
+    and for cones with a bound, and are nan of others.
     """
     m, mu = content["items"], law(content["mu"], content["items"])
     orders = list(itertools.permutations(range(m)))

@@ -206,7 +206,7 @@ class CardDataset(Dataset):
     def scan(self) -> pl.LazyFrame:
         """Return the rows of all files, in the card's order, with ids that the files' prefixes separate.
 
-        How, is the table's: see `rankbench.interfaces.table.TableKind.part`.
+        `rankbench.interfaces.table.TableKind.part` of the kind of table separates them.
 
         Raises
         ------

@@ -33,8 +33,8 @@ class ConvexPhi:
     ----------
     pieces : tuple of (Fraction or None, tuple of Fraction)
         From left to right: where the piece ends (None for the last one), and its
-        coefficients of 1, t, t^2; no higher powers. What is proved with pieces is exact, and
-        that they are continuous and convex is checked. The hinge is
+        coefficients of 1, t, t^2; no higher powers. A proof with pieces is exact, and
+        rankbench checks that they are continuous and convex. The hinge is
         ``((Fraction(1), (Fraction(1), Fraction(-1))), (None, (Fraction(0),)))``.
     expression : str
         Of ``t`` and numbers, with ``+ - * / **``, ``exp log sqrt abs max``; differentiable.

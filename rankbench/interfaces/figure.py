@@ -86,7 +86,7 @@ class RaceResults:
 
 @dataclass(eq=False)
 class ExperimentResults(ABC):
-    """One experiment: what was measured, of whom and on what.
+    """One experiment: its contenders, units and measured values.
 
     Attributes
     ----------

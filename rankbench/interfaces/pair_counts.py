@@ -190,7 +190,7 @@ class PairCounts:
     def comparisons(self) -> Comparisons:
         """Return at most three comparisons a pair that have the same sums, ties as ties.
 
-        Whatever does not depend on the order of judgments makes of them what it makes of the whole log.
+        An aggregator that does not depend on the order of judgments gives them the scores of the whole log.
         """
         cells = np.column_stack([self.forward, self.backward, self.ties])
         pair, cell = np.nonzero(cells)

@@ -37,7 +37,7 @@ def evaluate(
     alpha : ndarray of float64, shape (C, N)
         Scores of C contenders for the items of all queries.
     structures : ndarray of float64, shape (N,), or callable
-        What they are judged against: the score structures, concatenated as the items
+        Truth that they are judged against: the score structures, concatenated as the items
         are; or, for a loss of edges, a function from a query's index q to its adjacency
         matrix, shape (m_q, m_q), called once a query.
     offsets : ndarray of int64, shape (Q + 1,)

@@ -191,8 +191,8 @@ def origin(kind: str, name: str) -> Origin:
 def maker_of(component: Component) -> str:
     """Return the distribution whose code a component's own class is: of those that are registered, who did it.
 
-    What nobody registered, such as a class of a script, is ours only where our modules hold it
-    under its name, and its module's else: that is all that is known of it.
+    A class that nobody registered, as in a script, is ours only where our modules hold it
+    under its name, and its module's else: nothing more is known of it.
     """
     made = type(component)
     known = plugins().registry.origin_of(made)

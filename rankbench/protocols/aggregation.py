@@ -79,8 +79,8 @@ class AggregationTrial(Protocol):
     """Aggregators on populations whose true scores and law of judgments are known.
 
     Every population has its own n judgments, drawn by `law`
-    (`rankbench.data.simulators.btl`): comparisons, or under ``plackett-luce`` ballots, of which
-    aggregators of comparisons get all the pairs that they imply. Those of a repetition are prefixes
+    (`rankbench.data.simulators.btl`): comparisons, or under ``plackett-luce`` ballots, whose implied
+    pairs aggregators of comparisons get. Judgments of a repetition are prefixes
     of one draw. All laws have the same true scores for the same seed.
 
     *misordered*: share of pairs that are not in the population's own order, level ones half. That

@@ -190,7 +190,7 @@ def years_text(first: int, last: int) -> str:
 class PeriodLeaders(PeriodProtocol):
     """The first item of each stretch of years, with its score and the places that it may hold.
 
-    Who is first says `method`: the highest score of those that ten votes are about, among the items that chains of
+    `method` names the first item: it has the highest score of the items with ten votes, among the items that chains of
     comparisons connect with most others. Contenders rank all items of the stretch by its votes alone, with
     intervals by formula; a row is what they say of that item. Its rank range is among all items of its stretch:
     those that fewer than ten votes are about, and those on other scales, may hold any place. So 1 alone means that
@@ -286,7 +286,7 @@ def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tup
     covariance = log.covariance(aggregator, scores)[0]
     at = log.items.index(item)
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
-    # What few votes are about, and what stands on another scale, may hold any place.
+    # Items with few votes, and items on another scale, may hold any place.
     kept = np.flatnonzero(judged_enough(units) & (scales == scales[at]))
     some = Units(units.count, units.effective, units.items[kept], units.votes[kept], units.of_variance[kept])
     block = covariance[np.ix_(kept, kept)]

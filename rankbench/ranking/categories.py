@@ -95,8 +95,8 @@ def estimated_categories(log: Votes, aggregator: Aggregator, seed: int) -> Categ
     Errors are those of the aggregator's sandwich, by judge where judges are independent; then scores of different
     categories depend on one another through the judges of both, unless these are too many scores for a matrix.
     Weights of categories are those of the sandwich of votes with one variance more for judges' tastes: a sandwich of
-    fewer judges than items has no inverse. The formula is of many votes: of few, scores vary by up to a fifth more. By
-    how much is found by drawing votes of each category, as they are expected to go, and ranking these.
+    fewer judges than items has no inverse. The formula is of many votes: of few, scores vary by up to a fifth more.
+    Draws of votes from the fitted model of each category, ranked in turn, tell by how much.
 
     Raises
     ------
@@ -252,8 +252,8 @@ def _tasted(
 ) -> list[NDArray[np.float64]]:
     """Return the covariances that categories are weighted by: of votes, and of tastes of the judges of a category.
 
-    What tastes of judges add to the errors of a category, beyond what they add to all categories alike (which moves the
-    common scores alone), is taken for alike in all items and to fall with the effective number of the judges.
+    Tastes of judges add to the errors of a category beyond their addition to all categories alike, which moves the
+    common scores alone. This excess is taken for alike in all items, and to fall with the effective number of judges.
     """
     free = np.array([len(one.items) - len(np.unique(one.scales)) for one in some], dtype=np.float64)
     excess = np.array([np.trace(error - one.by_vote) for error, one in zip(errors, some, strict=True)])

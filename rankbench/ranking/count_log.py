@@ -118,7 +118,7 @@ def parts(
     signed : bool
         Whether a missing judge is an error; else what follows it is counted by pair alone.
     first_votes : FirstVotes, optional
-        What keeps the first rows of the frame.
+        Keeps the first rows of the frame.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
                     if sum(len(cells.keys) for cells in found[1:]) > max(len(found[0].keys), 4 * ROWS):
                         found = [compacted(found)]
         except InputError:
-            # What is wrong with a row before comes first.
+            # The error of a row before comes first.
             counter.settle()
             raise
         judgments = stream.votes - votes
@@ -277,7 +277,7 @@ def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool]) -> Co
         raise ExecutorError(f"the log could not be counted on the cluster ({type(error).__name__}: {error})") from error
 
 
-# What follows runs on the cluster's machines.
+# The functions below run on the cluster's machines.
 
 
 def _count(rows: LogRows, judge: str | None, signed: bool, small: bool) -> Counted:

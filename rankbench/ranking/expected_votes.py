@@ -75,7 +75,7 @@ def refit_spread(
     noise : ndarray of float64, shape (k, k)
         The covariance that its formula gives the scores of such votes.
     times : int
-        How often votes are drawn.
+        Number of draws of votes.
     rng : Generator
     """
     truth, total, differences = call_aggregator(aggregator, votes, votes.m), 0.0, 0
@@ -159,7 +159,7 @@ def category_test(
     Parameters
     ----------
     residuals : ndarray of float64, shape (n,)
-        What `winners` won in each vote, less what was expected, by weight.
+        Points of `winners` in each vote less the expected points, times the weight.
     winners, losers : ndarray of int, shape (n,)
     category, judges : ndarray of int, shape (n,)
     m : int

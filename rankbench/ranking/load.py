@@ -31,7 +31,7 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str) -> LogSou
     Raises
     ------
     SpecError
-        The log holds ballots or clicks, of which there are rankings by query alone; or what `open_source` raises.
+        The log holds ballots or clicks, which are ranked by query alone; or an error of `open_source`.
     InputError
         See `open_source`.
     """
@@ -76,7 +76,7 @@ def load_log(
     address : str
         Of the Dask scheduler whose workers count votes; empty: this machine does.
     first_votes : FirstVotes, optional
-        What keeps the first votes as they are read here.
+        Keeps the first votes as they are read here.
 
     Raises
     ------
@@ -141,8 +141,8 @@ def counted_votes(
     """Count votes by pair, and by what is independent if intervals are wanted, in one pass.
 
     Judges are counted apart wherever the log names them, as it is known at its end alone whether all votes have one.
-    Where they turn out not to be independent, single votes are: the sums by pair are enough, but for votes with
-    weights, of which a second pass is made.
+    Where they turn out not to be independent, single votes are: the sums by pair are enough. Votes with weights take
+    a second pass.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def counted_votes(
     -------
     counted : CountedVotes
     facts : LogFacts
-        What the log knows about its judges, if intervals depend on it.
+        Facts about the judges, if intervals depend on them.
 
     Raises
     ------

@@ -219,7 +219,7 @@ def named(log: str, columns: str = "", reader: str = "") -> Dataset:
         return found
     name, path = log.split(":", 1)[0], Path(log)
     if not is_data_set(log):
-        # What has a folder or an ending was meant for a file.
+        # A text with a folder or an ending was meant for a file.
         existing(path, names(Dataset.kind) if path.name == log and not path.suffix else ())
     if columns or reader:
         raise SpecError(f"{name!r} is a data set, which has its columns and reader; leave --columns and --reader out")

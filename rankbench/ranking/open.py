@@ -74,7 +74,7 @@ class LogSource:
         Raises
         ------
         InputError
-            What the checks find, with its row; or what `count` raises.
+            An error that the checks find, with its row; or an error of `count`.
         """
         with readable(self.path):
             if self.parquet is None:

@@ -94,7 +94,7 @@ def units_of_counts(data: PairCounts | ClusterCounts, *, split: bool = False) ->
     Where judgments of a cluster have weights, what a cluster said about a pair, in one way,
     counts as one vote: single weights are not known any more. Where points are `split`, it is one vote whichever way.
 
-    n judgments of a cluster on an item, of which any two have the correlation rho, make a variance of
+    n judgments of a cluster on an item, any two with the correlation rho, make a variance of
     v = n (1 + (n - 1) rho). The variance of a sum over clusters is so estimated from (sum v)^2 / sum v^2 of them in
     effect (Satterthwaite): Kish's number of judgments where rho = 0, and far fewer of unequal clusters where it is 1,
     the worst case of [CSS17]_. One rho is estimated for all items, by moments of the clusters' shares of wins.

@@ -252,7 +252,7 @@ class SystemRanking:
     first, top : ndarray of float64, shape (S,)
         Shares of resamples in which a system is first, and among the first k.
     dropped : int
-        Resamples of which the method had no scores.
+        Resamples without scores of the method.
     """
 
     scores: NDArray[np.float64]
@@ -350,7 +350,7 @@ def _ranking(
     if nothing is not None:
         signs[nothing] = 0
     half = np.full(arms, np.nan) if single.sources is None else single.sources.quantile(1 - LEVEL) * single.se
-    # What is the same in all resamples of a few tasks need not be the same on all tasks.
+    # A value that all resamples of a few tasks share need not hold on all tasks.
     half = np.where(single.se > 0, half, np.nan)
     return SystemRanking(
         single.estimate,

@@ -64,7 +64,7 @@ class LogStream:
     signed : bool
         Whether a missing judge is an error; else `unsigned` tells that there was one.
     first_votes : FirstVotes, optional
-        What keeps the first rows of this pass.
+        Keeps the first rows of this pass.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class LogStream:
         if judges is not None and judge is not None:
             columns.append(judges.expression(judge).alias("judge"))
         self.coded = frame.select(columns)
-        # What must be there in every row.
+        # Columns that every row must have.
         self.needed = [name for name in self.coded.collect_schema() if signed or name != "judge"]
         if first_votes is not None:
             first_votes.frames.clear()

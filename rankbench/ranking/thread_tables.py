@@ -43,7 +43,7 @@ def _sum(a: SortedPairs, b: SortedPairs) -> SortedPairs:
     high, cells = np.empty(room, np.int32), np.empty((room, a.cells.shape[1]))
     merge_runs(a.starts, a.high, a.cells, b.starts, b.high, b.cells, starts, high, cells)
     pairs = int(starts[-1])
-    # What was never written to takes no memory.
+    # Pages that were never written to take no memory.
     return SortedPairs(starts, high[:pairs], cells[:pairs])
 
 
@@ -156,7 +156,7 @@ class Sorter:
         to = slice(self.rows, self.rows + len(piece))
         bad = int(pack_judgments(piece.winners, piece.losers, piece.ties, piece.weights, m, self.keys[to]))
         if bad >= 0:
-            # What was not packed must not be sorted, should another chunk be waiting.
+            # Entries that were not packed must not be sorted, should another chunk be waiting.
             return bad
         if self.weighted:
             self.weights[to] = piece.weights

@@ -431,7 +431,7 @@ def covariate_votes(votes: Votes, *, by_judge: bool = False) -> CovariateVotes:
     )
     if votes.rest is None:
         return rows
-    # What the loser has of a vote stands in its row: a sandwich takes the two together.
+    # The loser's part of a vote stands in its row: a sandwich takes the two together.
     outcomes[np.flatnonzero(votes.rest) - 1, 1] = votes.weights[votes.rest]
     rows = rows.take(~votes.rest)
     return rows if by_judge else replace(rows, clusters=np.arange(len(rows), dtype=np.int32))

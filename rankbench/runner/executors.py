@@ -2,8 +2,8 @@
 
 Results arrive in any order; nothing that is kept depends on it.
 
-Dask cannot stop a task that hangs, so its workers run each block in a worker process. What
-blocks are drawn from is sent once to every Dask worker, which writes it to a file. A Dask worker that is
+Dask cannot stop a task that hangs, so its workers run each block in a worker process. Every Dask
+worker gets the data that blocks are drawn from once, and writes them to a file. A Dask worker that is
 lost costs time, not numbers: Dask gives its blocks to another one, and a block is a
 function of its inputs alone.
 """
@@ -136,7 +136,7 @@ def _result(future: Any) -> BlockResult | LostProcess:
     return found
 
 
-# What follows runs on the cluster's machines.
+# The functions below run on the cluster's machines.
 
 
 _files: dict[str, Any] = {}

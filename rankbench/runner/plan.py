@@ -83,7 +83,7 @@ def make_plan(
     code : str
         Code digest of rankbench: part of every cell's id, with those of the plugins that have a part in the cell.
     extra : sequence of str
-        What to add wherever it fits, see `rankbench.runner.additions.added`.
+        Additions wherever they fit, see `rankbench.runner.additions.added`.
 
     Raises
     ------

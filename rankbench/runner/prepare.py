@@ -212,7 +212,7 @@ def write_shared(sources: Sequence[Prepared], file: BinaryIO) -> None:
     facts = []
     for prepared in sources:
         for array in prepared.arrays.values():
-            # What sources share, as protocols on one log do, is written once.
+            # Data that sources share, as protocols on one log do, are written once.
             if id(array) not in written:
                 file.write(bytes(-file.tell() % _ALIGNMENT))
                 written[id(array)] = file.tell()

@@ -29,7 +29,7 @@ def default_folder(made: Planned, datasets: Sequence[Dataset]) -> Path:
     ----------
     made : Planned
     datasets : sequence of Dataset
-        What was asked for in the place of the suite's own.
+        Data sets in the place of the suite's own.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def check_folder(journal: Journal, made: Planned) -> None:
     Raises
     ------
     StoreError
-        What it holds, and what to do.
+        The folder has other results; the message names them and a remedy.
     """
     if not journal.planned():
         return

@@ -67,7 +67,7 @@ class Worker:
     ready : bool
         Whether it has imported rankbench.
     result : object
-        What the last function returned, or a `LostProcess`; once `done` says so.
+        Return value of the last function, or a `LostProcess`; once `done` says so.
     """
 
     def __init__(self) -> None:
@@ -201,7 +201,7 @@ class WorkerPool:
     Parameters
     ----------
     file : Path
-        What blocks are drawn from, see `rankbench.runner.prepare.shared`.
+        Data that blocks are drawn from, see `rankbench.runner.prepare.shared`.
     workers : int
     timeout : float
         Seconds for each block.

@@ -10,7 +10,7 @@ the safe side. The part itself falls as 1 / (R Q), so that beside the others it 
 where it is all that the difference of two contenders has, the factor of three stays at any
 R and Q, and costs power, not level.
 
-Blocks that do not overlap are resampled as wholes, which allows for what is alike within a block. What is alike from
+Blocks that do not overlap are resampled as wholes, which allows for likeness within a block. Likeness from
 block to block is in the long-run variance, 1 + 2 sum_k (1 - k / (L + 1)) r_k times that of independent blocks, with r_k
 the autocorrelation of differences of arms, a mean over all pairs of them, and Bartlett's weights [NW87]_. These leave
 out a part, a quarter where r_1 is .5, so that it is (1 + r_1) / (1 - r_1) at least, that of an autoregression [AM92]_.

@@ -220,7 +220,7 @@ def rounding(values: NDArray[np.float64], size: float = 1.0) -> float:
 
     Notes
     -----
-    Two ways to compute the same loss differ in last bits. Which of them is smaller depends on the
+    Two ways to compute the same loss differ in last bits. The order of the two depends on the
     machine and is no finding.
     """
     return _SHARE * max(1.0, size, float(np.abs(values).max(initial=0.0)))

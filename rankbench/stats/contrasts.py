@@ -284,7 +284,7 @@ def significance_tiers(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64]:
     while left.any():
         tier += 1
         ahead = left & ~better[left].any(axis=0)
-        # What is better is higher, so there is no circle.
+        # The better one is higher, so there is no circle.
         tiers[ahead] = tier
         left &= ~ahead
     return tiers
@@ -306,6 +306,6 @@ def top_shares(replicates: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     last = np.partition(replicates, arms - k, axis=1)[:, [arms - k]]
     unit = rounding(replicates)
     above, level = replicates > last + unit, np.abs(replicates - last) <= unit
-    # What rounding makes of equal numbers is no order.
+    # Rounding of equal numbers is no order.
     share = (k - above.sum(axis=1)) / level.sum(axis=1)
     return np.asarray((above + level * share[:, None]).mean(axis=0))

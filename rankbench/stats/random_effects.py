@@ -1,6 +1,6 @@
 r"""Random effects shrink scores of categories toward common scores, by restricted maximum likelihood.
 
-Category c has estimates of the scores of some of m items, of which differences alone mean something:
+Category c has estimates of the scores of some of m items. Only their differences mean something:
 
 .. math:: \hat\theta_c = \theta_c + \varepsilon_c, \qquad \theta_c = \mu + \delta_c, \qquad
           \delta_{ci} \sim N(0, \tau^2), \quad \varepsilon_c \sim N(0, W_c)
@@ -11,8 +11,8 @@ category. Predictions are the best linear ones ([H75]_), averaged over the poste
 :math:`1 / (s + \tau^2)`, with s the harmonic mean of the :math:`\lambda`: intervals that take :math:`\tau^2` for known
 are too short, most of all where the maximum is at 0. The prior is flat below s and flat in the logarithm above, so that
 one difference is enough for a posterior; the uniform shrinkage prior ([D99]_), its square, draws three categories
-together too much. How far a prediction is off is computed from the errors' covariance, which need not be the W that it
-was weighted by, and in which errors of different categories may depend on one another.
+together too much. Errors of predictions come from the covariance of the estimates' errors. It need not be W, by which
+estimates are weighted, and errors of different categories may depend on one another in it.
 
 References
 ----------
@@ -56,7 +56,7 @@ class CategoryEstimates:
     Attributes
     ----------
     items : ndarray of int, shape (k,)
-        Which of all m items they are of, each once.
+        Places of its items among all m, each once.
     scores : ndarray of float64, shape (k,)
     noise : ndarray of float64, shape (k, k)
         W: the covariance that estimates are weighted by, positive definite for differences within scales.
@@ -251,13 +251,13 @@ class _Solution:
     def predicted(self, c: int) -> Prediction:
         """Return the scores of a category, with the covariance of their errors at this variance."""
         model, one, eye = self.model, self.model.categories[c], np.eye(self.model.m)
-        # What the deviations are of the category's turned estimates, (m, k).
+        # Deviations as multiples of the category's turned estimates, (m, k).
         mine = (model.designs[c].T * (self.variance * self.weights[c])) @ model.bases[c].T
         gain = _spread(mine, one.items, model.m)
         scores = self.scores + mine @ (one.scores - self.scores[one.items])
         # The own deviation: what of it is found, less what it is.
         left, missed = eye - gain, gain - eye
-        # What the category's own estimates bring, directly and through the common scores.
+        # Weights of the category's own estimates, directly and through the common scores.
         direct = mine + left @ self.common[c]
         own = direct @ model.errors[c] @ direct.T
         crossed = mine @ self.shared[c] @ left.T

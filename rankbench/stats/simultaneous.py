@@ -71,7 +71,7 @@ class OwnErrors:
         Parameters
         ----------
         means : ndarray of float64, shape (T, S)
-            What systems have on tasks; a score is the mean over tasks.
+            Results of systems on tasks; a score is the mean over tasks.
         seed, replicates : int
             At most so many.
         """
@@ -213,7 +213,7 @@ class Studentized:
         se : ndarray of float64, shape (P,), optional
             Standard errors to use instead, where there is a formula.
         certain : ndarray of bool, shape (P,), optional
-            Estimates of which no spread is believed; all by default.
+            Estimates with a spread that is not taken for rounding; all by default.
         size : float
             Of the numbers that the estimates are sums and differences of.
 
@@ -221,7 +221,7 @@ class Studentized:
         -----
         An estimate that is zero in every replicate (identical contenders) has the interval
         [0, 0]; one that is the same in every replicate has a point as its interval. Without
-        `certain` neither has an interval: it is nan. What rounding leaves of a zero is zero: two
+        `certain` neither has an interval: it is nan. A remainder of rounding is zero: two
         ways to compute the same thing differ in last bits, which are the machine's and say nothing.
         """
         columns = DenseColumns(replicates) if isinstance(replicates, np.ndarray) else replicates

@@ -73,7 +73,7 @@ class Store(Journal):
         suite_json : dict
             The resolved suite, see `SuiteRecord`.
         members : sequence of Member
-            Which cells each experiment shows.
+            Cells that each experiment shows.
 
         Raises
         ------

@@ -123,9 +123,9 @@ class Risk(FigureKind):
     """Mean of the headline against a parameter of the contenders, a line for each setting of their others.
 
     A column for each n and a row for each split. The parameter's axis is logarithmic; infinity is a tick of its
-    own behind a gap. Bands are t intervals over draws. Contenders that equal another one have hollow markers. What
-    has no such parameter is a horizontal line. With `against`, a row of paired differences stands under each row of
-    means: with the intervals that tell whether a difference is real.
+    own behind a gap. Bands are t intervals over draws. Contenders that equal another one have hollow markers. A
+    contender without the parameter is a horizontal line. With `against`, a row of paired differences stands under
+    each row of means, with the intervals that tell whether a difference is real.
 
     Prefer it for contenders that differ by a number, such as the order k or lambda.
     """

@@ -116,7 +116,7 @@ def must_agree(found: object, expected: object, tolerance: float, trouble: str) 
     found, expected : array or float
     tolerance : float
     trouble : str
-        What is wrong then, as in "the scores differ"; by how much is added.
+        The error, as in "the scores differ"; the size of the difference is added.
 
     Raises
     ------

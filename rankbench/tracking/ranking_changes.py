@@ -1,9 +1,9 @@
 """Two rankings of one arena are compared.
 
 If an item is as strong later as before, the early votes on a pair are any of its votes, drawn without replacement. So
-the early log is drawn again, pair by pair and of its own length, from the whole log, and ranked. What the scores then
-differ from those of the whole log is what length alone does (a ridge shrinks a short log more) and chance: it spreads
-also where the later votes at hand all say the same, of which a bootstrap shows nothing.
+the early log is drawn again, pair by pair and of its own length, from the whole log, and ranked. Its scores differ
+from scores of the whole log by length alone (a ridge shrinks a short log more) and by chance: they spread also where
+the later votes at hand all say the same, and a bootstrap would show no spread.
 
 Estimates of two such logs depend on each other, and their intervals say nothing about their difference: what both
 have in common moves both alike. So the units of the two logs together (judges with all their votes, where the log

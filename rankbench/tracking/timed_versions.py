@@ -157,7 +157,7 @@ class Launcher:
     Attributes
     ----------
     cells : list of TimedCell
-        What is timed; known after the first launch, as all that follows.
+        Timed cells; known after the first launch, as all that follows.
     facts : list of dict
         By side: ``versions`` and ``reference``.
     missing : dict of int to list of TimedCell

@@ -1,9 +1,9 @@
 """Turns alternate versions by launches and rounds until the log ratios are known well enough.
 
-How often one looks is declared beforehand, and look k gets a share t_k^3 - t_{k-1}^3 of the level, where t_k is the
+The number of looks is declared beforehand, and look k gets a share t_k^3 - t_{k-1}^3 of the level, where t_k is the
 part of all units that are there by then: the power family of spending functions ([LD83]_, [KD87]_). A difference
-is judged once, at the look at which one stops. Whatever made one stop, the chance of a false alarm is at most the sum
-of the chances at all looks (union bound), and so at most the level: nothing is assumed of how looks depend on one
+is judged once, at the last look. The chance of a false alarm is at most the sum of the chances at all looks (union
+bound), and so at most the level, for any reason to stop: nothing is assumed of how looks depend on one
 another. The price is small: the last of looks that grow by the square root of two keeps two thirds of the level.
 
 References
@@ -129,7 +129,7 @@ def share_of_look(declared: int, seen: int, *, last: bool) -> float:
     seen : int
         Number of units at the look.
     last : bool
-        Nothing comes after it, as there is no time left: it gets all that is left. What ends the time must not
+        Nothing comes after it, as there is no time left: it gets all that is left. The end of the time must not
         depend on the differences.
     """
     before = max((look for look in declared_looks(declared) if look < seen), default=0)

@@ -34,8 +34,8 @@ from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 class SaidByVotes:
     """Derivatives of the log-likelihood of one vote on each of P pairs, at a fit.
 
-    A model has scores alone, or one more parameter, on which all pairs depend: Davidson's log nu. What is
-    said of that is 0 where there is none.
+    A model has scores alone, or one more parameter, on which all pairs depend: Davidson's log nu. Derivatives
+    by it are 0 where there is none.
 
     Attributes
     ----------

@@ -59,8 +59,8 @@ def fit_davidson(
     over the scores and :math:`\nu`, with the penalty :math:`\rho |s|^2 / 2`. With a ridge it is the
     aggregator `davidson`. Without one, scores are sought within the strongly connected components of "beat, or
     tied with", as for `fit_bradley_terry`, and :math:`\nu` is estimated from the judgments within them; they
-    exist where the wins alone connect a component, but may not where it takes the ties: two items of which one
-    won and tied, but never lost, run apart until rounding stops them.
+    exist where the wins alone connect a component, but may not where it takes the ties: two items run apart
+    until rounding stops them if one of them won and tied, but never lost.
 
     Without ties :math:`\nu = 0` and the scores are those of Bradley-Terry; if all are ties,
     :math:`\nu = \infty` and all scores are 0.
@@ -155,7 +155,7 @@ class _Problem:
             change = max(float(np.abs(step).max()), abs(step_nu))
             if change <= tolerance:
                 return scores - step, log_nu - step_nu, iteration
-            # How far a step moves the log-odds of what may come of a pair; damped as Bradley-Terry's steps are.
+            # Largest move of log-odds of a pair's outcomes by a step; damped as Bradley-Terry's steps are.
             moved = np.abs(step[graph.low] - step[graph.high]).max()
             lead = float(max(moved, moved / 2 + abs(step_nu)))
             length = 1.0 if lead <= FAR else float(np.log1p(lead)) / lead
@@ -292,7 +292,7 @@ def _davidson_hats(counts: PairCounts, graph: Laplacian, fit: PairFit) -> NDArra
     ahead = inverse @ cross
     spread = 1 / (float(judged @ (r * (p + q))) - float(cross @ ahead))
     gap = ahead[graph.low] - ahead[graph.high]
-    # What an outcome says of the difference and of log nu, less its mean.
+    # Score of an outcome by the difference and by log nu, less its mean.
     by_lead = np.array([[0.5], [-0.5], [0.0]]) - (p - q) / 2
     by_tie = np.array([[0.0], [0.0], [1.0]]) - r
     form = by_lead**2 * (graph.distances(inverse) + gap**2 * spread)

@@ -102,7 +102,7 @@ class Laplacian:
             return solve_sparse
         from scipy.linalg.lapack import dpotrf, dpotrs
 
-        # What is held at 0 stays in the matrix, apart from all else: nothing is copied. LAPACK goes by columns, so that
+        # Scores held at 0 stay in the matrix, apart from all else: nothing is copied. LAPACK goes by columns, so that
         # rows of what is above the diagonal are columns of what is below it.
         held = np.delete(np.arange(self.m), self.free)
         matrix = np.zeros((self.m, self.m))

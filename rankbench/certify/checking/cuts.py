@@ -1,6 +1,6 @@
 """The checker bounds risks by values and gradients in double precision.
 
-Those of a surrogate of rankbench are compared with its formula; those of others are taken on trust.
+The checker compares values and gradients of rankbench's surrogates with their formulas, and takes others on trust.
 """
 
 from __future__ import annotations

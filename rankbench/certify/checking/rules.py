@@ -304,7 +304,7 @@ def _discounts(parameters: Any, count: int, digits: Decimal) -> list[str]:
 def check_name(surrogate: Any, phis: Any) -> list[str]:
     """Compare the rule and phi of a built-in surrogate with its name and parameters.
 
-    Returns what is taken on trust: that those of other distributions are what their source computes.
+    Returns the assumptions: surrogates of other distributions have the rule and phi that their source computes.
     """
     if not built_in(surrogate):
         return ["that the surrogate's source has this rule and phi"]

@@ -137,7 +137,7 @@ def raw_features(
     training : tuple of int
         Folds that may be learned from.
     leakage : {"crossfit", "loo", "insample"}
-        How far a training row's own rating may enter its features. Other rows' features
+        Way in which a training row's own rating may enter its features. Other rows' features
         are computed from all training folds and never from their own rating.
     neighbors : bool
         Whether the ratings by similar and by dissimilar users are there.

@@ -57,7 +57,7 @@ def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
         As in ``s3://bucket/votes/*.parquet``. Credentials come from where Polars looks for them, as ``AWS_PROFILE`` or
         ``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``, and ``AWS_ENDPOINT_URL``; never from the address.
     columns : str
-        What columns mean, as for a file.
+        Meanings of columns, as for a file.
 
     Raises
     ------

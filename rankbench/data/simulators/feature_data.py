@@ -159,7 +159,7 @@ class MovieLensLike(Dataset):
         sizes = np.full(self.users, self.fewest)
         left = self.ratings - int(sizes.sum())
         while left > 0:
-            # What does not fit below the largest number is shared out again.
+            # Ratings that do not fit below the largest number are shared out again.
             open_ = np.flatnonzero(sizes < most)
             share = np.floor(left * weight[open_] / weight[open_].sum()).astype(np.int64)
             if not share.any():

@@ -37,7 +37,7 @@ class Transform:
     defined : callable
         Where it is a number.
     needs : str
-        What its argument must be, in words.
+        Its domain, in words.
     """
 
     value: Callable[[pl.Series], pl.Series]

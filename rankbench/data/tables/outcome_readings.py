@@ -124,7 +124,7 @@ def pair_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
         both.max().alias("most"),
         level.fill_null(False).max().alias("nothing"),
         (whole & (left != right)).fill_null(False).min().alias("decided"),
-        # How often the commonest sum, or the winner's commonest number, stands there.
+        # Number of rows with the commonest sum, or with the winner's commonest number.
         (left + right).value_counts().struct.field("count").max().alias("sums"),
         both.value_counts().struct.field("count").max().alias("firsts"),
         pl.len().alias("rows"),

@@ -176,7 +176,7 @@ def scored(columns: Mapping[str, str]) -> tuple[pl.Expr, pl.Expr]:
 def series(columns: Mapping[str, str]) -> tuple[list[pl.Expr], pl.Expr]:
     """Return the games that the left won, the right won, and neither did, and whether a row has none.
 
-    What is no whole number from 0 to `MOST_GAMES` is null.
+    A number that is not whole, or not from 0 to `MOST_GAMES`, is null.
     """
     names = [columns[role] for role in ("left_wins", "right_wins", "tie") if role in columns]
     counts = [*number_of_each(names[:2]), *(as_number(pl.col(name)) for name in names[2:])]

@@ -239,7 +239,7 @@ def load_selections(table: pl.LazyFrame, *, several: Several = "all", off_list: 
     table : LazyFrame
         In the schema of `rankbench.data.tables`, as readers return it.
     several, off_list : Several, OffList
-        What becomes of several clicks, and of clicks outside of the list: see
+        Rules for several clicks, and for clicks outside of the list: see
         `rankbench.data.tables.impressions`. The container holds clicks on items shown only.
 
     Raises
@@ -299,7 +299,7 @@ def take_selections(selections: Selections, chosen: NDArray[np.int64]) -> Select
     Returns
     -------
     Selections
-        A query of which none was chosen is there with none.
+        A query without a chosen selection is there, empty.
     """
     chosen = np.sort(chosen)
     lengths = np.diff(selections.starts)[chosen]

@@ -56,7 +56,7 @@ class TimeReading:
     words : str
         For people, ``dates``; empty where no time of the column is known to be one.
     dtype : DataType
-        What they become.
+        Type of the times that they become.
     pattern : str
         Pattern of texts that are such times; empty where the column holds no texts.
     """
