@@ -91,7 +91,7 @@ def plugin(name: str, kind: str, compiled: bool) -> Answer:
     It passes its own checks as it is; replace the formulas by yours.
     """
     write_plugin(name, kind, Path(), compiled=compiled)
-    install, test = of_this_python("pip", "install", "-e", name), of_this_python("pytest", name)
+    install, test = of_this_python("pip", "install", "-e", f"{name}[test]"), of_this_python("pytest", name)
     said = (
         f"{name}/ is written. Next:\n\n  {install}\n  rankbench check {name}\n  {test}\n"
         f"\n{name}/README.md says how to check its wheel before others install it."

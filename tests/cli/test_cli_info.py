@@ -294,7 +294,7 @@ def test_a_plugin_that_is_not_installed_is_told_how(rankbench, tmp_path, monkeyp
             "'/some where/bin/python' -m pip install -e zq-zq)"
         )
     made = rankbench("new", "plugin", "my-own", "--kind", "loss").stdout
-    assert "\n  '/some where/bin/python' -m pip install -e my-own\n  rankbench check my-own\n" in made
+    assert "\n  '/some where/bin/python' -m pip install -e 'my-own[test]'\n  rankbench check my-own\n" in made
     assert "\n  '/some where/bin/python' -m pytest my-own\n" in made
     assert made.endswith("\nmy-own/README.md says how to check its wheel before others install it.\n")
 
