@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 CLOSE = 0.12
-"""Words of ticks that are closer than this share of the axis touch one another."""
+"""Words of five letters touch one another where ticks are closer than this share of the axis; longer ones do before."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,12 @@ class LogAxis:
         """Put a tick at every value; those that would touch the one before have no words."""
         inner = sorted(value for value in self.places if 0 < value < math.inf)
         spaced, apart = set[float](), -math.inf
+        letters = max((len(re.sub(r"\\cdot |[${}^]", "", _tick_label(value, inner))) for value in inner), default=0)
+        close = CLOSE * max(1, letters / 5)
         for value in inner:
             if self.places[value] >= apart:
                 spaced.add(value)
-                apart = self.places[value] + CLOSE * (self.places[inner[-1]] - self.places[inner[0]])
+                apart = self.places[value] + close * (self.places[inner[-1]] - self.places[inner[0]])
         shown = [value for value in self.places if value in spaced or value in (0.0, math.inf)]
         axes.set_xticks([self.places[value] for value in shown], [_tick_label(value, inner) for value in shown])
         axes.set_xticks([place for value, place in self.places.items() if value not in shown], minor=True)

@@ -204,6 +204,10 @@ def test_a_risk_without_a_parameter_is_refused(samplers: dict[str, Sampler]) -> 
         ((4_100, 16_400, 65_600), ["4100", "16400", "65600"]),
         ((1_000, 1_100, 1_200, 10_000), ["1000", "10000"]),  # three that would touch
         ((100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000), ["100", "200", "300", "400", "600", "800"]),
+        (
+            tuple(1_234 * 3**k for k in range(6)),
+            [r"$1.234\cdot 10^{3}$", r"$1.1106\cdot 10^{4}$", r"$9.9954\cdot 10^{4}$"],
+        ),
     ],
 )
 def test_words_of_ticks_do_not_touch(n: tuple[int, ...], words: list[str]) -> None:
