@@ -67,7 +67,7 @@ def _rows(
         member.spec,
         None if makers is None else ", ".join(makers),
         json.dumps(record.versions, sort_keys=True),
-        record.code_digest,
+        record.codes(member.experiment, member.label),
         member.cell,
         member.n,
         member.repetition,

@@ -212,3 +212,8 @@ class SuiteRecord(BaseModel):
         if self.plugins is None:
             return None
         return makers_text(self.made_by.get(experiment, {}).get(label), self.versions)
+
+    def codes(self, experiment: str, label: str) -> str:
+        """Return the code digests of a contender, one space between them: rankbench's, then those of its plugins."""
+        plugins, made_by = self.plugins or {}, self.made_by.get(experiment, {}).get(label, ())
+        return " ".join([self.code_digest, *(plugins[name] for name in made_by if plugins.get(name))])

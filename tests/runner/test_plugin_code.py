@@ -112,6 +112,9 @@ def says_who_made_each_row(world: World) -> None:
     own = f"rankbench {facts['versions']['rankbench']}"  # type: ignore[index]
     assert made == {"built in": own, "first": "aaa 1.0", "second": "bbb 1.0"}
     assert facts["made_by"] == {"a": {"built in": [own], "first": ["aaa 1.0"], "second": ["bbb 1.0"]}}
+    codes = dict(rows.select("contender", "code_digest").unique().rows())
+    expected = [facts["code_digest"], *(f"{facts['code_digest']} {facts['plugins'][name]}" for name in ("aaa", "bbb"))]  # type: ignore[index]
+    assert [codes[label] for label in ("built in", "first", "second")] == expected
     assert {name: facts["versions"][name] for name in ("aaa", "bbb")} == {"aaa": "1.0", "bbb": "1.0"}  # type: ignore[index]
     assert list(facts["plugins"]) == ["aaa", "bbb"]  # type: ignore[call-overload]
     page = synthetic.both_pages(world.out).partition("What made this")[2]
@@ -123,13 +126,16 @@ def says_who_made_each_row(world: World) -> None:
 def test_an_edited_plugin_voids_its_own_cells_and_no_others(world: World) -> None:
     assert world.run().returncode == 0
     says_who_made_each_row(world)
-    before = world.cells()
+    before, codes = world.cells(), world.facts()["plugins"]
     path = world.module("aaa")
     path.write_text(path.read_text().replace("STEP = 1.0", "STEP = -1.0"))
     done = world.run()
     assert done.returncode == 0, done.stderr
     assert "some of other code (aaa was edited)" in " ".join(done.stderr.split())
     after = world.cells()
+    says_who_made_each_row(world)
+    edited = world.facts()["plugins"]
+    assert (codes["aaa"] != edited["aaa"], codes["bbb"] == edited["bbb"]) == (True, True)  # type: ignore[index]
     assert not before["first"] & after["first"]
     assert (before["second"], before["built in"]) == (after["second"], after["built in"])
     world.install("bbb", "2.0")
