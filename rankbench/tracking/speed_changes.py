@@ -181,7 +181,7 @@ def speed_changes(base: Path, head: Path, reference: str, family: Family) -> tup
     if len(machines) > 1:
         notes.append(f"changed: the processors are {listed(machines)}: rankbench tests no ratio")
     if not reference:
-        notes.append("seconds of other jobs are not compared: name a benchmark that all are divided by, --reference")
+        notes.append(f"seconds of two jobs are not compared: add --reference NAME, one of {_listed(compared or every)}")
     if jobs < FEWEST:
         notes.append(
             f"jobs vary more than rounds within a job, so rankbench tests ratios only with {FEWEST} jobs or more on "
