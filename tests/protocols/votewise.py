@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import brentq, root
 from scipy.special import expit, log_ndtr, ndtr
 
 from rankbench.errors import SpecError
@@ -48,10 +48,28 @@ class Outcomes(NamedTuple):
         chosen = ~self.ties
         return Outcomes(self.margins[chosen], self.weights[chosen], self.ties[chosen])
 
+    def mean_size(self) -> float:
+        """Return the weighted mean size of the margins: no slope in a scale of them is larger."""
+        return float(self.weights @ np.abs(self.margins) / self.weights.sum())
+
 
 def _log_win(margins: NDArray[np.float64], link: str) -> NDArray[np.float64]:
     chance: NDArray[np.float64] = -np.logaddexp(0, -margins) if link == "logistic" else log_ndtr(margins)
     return chance
+
+
+def _win_slope(margins: NDArray[np.float64], link: str) -> NDArray[np.float64]:
+    """Return the slope of `_log_win`; of the probit the ratio of density to chance."""
+    if link == "logistic":
+        return np.asarray(expit(-margins))
+    return np.asarray(np.exp(-(margins**2) / 2 - log_ndtr(margins)) / math.sqrt(2 * math.pi))
+
+
+def win_slope(votes: Outcomes, b: float, link: str) -> float:
+    """Return the slope of `win_log_loss` in b."""
+    decisive = votes.decisive()
+    slopes = decisive.margins * _win_slope(b * decisive.margins, link)
+    return float(-(decisive.weights @ slopes) / decisive.weights.sum())
 
 
 def win_log_loss(votes: Outcomes, b: float, link: str) -> float:
@@ -77,13 +95,20 @@ def fit_link(votes: Outcomes, link: str, pseudo: float = _PRIOR) -> float:
     margins = np.concatenate([decisive.margins / unit, [1.0, -1.0]])
     weights = np.concatenate([decisive.weights, [pseudo, pseudo]])
 
-    def value(x: NDArray[np.float64]) -> float:
-        return float(-(weights @ _log_win(np.exp(x[0]) * margins, link)) / weights.sum())
+    padded = Outcomes(margins, weights, np.zeros(len(margins), dtype=bool))
+    b = least_scale(padded, link)
+    # Chances that are hardly better than one half are one half.
+    return b / unit if win_log_loss(padded, b, link) < np.log(2) - 1e-12 else 0.0
 
-    found = minimize(value, np.zeros(1), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12})
-    b = float(np.exp(found.x[0]))
-    # A wrong sign on the whole: chances of one half are the best that b >= 0 can do.
-    return b / unit if found.fun < np.log(2) - 1e-12 else 0.0
+
+def least_scale(votes: Outcomes, link: str) -> float:
+    """Return the b >= 0 of least `win_log_loss`, which is convex: where its slope is zero, or 0 where it only rises."""
+    if win_slope(votes, 0.0, link) >= 0:
+        return 0.0
+    high = 1.0
+    while win_slope(votes, high, link) < 0:
+        high *= 2
+    return float(brentq(lambda b: win_slope(votes, b, link), 0.0, high, xtol=1e-300, rtol=1e-14))
 
 
 def fit_tie_link(votes: Outcomes, pseudo: float = _PRIOR) -> tuple[float, float]:
@@ -99,11 +124,26 @@ def fit_tie_link(votes: Outcomes, pseudo: float = _PRIOR) -> tuple[float, float]
     ties = np.concatenate([votes.ties, [False, False, True]])
     padded = Outcomes(margins, weights, ties)
 
-    def value(x: NDArray[np.float64]) -> float:
-        return tie_log_loss(padded, float(np.exp(x[0])), float(np.exp(x[1])))
+    def slopes(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return tie_slopes(padded, x[0], np.exp(x[1]))
 
-    found = minimize(value, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12})
-    return float(np.exp(found.x[0])) / unit, float(np.exp(found.x[1]))
+    # The loss is convex in (b, log nu): it is least where both slopes are zero, and at b = 0 where it would fall below.
+    level = np.log(2 * weights[ties].sum() / weights[~ties].sum())
+    if slopes(np.array([0.0, level]))[0] >= 0:
+        return 0.0, float(np.exp(level))
+    found = root(slopes, np.array([0.1, level]), tol=1e-14).x
+    np.testing.assert_allclose(slopes(found), 0, atol=1e-12)
+    return float(found[0]) / unit, float(np.exp(found[1]))
+
+
+def tie_slopes(votes: Outcomes, b: float, nu: float) -> NDArray[np.float64]:
+    """Return the slopes of `tie_log_loss` in b and in log nu, shape (2,)."""
+    d = b * votes.margins
+    top = np.maximum(np.abs(d) / 2, np.log(nu))
+    up, down, tied = (np.exp(power - top) for power in (d / 2, -d / 2, np.log(nu)))
+    whole = up + down + tied
+    in_b = votes.margins / 2 * ((up - down) / whole - ~votes.ties)
+    return np.array([votes.weights @ in_b, votes.weights @ (tied / whole - votes.ties)]) / votes.weights.sum()
 
 
 def tie_log_loss(votes: Outcomes, b: float, nu: float) -> float:
