@@ -58,10 +58,9 @@ def test_alpha_one_half_of_opt_is_our_ridge_of_one_with_ties_and_weights(votes):
     said = rankbench.Comparisons(np.array([0, 400]), *votes, rng.choice([1.0, 3.0], 400), rng.random(400) < 0.4)
     ours = rankbench.get(rankbench.Aggregator, "bradley-terry:ridge=1").from_comparisons(said, M)
     theirs = ChoixOpt(alpha=0.5, tolerance=1e-10).from_comparisons(said, M)
-    np.testing.assert_allclose(theirs, ours, atol=1e-6)
     whole = said.without_ties()
-    for found in (theirs, ours):
-        assert np.abs(slope(found, whole.winners, whole.losers, whole.weights, ridge=1.0)).max() < 1e-6 * 400
+    for found, close in ((theirs, 1e-6), (ours, 1e-9)):
+        assert np.abs(slope(found, whole.winners, whole.losers, whole.weights, ridge=1.0)).max() < close * 400
 
 
 @pytest.mark.parametrize("peer", [ChoixLsr, ChoixIlsr, ChoixMm, ChoixRankCentrality])
