@@ -259,6 +259,10 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
     if os.path.isfile(os.path.join(name, "pyproject.toml")):
         install = of_this_python("pip", "install", "-e", name)
         raise SpecError(f"plugin {_called(name)!r}, which stands in {name!r}, is not installed here: {install}")
+    if name.endswith(".whl"):
+        install = of_this_python("pip", "install", "--force-reinstall", "--no-deps", name)
+        called = os.path.basename(name).partition("-")[0].replace("_", "-")
+        raise SpecError(f"a wheel is checked once it is installed: {install} && rankbench check {called}")
     given, _, rest = name.partition("/")
     if kind is None and rest and given in (*KINDS, SUITE):
         kind, name = given, rest

@@ -307,6 +307,11 @@ def test_a_folder_stands_for_the_plugin_that_is_installed_from_it(rankbench, tmp
     assert shown.exit_code == 2
     assert "plugin 'zq-zq', which stands in '.', is not installed here: " in shown.stderr
     assert shown.stderr.endswith(" -m pip install -e .\n")
+    shown = rankbench("check", "dist/zq_zq-0.1.0-py3-none-any.whl")
+    assert shown.exit_code == 2
+    install = "pip install --force-reinstall --no-deps dist/zq_zq-0.1.0-py3-none-any.whl"
+    assert shown.stderr.startswith("error: a wheel is checked once it is installed: ")
+    assert shown.stderr.endswith(f" -m {install} && rankbench check zq-zq\n")
     # The name of the folder is nothing; that of the distribution is in its pyproject.toml.
     about = tmp_path / "zq-zq" / "pyproject.toml"
     about.write_text(about.read_text().replace('name = "zq-zq"', 'name = "Rankbench_Example"'))
