@@ -153,7 +153,7 @@ def _made_by(record: SuiteRecord) -> list[Node]:
         lines.append(f"CPU class {code(record.cpu)}")
     if record.code_digest:
         lines.append(f"code digest {code(record.code_digest)}")
-    for name, digest in (record.plugins or {}).items():
+    for name, digest in record.plugins.items():
         theirs = dict.fromkeys(label for made in record.made_by.values() for label, by in made.items() if name in by)
         whose = f", with a part in {', '.join(map(code, theirs))}" if theirs else ""
         lines.append(f"plugin {markdown(name)}{whose}; code digest {code(digest)}")

@@ -108,8 +108,7 @@ def of_other_code(journal: Journal, record: Mapping[str, Any]) -> str:
     before = {**held.versions, "the CPU": held.cpu}
     now = {**record["versions"], "the CPU": record["cpu"]}
     changed = [f"{name} was {before[name]}, is {now[name]}" for name in now if before.get(name, now[name]) != now[name]]
-    plugins = held.plugins or {}
-    edited = [name for name, code in record["plugins"].items() if plugins.get(name, code) != code]
+    edited = [name for name, code in record["plugins"].items() if held.plugins.get(name, code) != code]
     changed += [f"{name} was edited" for name in edited if before.get(name) == now.get(name)]
     if held.code_digest != record["code_digest"] and not changed:
         changed = ["rankbench was edited since"]

@@ -55,7 +55,7 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 def _rows(
     results: StoredResults, record: SuiteRecord, member: Member, cell: StoredCell, metrics: tuple[str, ...]
 ) -> list[tuple[Any, ...]]:
-    source, makers = record.source(member.experiment), record.makers(member.experiment, member.label)
+    source = record.source(member.experiment)
     head = (
         record.name,
         member.experiment,
@@ -65,7 +65,7 @@ def _rows(
         source.fingerprint,
         member.label,
         member.spec,
-        None if makers is None else ", ".join(makers),
+        ", ".join(record.makers(member.experiment, member.label)),
         json.dumps(record.versions, sort_keys=True),
         record.codes(member.experiment, member.label),
         member.cell,

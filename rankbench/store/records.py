@@ -172,8 +172,8 @@ class SuiteRecord(BaseModel):
         By experiment, the labels of contenders that the run adds to the suite.
     made_by : dict of str to dict of str to tuple of str
         By experiment and label, the distributions of a contender; only where plugins have a part.
-    plugins : dict of str to str, optional
-        Code digests of the plugins that have a part in a cell, by distribution; None in older runs.
+    plugins : dict of str to str
+        Code digests of the plugins that have a part in a cell, by distribution.
     versions, cpu, code_digest
         Origin of the cells: versions of libraries and plugins, class of processor, rankbench's code.
     """
@@ -190,7 +190,7 @@ class SuiteRecord(BaseModel):
     added: dict[str, tuple[str, ...]] = {}
     experiments: tuple[Experiment, ...]
     made_by: dict[str, dict[str, tuple[str, ...]]] = {}
-    plugins: dict[str, str] | None = None
+    plugins: dict[str, str] = {}
     versions: dict[str, str] = {}
     cpu: str = ""
     code_digest: str = ""
@@ -207,13 +207,11 @@ class SuiteRecord(BaseModel):
         """Return what an experiment is made from."""
         return self.sources[self.source_index[experiment]]
 
-    def makers(self, experiment: str, label: str) -> tuple[str, ...] | None:
-        """Return the distributions of a contender with their versions; None if the run did not keep them."""
-        if self.plugins is None:
-            return None
+    def makers(self, experiment: str, label: str) -> tuple[str, ...]:
+        """Return the distributions of a contender with their versions."""
         return makers_text(self.made_by.get(experiment, {}).get(label), self.versions)
 
     def codes(self, experiment: str, label: str) -> str:
         """Return the code digests of a contender, one space between them: rankbench's, then those of its plugins."""
-        plugins, made_by = self.plugins or {}, self.made_by.get(experiment, {}).get(label, ())
-        return " ".join([self.code_digest, *(plugins[name] for name in made_by if plugins.get(name))])
+        made_by = self.made_by.get(experiment, {}).get(label, ())
+        return " ".join([self.code_digest, *filter(None, map(self.plugins.get, made_by))])

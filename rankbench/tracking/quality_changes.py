@@ -111,7 +111,7 @@ def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
         yield f"changed: the class of processor was {before.cpu or 'unknown'}, is {after.cpu or 'unknown'}"
     if before.code_digest != after.code_digest:
         yield "changed: the code that computes blocks (its digest is another one)"
-    were, are = before.plugins or {}, after.plugins or {}
+    were, are = before.plugins, after.plugins
     for name in sorted(were.keys() & are.keys()):
         if were[name] != are[name]:
             yield f"changed: the code of {name} (its digest is another one)"
