@@ -68,7 +68,7 @@ def shown(number: Fraction) -> str:
 
 _HEADLINES = {
     "VIOLATION": "not consistent.",
-    "VIOLATION_BOUNDARY": "not consistent, at the boundary.",
+    "VIOLATION_BOUNDARY": "not consistent: wrong orders reach the least surrogate risk.",
     "CONSISTENT_AT_MU": "consistent under this one distribution (which says nothing of others).",
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from rankbench.core.text import grouped_digits, place_range_text
-from rankbench.interfaces.cell import RANKING, VOTES
+from rankbench.interfaces.cell import RANKING, VOTES, Split
 from rankbench.interfaces.figure import (
     MOST_SERIES,
     ArmResults,
@@ -34,9 +34,10 @@ MOST_ITEMS = 80
 class Dots(FigureKind):
     """A dot with its interval for each contender, or for each item of a ranking, the best on top.
 
-    In a race a plot for each of the metrics, at the largest n: means, or paired differences from one contender, with
-    the intervals that the words of the page rest on. In a ranking of items: the items of the first contender that
-    matches, with the places that they may hold and, if `votes` is a metric, how many votes they have.
+    In a race a plot for each metric and split (as design and held-out queries), at the largest n: means, or paired
+    differences from one contender, with the intervals that the words of the page rest on. In a ranking of items: the
+    items of the first contender that matches, with the places that they may hold and, if `votes` is a metric, how many
+    votes they have.
 
     Prefer it for contenders at one n, and for the first items of a ranking.
     """
@@ -78,11 +79,13 @@ class Dots(FigureKind):
             after = f" minus {base}" if base else ""
             plots = [
                 Plot(
+                    title=results.split_title(split) if len(results.splits) > 1 else "",
                     x_label=results.metric(metric).axis(after=after),
-                    dots=self._contenders(results, metric, figure.level),
+                    dots=self._contenders(results, metric, split, figure.level),
                     zero=bool(base),
                 )
                 for metric in metrics
+                for split in results.splits
             ]
             bands = ""
             if base and race is not None:
@@ -111,8 +114,8 @@ class Dots(FigureKind):
         own = [arm for arm in results.races[-1].arms if arm.finished] if results.races else []
         return next((arm for arm in own if not self.series or matches(arm.label, self.series)), None)
 
-    def _contenders(self, results: ExperimentResults, metric: str, level: float) -> tuple[Dot, ...]:
-        race, split = _last_with_results(results), results.splits[0]
+    def _contenders(self, results: ExperimentResults, metric: str, split: Split, level: float) -> tuple[Dot, ...]:
+        race = _last_with_results(results)
         labels = [arm.label for arm in race.racing if self._asked(results, arm.label)] if race else []
         if race is None or not labels:
             return ()

@@ -188,7 +188,7 @@ class Risk(FigureKind):
             same_y=len(results.races) != 1 or any(map(self._races, results.races)),
             hollow="hollow: the same as k = ∞",
             size=(2.8, 2.1),
-            note=f"differences: {words}; real where 0 is outside" if words else "",
+            note=f"differences: {words}; a difference is significant, by itself, where 0 is outside" if words else "",
         )
 
     def _races(self, race: RaceResults) -> bool:

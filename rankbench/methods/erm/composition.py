@@ -81,10 +81,17 @@ class Composition(Method):
             raise ValueError(f"optimizer {self.optimizer.name!r} cannot deal with {beyond[0]}; try proximal")
         if isinstance(self.optimizer, Solver):
             lacking = sorted(self.optimizer.needs - self.surrogate.properties)
+            hinge = "hinge" in self.surrogate.properties
+            if hinge and "hinge" not in self.optimizer.needs:
+                raise ValueError(
+                    f"optimizer {self.optimizer.name!r} needs derivatives, which {self.surrogate.name!r} does not have "
+                    "everywhere; write optimizer=hinge-dual or composite"
+                )
             if lacking:
+                others = [name for name in ("newton", "lbfgs", "composite") if name != self.optimizer.name]
                 raise ValueError(
                     f"optimizer {self.optimizer.name!r} needs a {lacking[0]} surrogate, "
-                    f"which {self.surrogate.name!r} is not; try newton, lbfgs or composite"
+                    f"which {self.surrogate.name!r} is not; try {' or '.join(others)}"
                 )
             linear = {"quadratic", "target-linear"} & self.surrogate.properties
             whole = math.isinf(self.k) or self.aggregator.needs_truth
