@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rankbench
-from rankbench.plugin.registry import KINDS
+from rankbench.plugin.registry import KINDS, base_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def test_every_kind_has_a_row_with_its_base_class():
     assert {word.replace("data set", "dataset") for word in listed} == set(KINDS)
     for kind, name, _ in INTERFACES:
         word = re.split(r",| of ", kind)[0].replace("data set", "dataset")
-        assert issubclass(getattr(rankbench, name), KINDS[word].base_class())
+        assert issubclass(getattr(rankbench, name), base_of(word))
 
 
 @pytest.mark.parametrize(("kind", "name", "text"), INTERFACES, ids=[row[0] for row in INTERFACES])

@@ -121,7 +121,7 @@ def list_components(kind: str | None) -> Answer:
             )
             for d in found
         ]
-        parts += _section(KINDS[k].plural, ("name", "summary", "source", "properties", "parameters", "form"), rows)
+        parts += _section(plural_of(k), ("name", "summary", "source", "properties", "parameters", "form"), rows)
     if SUITE in chosen:
         record[SUITE] = suites
         rows_of_suites = [(s["name"], s["title"], s["experiments"], s["distribution"]) for s in suites]

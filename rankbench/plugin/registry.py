@@ -64,51 +64,21 @@ SUITE = "suite"
 """Suites are listed beside components, but they are files, not classes."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of component.
-
-    Attributes
-    ----------
-    name, plural : str
-        ``aggregator``, ``aggregators``.
-    base : str
-        ``module:class`` of the base class, imported when first asked for.
-    """
-
-    name: str
-    plural: str
-    base: str
-
-    def base_class(self) -> type[Component]:
-        """Import and return the class that components of this kind derive from."""
-        module, _, attribute = self.base.partition(":")
-        base: type[Component] = getattr(importlib.import_module(module), attribute)
-        return base
-
-    def known_base(self) -> type[Component] | None:
-        """Return that class if it has been imported; as long as it has not, no class derives from it."""
-        module, _, attribute = self.base.partition(":")
-        return getattr(sys.modules.get(module), attribute, None)
-
-
-KINDS: dict[str, Kind] = {
-    kind.name: kind
-    for kind in (
-        Kind("aggregator", "aggregators", "rankbench.interfaces.aggregator:Aggregator"),
-        Kind("surrogate", "surrogates", "rankbench.interfaces.surrogate:Surrogate"),
-        Kind("loss", "losses", "rankbench.interfaces.surrogate:Loss"),
-        Kind("optimizer", "optimizers", "rankbench.interfaces.method:Optimizer"),
-        Kind("model", "models", "rankbench.interfaces.method:Model"),
-        Kind("method", "methods", "rankbench.interfaces.method:Method"),
-        Kind("protocol", "protocols", "rankbench.interfaces.protocol:Protocol"),
-        Kind("reader", "readers", "rankbench.interfaces.dataset:Reader"),
-        Kind("dataset", "datasets", "rankbench.interfaces.dataset:Dataset"),
-        Kind("table", "tables", "rankbench.interfaces.table:TableKind"),
-        Kind("claim", "claims", "rankbench.interfaces.claim:ClaimKind"),
-        Kind("figure", "figures", "rankbench.interfaces.figure:FigureKind"),
-    )
+KINDS = {
+    "aggregator": ("rankbench.interfaces.aggregator", "Aggregator"),
+    "surrogate": ("rankbench.interfaces.surrogate", "Surrogate"),
+    "loss": ("rankbench.interfaces.surrogate", "Loss"),
+    "optimizer": ("rankbench.interfaces.method", "Optimizer"),
+    "model": ("rankbench.interfaces.method", "Model"),
+    "method": ("rankbench.interfaces.method", "Method"),
+    "protocol": ("rankbench.interfaces.protocol", "Protocol"),
+    "reader": ("rankbench.interfaces.dataset", "Reader"),
+    "dataset": ("rankbench.interfaces.dataset", "Dataset"),
+    "table": ("rankbench.interfaces.table", "TableKind"),
+    "claim": ("rankbench.interfaces.claim", "ClaimKind"),
+    "figure": ("rankbench.interfaces.figure", "FigureKind"),
 }
+"""Kinds of components with the module and name of their base classes, each imported when first asked for."""
 
 
 def kind_of(word: str) -> str:
@@ -119,8 +89,7 @@ def kind_of(word: str) -> str:
     SpecError
         There is no such kind.
     """
-    words = {name: kind.name for kind in KINDS.values() for name in (kind.name, kind.plural)}
-    words |= {SUITE: SUITE, "suites": SUITE}
+    words = {name: kind for kind in (*KINDS, SUITE) for name in (kind, plural_of(kind))}
     if word not in words:
         raise SpecError(f"there is no kind {word!r}{nearest(word, [*KINDS, SUITE])}")
     return words[word]
@@ -128,7 +97,7 @@ def kind_of(word: str) -> str:
 
 def plural_of(kind: str) -> str:
     """Return the plural of a kind, or of ``suite``."""
-    return KINDS[kind].plural if kind in KINDS else "suites"
+    return f"{kind}{'es' if kind.endswith('s') else 's'}"
 
 
 def base_of(kind: str) -> type[Component]:
@@ -141,7 +110,9 @@ def base_of(kind: str) -> type[Component]:
     """
     if kind not in KINDS:
         raise SpecError(f"there is no kind {kind!r} of component{nearest(kind, KINDS)}")
-    return KINDS[kind].base_class()
+    module, name = KINDS[kind]
+    base: type[Component] = getattr(importlib.import_module(module), name)
+    return base
 
 
 def kind_of_class(found: type) -> str:
@@ -152,10 +123,12 @@ def kind_of_class(found: type) -> str:
     PluginError
         It derives from none of them, or from several.
     """
-    kinds = [kind.name for kind in KINDS.values() if kind.known_base() in found.__mro__]
+    # No class derives from a base class whose module has not been imported.
+    known = {kind: getattr(sys.modules.get(module), name, None) for kind, (module, name) in KINDS.items()}
+    kinds = [kind for kind, base in known.items() if base in found.__mro__]
     if len(kinds) == 1:
         return kinds[0]
-    bases = ", ".join(f"rankbench.{KINDS[name].base.rpartition(':')[2]}" for name in kinds or KINDS)
+    bases = ", ".join(f"rankbench.{KINDS[kind][1]}" for kind in kinds or KINDS)
     where = f"{found.__module__}.{found.__qualname__}"
     if kinds:
         raise PluginError(f"{where} derives from several kinds ({bases}); write a class for each")

@@ -16,7 +16,7 @@ from rankbench.interfaces.surrogate import Loss
 from rankbench.methods.baselines import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Loader, PluginStatus
-from rankbench.plugin.registry import KINDS, SUITE, Origin
+from rankbench.plugin.registry import KINDS, SUITE, Origin, plural_of
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_everything_registered_is_listed(rankbench):
     assert shown.exit_code == 0, shown.output
     lines = shown.stdout.splitlines()
     for kind in (*KINDS, "suite"):
-        assert (KINDS[kind].plural if kind in KINDS else "suites") in lines
+        assert plural_of(kind) in lines
         for name in manager.names(kind):
             assert any(line.split()[:1] == [name] for line in lines)
 

@@ -18,7 +18,7 @@ import rankbench
 from rankbench.core.spec import parse
 from rankbench.plugin import registry
 from rankbench.plugin.loading import load
-from rankbench.plugin.registry import KINDS, base_of, kind_of
+from rankbench.plugin.registry import KINDS, base_of, kind_of, plural_of
 from rankbench.testing.check import check_component
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ def test_the_page_has_the_hook_with_its_signature_and_the_hook_says_since_when()
 
 def test_the_page_names_every_kind_and_public_bases_of_it():
     opening = PAGE.partition("\n    ")[0].replace("\n", " ").replace("data sets", "datasets")
-    assert re.search(r"brings components \((.*?)\)", opening)[1].split(", ") == [k.plural for k in KINDS.values()]
+    assert re.search(r"brings components \((.*?)\)", opening)[1].split(", ") == [*map(plural_of, KINDS)]
     shown = re.findall(r"^\| (\w+) \| `rankbench\.(\w+)`", PAGE, flags=re.MULTILINE)
     assert {kind for kind, _ in shown} == set(KINDS)
     for kind, base in shown:
@@ -79,7 +79,7 @@ def test_the_entry_points_of_the_page_are_in_the_groups_that_are_read():
 def test_ours_enter_through_the_same_door():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     # Kinds of claims and figures come with the suites that use them, models with the methods.
-    kinds = {kind.plural for kind in KINDS.values()} - {"claims", "figures", "models"}
+    kinds = set(map(plural_of, KINDS)) - {"claims", "figures", "models"}
     assert set(project["entry-points"][registry.GROUP]) == kinds | {"suites"}
 
 
