@@ -55,8 +55,7 @@ def check_keys(toml: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return quoted names with commas, the first 20 and how many more there are."""
-    text = ", ".join(map(short_repr, names[:_MOST]))
-    return text if len(names) <= _MOST else f"{text} and {len(names) - _MOST} more"
+    return first_of([*map(short_repr, names)], _MOST)
 
 
 def duration_text(seconds: float) -> str:
