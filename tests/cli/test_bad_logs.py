@@ -251,7 +251,6 @@ REFUSED = {
     "run --log llmfoa": "llmfoa: there is no such file or data set; did you mean 'llmfao'?",
     "run --log web10k-like": "data set web10k-like holds items, not judgments",
     "run --timeout nan": "a timeout is a number of seconds",
-    "run --timeout 1e300": "a timeout is a number of seconds",
     "plan --log llmfoa": "llmfoa: there is no such file or data set; did you mean 'llmfao'?",
     "plan --columns left=x": "--columns, --control and --reader say how to read a --log",
     "plan --suite demo --time-unit day": "no experiment of suite 'demo' goes by time: leave --time-unit out",
