@@ -19,7 +19,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import Prepared, unpack
 from rankbench.protocols.log_votes import misfit_of
-from rankbench.protocols.periods import DatedVotes, PeriodProtocol, PeriodRows, counts_of_period, dated_votes
+from rankbench.protocols.periods import DatedVotes, PeriodProtocol, PeriodRows, counts_of_votes, dated_votes
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.sampling_units import Units, item_rank_ranges, score_intervals
 
@@ -80,23 +80,22 @@ class LeftAdvantage(PeriodProtocol):
 def _advantages(
     stored: Mapping[str, NDArray[Any]], stretches: Sequence[str], aggregator: Aggregator, seed: int
 ) -> dict[str, NDArray[np.float64]]:
-    period, count = stored["period"], len(stretches)
-    names = [str(i) for i in range(int(max(stored["winners"].max(), stored["losers"].max())) + 1)]
+    count = len(stretches)
     score, se, votes = np.zeros(count), np.zeros(count), np.zeros(count)
     for p in range(count):
-        rows = np.flatnonzero(period == p)
-        winners, losers, ties, weights, lefts, sided = (
-            stored[name][rows] for name in ("winners", "losers", "ties", "weights", "lefts", "sided")
-        )
+        rows = np.flatnonzero(stored["period"] == p)
+        lefts, sided = stored["lefts"][rows], stored["sided"][rows]
         if not sided.any():
             raise InputError(f"no vote of {stretches[p]} has sides")
-        counts, items = counts_of_period(winners, losers, ties, weights, names)
+        counts, items = counts_of_votes(stored, rows)
         scores = call_aggregator(aggregator, counts, counts.m)
-        lead = scores[np.searchsorted(items, winners)] - scores[np.searchsorted(items, losers)]
+        winner, loser = (np.searchsorted(items, stored[name][rows]) for name in ("winners", "losers"))
+        lead = scores[winner] - scores[loser]
         lead = np.where(lefts, lead, -lead)[sided]
-        won = np.where(ties, 0.5, lefts)[sided]
-        score[p], se[p] = _advantage(lead, won, weights[sided])
-        votes[p] = weights[sided].sum()
+        won = np.where(stored["ties"][rows], 0.5, lefts)[sided]
+        weights = stored["weights"][rows][sided]
+        score[p], se[p] = _advantage(lead, won, weights)
+        votes[p] = weights.sum()
     units = Units(count, float(count), votes, votes, votes)
     covariance = np.diag(se**2)
     lower, upper = score_intervals(score, np.where(votes >= _FEWEST, se, 0.0), units)

@@ -167,19 +167,16 @@ class PeriodProtocol(LogProtocol):
 _DESIGN: Split = "design"
 
 
-def counts_of_period(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    ties: NDArray[np.bool_],
-    weights: NDArray[np.float64],
-    items: Sequence[str],
+def counts_of_votes(
+    stored: Mapping[str, NDArray[Any]], rows: NDArray[np.int64]
 ) -> tuple[PairCounts, NDArray[np.int32]]:
-    """Return the sums by pair of some votes, of the items that they are about, and which items these are."""
+    """Return the sums by pair of some rows of packed votes, and the items that these are about, called by numbers."""
+    winners, losers, ties, weights = (stored[name][rows] for name in ("winners", "losers", "ties", "weights"))
     there = np.unique(np.concatenate([winners, losers]))
     won, lost = np.searchsorted(there, winners), np.searchsorted(there, losers)
     given = None if (weights == 1).all() else weights
-    counts = count_pairs(won, lost, ties=ties, weights=given, items=[items[i] for i in there])
-    return counts, there.astype(np.int32)
+    counts = count_pairs(won, lost, ties=ties, weights=given, items=[str(item) for item in there])
+    return counts, there
 
 
 def years_text(first: int, last: int) -> str:
@@ -275,9 +272,7 @@ class PeriodLeaders(PeriodProtocol):
 def _of_periods(stored: Mapping[str, NDArray[Any]], begin: int, end: int) -> CountedVotes:
     """Return the votes of the periods from one to another; items are called by their numbers."""
     rows = np.flatnonzero((begin <= stored["period"]) & (stored["period"] <= end))
-    winners, losers, ties, weights = (stored[name][rows] for name in ("winners", "losers", "ties", "weights"))
-    most = int(max(stored["winners"].max(), stored["losers"].max())) + 1
-    return CountedVotes(counts_of_period(winners, losers, ties, weights, [str(i) for i in range(most)])[0])
+    return CountedVotes(counts_of_votes(stored, rows)[0])
 
 
 def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tuple[float, ...]:
