@@ -9,7 +9,8 @@ third of a second that no cache keeps, in each process that computes something. 
 that their signature says, so that what makes a list is compiled once a signature and found in the cache from then on.
 
 The types of a function are said once, in its annotations: an array is one of the names below, or an ``Annotated`` array
-with its numba type.
+with its numba type; arrays that go together are a named tuple of such, which numba takes without conversion: what is
+read-only in it must be so when it is called.
 
 A formula is a plain function of numbers that is written with NumPy's elementwise functions alone: called on arrays it
 is its own NumPy form. Here it takes its place in a compiled loop, so that it stands nowhere twice.
@@ -137,15 +138,14 @@ class DeclaredFunction(CPUDispatcher):
 
 def annotated_signatures(function: Callable[..., Any]) -> tuple[Any, ...]:
     """Return the signatures that annotations declare: one, or one for each of the types that an array may have."""
-    hints = get_type_hints(function, include_extras=True)
-    of_hints = {name: _numba_types(hint) for name, hint in hints.items()}
-    count = max(map(len, of_hints.values()))
-    made = []
-    for k in range(count):
-        arguments = {name: found[k % len(found)] for name, found in of_hints.items()}
-        result = arguments.pop("return")
-        made.append(result(*arguments.values()))
-    return tuple(made)
+    made = _alternatives(get_type_hints(function, include_extras=True))
+    return tuple(result(*arguments) for *arguments, result in made)
+
+
+def _alternatives(hints: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Return the types that hints declare: once, or once for each of the types that an array may have."""
+    found = [_numba_types(hint) for hint in hints.values()]
+    return [tuple(each[k % len(each)] for each in found) for k in range(max(map(len, found)))]
 
 
 def _numba_types(hint: Any) -> tuple[Any, ...]:
@@ -153,6 +153,9 @@ def _numba_types(hint: Any) -> tuple[Any, ...]:
         return get_args(hint)[1:]
     if get_origin(hint) is tuple:
         return (types.Tuple([_SCALARS[member] for member in get_args(hint)]),)  # type: ignore[no-untyped-call]
+    if hasattr(hint, "_fields"):
+        made = _alternatives(get_type_hints(hint, include_extras=True))
+        return tuple(types.BaseTuple.from_types(members, hint) for members in made)  # type: ignore[no-untyped-call]
     return (_SCALARS[hint],)
 
 

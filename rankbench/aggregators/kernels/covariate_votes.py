@@ -9,7 +9,7 @@ Davidson's model something of :math:`\eta = \log \nu`. Information is a sum of :
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numba import types
@@ -22,6 +22,52 @@ _READ_TYPES = [each.copy(readonly=True) for each in _TYPES]
 Products = Annotated[NDArray[np.floating], *_TYPES]
 CovariateValues = Annotated[NDArray[np.floating], *_READ_TYPES]
 RowNumber = Annotated[int, types.uint64]
+
+
+class RowFit(NamedTuple):
+    """Rows of votes, and the fit that gives them margins; arrays are read-only.
+
+    Attributes
+    ----------
+    first, second, outcomes, x
+        See `rankbench.interfaces.covariate_aggregator.CovariateVotes`.
+    scores, effects : ndarray of float64, shapes (m,), (p,)
+    eta : float
+        Of Davidson's model.
+    tied : bool
+        Whether the model is Davidson's.
+    """
+
+    first: ReadIndex
+    second: ReadIndex
+    outcomes: ReadMatrix
+    x: CovariateValues
+    scores: ReadVector
+    effects: ReadVector
+    eta: float
+    tied: bool
+
+
+class MatrixBlocks(NamedTuple):
+    """A matrix of all unknowns, read-only: of items, of items and others, of others; of shapes (0, 0): none."""
+
+    items: ReadMatrix
+    across: ReadMatrix
+    others: ReadMatrix
+
+
+class RowParts(NamedTuple):
+    """Slopes and information of each row of a block by itself.
+
+    Attributes
+    ----------
+    pull, weight, beside : ndarray of float64, shape (rows,)
+        By the row's margin: slope, information, and information with log nu, of Davidson's model.
+    """
+
+    pull: Vector
+    weight: Vector
+    beside: Vector
 
 
 # A sum of products in any order is one of many numbers at a time.
@@ -121,12 +167,11 @@ def outcome_chances(d: float, eta: float, tied: bool) -> tuple[float, float, flo
 
 
 @declared()
-def spread_of_row(
-    i: int, j: int, r: int, x: CovariateValues, sigma: ReadMatrix, across: ReadMatrix, inner: ReadMatrix, work: Vector
-) -> tuple[float, float]:
+def spread_of_row(i: int, j: int, r: int, x: CovariateValues, sigma: MatrixBlocks, work: Vector) -> tuple[float, float]:
     """Return the variance of a row's margin under a covariance, and its covariance with what comes behind."""
+    items, across, inner = sigma
     p = x.shape[1]
-    spread = sigma[i, i] + sigma[j, j] - 2 * sigma[i, j]
+    spread = items[i, i] + items[j, j] - 2 * items[i, j]
     # Sums along rows of `inner`, not dot products with them: those are not vectorized.
     for b in range(p):
         work[b] = 2 * (across[i, b] - across[j, b])
@@ -165,45 +210,32 @@ def pseudo_votes(
 
 @declared()
 def learn_rows(
-    first: ReadIndex,
-    second: ReadIndex,
-    outcomes: ReadMatrix,
-    x: CovariateValues,
-    scores: ReadVector,
-    effects: ReadVector,
-    eta: float,
-    tied: bool,
-    sigma: ReadMatrix,
-    across: ReadMatrix,
-    inner: ReadMatrix,
+    fit: RowFit,
+    sigma: MatrixBlocks,
     padded: bool,
     begin: int,
     end: int,
     item_slope: Vector,
     slope: Vector,
     last: Vector,
-    pull: Vector,
-    weight: Vector,
-    beside: Vector,
+    out: RowParts,
 ) -> float:
     """Add slopes of rows ``begin:end`` by items and by eta; return their log-likelihood.
 
     Parameters
     ----------
-    first, second, outcomes, x
-        Rows: see `rankbench.interfaces.covariate_aggregator.CovariateVotes`.
-    scores, effects, eta, tied
-        The fit; `tied` in Davidson's model.
-    sigma, across, inner : ndarray of float64, shapes (m, m), (m, q), (q, q)
-        Inverse information, of which Firth's pseudo-votes are made; of shape (0, 0): none.
+    fit : RowFit
+    sigma : MatrixBlocks
+        Inverse information, of which Firth's pseudo-votes are made.
     padded : bool
         Whether pseudo-votes count as information.
     item_slope, slope, last : ndarray of float64, shapes (m,), (q,), (q,)
         Sums; `last` is the information on eta, if there is one.
-    pull, weight, beside : ndarray of float64, shape (end - begin,)
-        Written: each row's slope and information by its margin, and, if `tied`, by margin and eta; see
-        `add_products` and `add_across`.
+    out : RowParts
+        Written: see `add_products` and `add_across`.
     """
+    first, second, outcomes, x, scores, effects, eta, tied = fit
+    pull, weight, beside = out
     p, value, product = x.shape[1], 0.0, 1.0
     work = np.empty(max(p, 1))
     # Three loops: in one, what is read at random waits for chances that were guessed wrong.
@@ -230,9 +262,9 @@ def learn_rows(
         # Of what was decided both ways: where one side always wins, a difference would lose all digits.
         g = won * down - lost * up + even * (down - up) / 2 + level * (won - lost) / 2
         more = 0.0
-        if len(sigma):
-            spread, gap = spread_of_row(first[r], second[r], r, x, sigma, across, inner, work)
-            rest = float(inner[p, p]) if tied else 0.0
+        if len(sigma.items):
+            spread, gap = spread_of_row(first[r], second[r], r, x, sigma, work)
+            rest = float(sigma.others[p, p]) if tied else 0.0
             for c in range(3 if tied else 2):
                 pseudo, by_lead, by_tie = pseudo_votes(c, n, (up, down, level), tied, spread, gap, rest)
                 more += pseudo
@@ -256,28 +288,16 @@ def learn_rows(
 
 @declared()
 def middle_rows(
-    first: ReadIndex,
-    second: ReadIndex,
-    outcomes: ReadMatrix,
-    x: CovariateValues,
-    scores: ReadVector,
-    effects: ReadVector,
-    eta: float,
-    tied: bool,
-    sigma: ReadMatrix,
-    across: ReadMatrix,
-    inner: ReadMatrix,
-    bread: ReadMatrix,
-    bread_across: ReadMatrix,
-    bread_inner: ReadMatrix,
+    fit: RowFit,
+    sigma: MatrixBlocks,
+    bread: MatrixBlocks,
     pseudo_alone: bool,
     squared: bool,
     firth: bool,
     begin: int,
     end: int,
     last: Vector,
-    weight: Vector,
-    beside: Vector,
+    out: RowParts,
 ) -> None:
     """Find the products of what single votes say, corrected for their pull on the fit, and of what pseudo-votes say.
 
@@ -292,6 +312,8 @@ def middle_rows(
 
     The others are those of `learn_rows`; `bread` is the covariance that votes pull at.
     """
+    first, second, outcomes, x, scores, effects, eta, tied = fit
+    _, weight, beside = out
     p = x.shape[1]
     work = np.empty(max(p, 1))
     for r in range(begin, end):
@@ -304,11 +326,11 @@ def middle_rows(
         bend_both, bend_eta = -level * mean, level * (up + down)
         spread = gap = rest = own = own_gap = own_rest = 0.0
         if firth:
-            spread, gap = spread_of_row(i, j, r, x, sigma, across, inner, work)
-            rest = float(inner[p, p]) if tied else 0.0
+            spread, gap = spread_of_row(i, j, r, x, sigma, work)
+            rest = float(sigma.others[p, p]) if tied else 0.0
         if not pseudo_alone:
-            own, own_gap = spread_of_row(i, j, r, x, bread, bread_across, bread_inner, work)
-            own_rest = float(bread_inner[p, p]) if tied else 0.0
+            own, own_gap = spread_of_row(i, j, r, x, bread, work)
+            own_rest = float(bread.others[p, p]) if tied else 0.0
         one = n if squared else 1.0
         w = both = of_eta = 0.0
         for c in range(3):

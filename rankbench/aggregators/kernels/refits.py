@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.covariate_votes import CovariateValues, outcome_chances, product_of_row
+from rankbench.aggregators.kernels.covariate_votes import RowFit, outcome_chances, product_of_row
 from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEWTON_WORK, item_sums, newton
 from rankbench.kernels.declared import Matrix, ReadIndex, ReadMatrix, ReadRows, ReadVector, declared
 
@@ -243,22 +243,9 @@ def add_clusters(
 
 
 @declared()
-def add_slopes(
-    first: ReadIndex,
-    second: ReadIndex,
-    outcomes: ReadMatrix,
-    x: CovariateValues,
-    scores: ReadVector,
-    effects: ReadVector,
-    eta: float,
-    tied: bool,
-    rows: ReadRows,
-    starts: ReadRows,
-    begin: int,
-    end: int,
-    out: Matrix,
-) -> None:
+def add_slopes(fit: RowFit, rows: ReadRows, starts: ReadRows, begin: int, end: int, out: Matrix) -> None:
     """Add to row g of `out` what cluster ``begin + g`` says, of rows ``rows[starts[g]:starts[g + 1]]``."""
+    first, second, outcomes, x, scores, effects, eta, tied = fit
     p, m = x.shape[1], len(scores)
     for g in range(begin, end):
         said = out[g - begin]
@@ -279,22 +266,10 @@ def add_slopes(
 
 @declared()
 def add_information(
-    first: ReadIndex,
-    second: ReadIndex,
-    outcomes: ReadMatrix,
-    x: CovariateValues,
-    scores: ReadVector,
-    effects: ReadVector,
-    eta: float,
-    tied: bool,
-    rows: ReadRows,
-    starts: ReadRows,
-    begin: int,
-    end: int,
-    along: ReadMatrix,
-    out: Matrix,
+    fit: RowFit, rows: ReadRows, starts: ReadRows, begin: int, end: int, along: ReadMatrix, out: Matrix
 ) -> None:
     """Add to row g of `out` the information of cluster ``begin + g`` times row g of `along`."""
+    first, second, outcomes, x, scores, effects, eta, tied = fit
     p, m = x.shape[1], len(scores)
     for g in range(begin, end):
         found, given = out[g - begin], along[g - begin]

@@ -19,17 +19,21 @@ fit, and with Firth's pseudo-votes among the votes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.covariance import ENOUGH_TERMS, TERMS
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
-from rankbench.aggregators.likelihood.vote_rows import SEPARATED, RowParts, RowSums, VoteRows
+from rankbench.aggregators.likelihood.vote_rows import SEPARATED, RowSums, VoteRows
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE
 from rankbench.interfaces.covariate_aggregator import ControlledFit, CovariateVotes
 from rankbench.interfaces.pair_counts import connected_components, strongly_connected
+
+if TYPE_CHECKING:
+    from rankbench.aggregators.kernels.covariate_votes import RowParts
 
 _STEPS = 200
 _LONGEST = 4.0
@@ -278,16 +282,11 @@ def _middle(
     """Return the sum of products of what single votes and pseudo-votes say; of clustered votes pseudo-votes alone."""
     from rankbench.aggregators.kernels.covariate_votes import middle_rows
 
-    first, second, outcomes, values = rows.arrays
-    effects, eta = rows.parted(beside)
-    sigma, own = rows.blocks(inverse), rows.blocks(bread)
+    fit, sigma, own = rows.at(scores, beside), rows.blocks(inverse), rows.blocks(bread)
     clustered = rows.votes.clusters is not None
 
     def learn(begin: int, end: int, _: RowSums, last: NDArray[np.float64], of_rows: RowParts) -> None:
-        middle_rows(
-            first, second, outcomes, values, scores, effects, eta, rows.tied, *sigma, *own, clustered,
-            rows.votes.weighted, firth, begin, end, last, of_rows.weight, of_rows.beside,
-        )  # fmt: skip
+        middle_rows(fit, sigma, own, clustered, rows.votes.weighted, firth, begin, end, last, of_rows)
 
     sums, m, graph = rows.each_block(learn), rows.votes.m, rows.graph
     whole = np.zeros_like(bread)
@@ -310,12 +309,10 @@ def _clustered(
     """Return the sum over clusters of corrected u u^T: the series of `rankbench...covariance`, of many at a time."""
     from rankbench.aggregators.kernels.refits import add_information, add_slopes
 
-    first, second, outcomes, values = rows.arrays
-    effects, eta = rows.parted(beside)
     order = np.argsort(clusters, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(clusters))])
     starts = starts[np.concatenate([[True], np.diff(starts) > 0])].astype(np.int64)
-    given = first, second, outcomes, values, scores, effects, eta, rows.tied, order, starts
+    given = rows.at(scores, beside), order, starts
     at_once, d = max(1, _NUMBERS // len(bread)), len(bread)
     meat = np.zeros_like(bread)
     for begin in range(0, len(starts) - 1, at_once):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,15 @@ from rankbench.core.system import in_halves
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.covariate_aggregator import CovariateVotes
 
+if TYPE_CHECKING:
+    from rankbench.aggregators.kernels.covariate_votes import MatrixBlocks, RowFit, RowParts
+
 NewtonStep: TypeAlias = Callable[
     [NDArray[np.float64], NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]
 ]
 
 _BLOCK = 4096
 """Rows whose products are made at a time."""
-
-_NONE = np.zeros((0, 0))
 
 SEPARATED = (
     "the information on effects of covariates is singular: they, or items, separate the votes; a ridge, or Firth's "
@@ -65,20 +66,6 @@ class RowSums:
             mine += getattr(other, name)
 
 
-class RowParts(NamedTuple):
-    """Slopes and information of each row of a block by itself.
-
-    Attributes
-    ----------
-    pull, weight, beside : ndarray of float64, shape (rows,)
-        By the row's margin: slope, information, and information with log nu, of Davidson's model.
-    """
-
-    pull: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    beside: NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class VoteRows:
     """Rows of votes with the graph of their pairs.
@@ -103,12 +90,17 @@ class VoteRows:
         return len(self.votes.covariates.names) + int(self.tied)
 
     @cached_property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Arrays of the rows for kernels: items, outcomes, covariates."""
-        values = np.ascontiguousarray(self.votes.covariates.values)
-        outcomes = np.ascontiguousarray(self.votes.outcomes)
-        first, second = (np.ascontiguousarray(each, np.int32) for each in (self.votes.first, self.votes.second))
-        return first, second, outcomes, values
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Arrays of the rows for kernels, read-only: items, outcomes, covariates."""
+        first, second = (_read_only(each, np.int32) for each in (self.votes.first, self.votes.second))
+        return first, second, _read_only(self.votes.outcomes), _read_only(self.votes.covariates.values)
+
+    def at(self, scores: NDArray[np.float64], beside: NDArray[np.float64]) -> RowFit:
+        """Return the rows and a fit as kernels take them."""
+        from rankbench.aggregators.kernels.covariate_votes import RowFit
+
+        effects, eta = self.parted(beside)
+        return RowFit(*self.arrays, _read_only(scores), _read_only(effects), eta, self.tied)
 
     def sums(
         self,
@@ -133,16 +125,11 @@ class VoteRows:
         """
         from rankbench.aggregators.kernels.covariate_votes import add_products, learn_rows
 
-        first, second, outcomes, values = self.arrays
-        sigma = self.blocks(inverse)
-        effects, eta = self.parted(beside)
+        fit, sigma = self.at(scores, beside), self.blocks(inverse)
 
         def learn(begin: int, end: int, into: RowSums, last: NDArray[np.float64], of_rows: RowParts) -> None:
-            into.value += learn_rows(
-                first, second, outcomes, values, scores, effects, eta, self.tied, *sigma, padded, begin, end,
-                into.item_slope, into.slope, last, *of_rows,
-            )  # fmt: skip
-            add_products(values, begin, end, of_rows.pull, into.slope)
+            into.value += learn_rows(fit, sigma, padded, begin, end, into.item_slope, into.slope, last, of_rows)
+            add_products(fit.x, begin, end, of_rows.pull, into.slope)
 
         return self.each_block(learn, informed=informed)
 
@@ -151,7 +138,7 @@ class VoteRows:
 
         `learn` says what each row of a block says; what that is as information of items and covariates is added here.
         """
-        from rankbench.aggregators.kernels.covariate_votes import add_across, add_products
+        from rankbench.aggregators.kernels.covariate_votes import RowParts, add_across, add_products
 
         first, second, _, values = self.arrays
         q, m, p, found = self.q, self.votes.m, values.shape[1], dict[int, RowSums]()
@@ -182,19 +169,16 @@ class VoteRows:
             whole.add(other)
         return whole
 
-    def blocks(
-        self, inverse: NDArray[np.float64] | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return a matrix of all unknowns as kernels take it: of items, of items and others, of others."""
-        if inverse is None:
-            return _NONE, _NONE, _NONE
-        m = self.votes.m
-        items, across, others = inverse[:m, :m], inverse[:m, m:], inverse[m:, m:]
-        return np.ascontiguousarray(items), np.ascontiguousarray(across), np.ascontiguousarray(others)
+    def blocks(self, inverse: NDArray[np.float64] | None) -> MatrixBlocks:
+        """Return a matrix of all unknowns, if there is one, as kernels take it."""
+        from rankbench.aggregators.kernels.covariate_votes import MatrixBlocks
+
+        m, whole = self.votes.m, np.zeros((0, 0)) if inverse is None else inverse
+        return MatrixBlocks(*map(_read_only, (whole[:m, :m], whole[:m, m:], whole[m:, m:])))
 
     def parted(self, beside: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Return effects and log nu."""
-        return (np.ascontiguousarray(beside[:-1]), float(beside[-1])) if self.tied else (beside, 0.0)
+        return (beside[:-1], float(beside[-1])) if self.tied else (beside, 0.0)
 
     def penalized(self, sums: RowSums, ridge: float) -> NDArray[np.float64]:
         """Return the information of what stands beside the scores, with a ridge on effects, (q, q)."""
@@ -247,6 +231,12 @@ class VoteRows:
             return alone - across @ beside, beside
 
         return step
+
+
+def _read_only(array: NDArray[Any], dtype: type | None = None) -> NDArray[Any]:
+    view = np.ascontiguousarray(array, dtype).view()
+    view.flags.writeable = False
+    return view
 
 
 def solve_positive(matrix: NDArray[np.float64], side: NDArray[np.float64]) -> NDArray[np.float64]:
