@@ -336,18 +336,17 @@ class PlackettLuce(OrderAggregator):
         InputError
             The ballots say nothing: none of them ranks two items.
         """
-        from rankbench.aggregators.kernels.plackett_luce import plackett_luce
+        from rankbench.aggregators.kernels.plackett_luce import BallotRows, plackett_luce
 
         if not (np.diff(orders.starts) > 1).any():
             raise InputError("the ballots say nothing: none of them ranks two items; leave such queries out")
         scores = np.zeros(m)
         # Copies: tables and shared memory are read-only, which the kernel's signature is not.
-        plackett_luce(
+        ballots = BallotRows(
             np.array(orders.starts, dtype=np.int64),
             np.array(orders.items, dtype=np.int32),
             np.array(orders.places, dtype=np.int32),
             np.array(orders.weights, dtype=np.float64),
-            self.ridge,
-            scores,
         )
+        plackett_luce(ballots, self.ridge, scores)
         return scores

@@ -16,6 +16,7 @@ References
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,19 @@ _ROUNDING = 1e-14
 _MAX_STEPS = 200
 
 
+class BallotRows(NamedTuple):
+    """The ballots of one query, as `rankbench.interfaces.queries.Orders` has them."""
+
+    starts: Rows
+    items: Index
+    places: Index
+    weights: Vector
+
+
 @declared()
-def _shares(starts: Rows, items: Index, places: Index, scores: Vector, rho: Vector, g: Vector) -> None:
+def _shares(ballots: BallotRows, scores: Vector, rho: Vector, g: Vector) -> None:
     """Write rho, in the first row of each place, and g, in every row."""
+    starts, items, places, _ = ballots
     for b in range(len(starts) - 1):
         rest = -math.inf
         end = starts[b + 1]
@@ -54,19 +65,11 @@ def _shares(starts: Rows, items: Index, places: Index, scores: Vector, rho: Vect
 
 @declared()
 def _gradient(
-    starts: Rows,
-    items: Index,
-    places: Index,
-    weights: Vector,
-    ridge: float,
-    scores: Vector,
-    rho: Vector,
-    g: Vector,
-    gradient: Vector,
-    scale: Vector,
+    ballots: BallotRows, ridge: float, scores: Vector, rho: Vector, g: Vector, gradient: Vector, scale: Vector
 ) -> float:
     """Write shares, gradient (m,) and a bound of the Hessian's diagonal; return the squared norm."""
-    _shares(starts, items, places, scores, rho, g)
+    _shares(ballots, scores, rho, g)
+    starts, items, places, weights = ballots
     m = len(scores)
     for i in range(m):
         gradient[i] = ridge * scores[i]
@@ -101,19 +104,9 @@ def _gradient(
 
 
 @declared()
-def _product(
-    starts: Rows,
-    items: Index,
-    places: Index,
-    weights: Vector,
-    ridge: float,
-    rho: Vector,
-    g: Vector,
-    means: Vector,
-    v: Vector,
-    out: Vector,
-) -> None:
+def _product(ballots: BallotRows, ridge: float, rho: Vector, g: Vector, means: Vector, v: Vector, out: Vector) -> None:
     """Write the Hessian's product with v to `out`; `means` is scratch memory, one a row."""
+    starts, items, places, weights = ballots
     for i in range(len(v)):
         out[i] = ridge * v[i]
     for b in range(len(starts) - 1):
@@ -159,7 +152,7 @@ def _product(
 
 
 @declared()
-def plackett_luce(starts: Rows, items: Index, places: Index, weights: Vector, ridge: float, out: Vector) -> None:
+def plackett_luce(ballots: BallotRows, ridge: float, out: Vector) -> None:
     """Write the penalized maximum-likelihood scores to `out`, shape (m,).
 
     The gradient's norm falls to 1e-12 (relative to the first one where that is smaller), or
@@ -167,20 +160,19 @@ def plackett_luce(starts: Rows, items: Index, places: Index, weights: Vector, ri
 
     Parameters
     ----------
-    starts, items, places, weights : ndarray
-        Ballots as in `rankbench.interfaces.queries.Orders`, those of one query.
+    ballots : BallotRows
     ridge : float
         Positive.
     out : ndarray of float64, shape (m,)
     """
-    m, rows = len(out), len(items)
+    m, rows = len(out), len(ballots.items)
     rho, g, means = np.empty(rows), np.empty(rows), np.empty(rows)
     gradient, scale, trial = np.empty(m), np.empty(m), np.empty(m)
     step, r, p, q = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     out[:] = 0.0
-    norm = _gradient(starts, items, places, weights, ridge, out, rho, g, gradient, scale)
+    norm = _gradient(ballots, ridge, out, rho, g, gradient, scale)
     first = math.sqrt(norm)
-    enough = max(_TOLERANCE * min(1.0, first), _ROUNDING * weights.sum())
+    enough = max(_TOLERANCE * min(1.0, first), _ROUNDING * ballots.weights.sum())
     for _ in range(_MAX_STEPS):
         before = math.sqrt(norm)
         if before <= enough:
@@ -194,7 +186,7 @@ def plackett_luce(starts: Rows, items: Index, places: Index, weights: Vector, ri
         for _ in range(10 * m):
             if math.sqrt((r * r).sum()) <= target:
                 break
-            _product(starts, items, places, weights, ridge, rho, g, means, p, q)
+            _product(ballots, ridge, rho, g, means, p, q)
             curvature = (p * q).sum()
             if not curvature > 0.0:
                 break
@@ -208,7 +200,7 @@ def plackett_luce(starts: Rows, items: Index, places: Index, weights: Vector, ri
         length = 1.0
         while length > 1e-10:
             trial[:] = out - length * step
-            norm = _gradient(starts, items, places, weights, ridge, trial, rho, g, gradient, scale)
+            norm = _gradient(ballots, ridge, trial, rho, g, gradient, scale)
             if math.sqrt(norm) <= (1.0 - 1e-4 * length) * before:
                 break
             length *= 0.5
