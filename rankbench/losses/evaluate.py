@@ -61,30 +61,33 @@ def evaluate(
     out = np.empty((alpha.shape[0], len(offsets) - 1))
     largest = int(np.diff(offsets).max(initial=0))
     work = np.zeros(kernel.work(largest) if kernel else 0)
-    if callable(structures):
-        if largest > _MANY:
-            needed = _MATRICES * np.float64().itemsize * largest**2
-            check_memory(needed, f"the matrix of preferences among the {largest:,} items of a query", "another loss")
-        for q in range(out.shape[1]):
-            _judge_matrix(loss, kernel, alpha, structures(q), offsets[q : q + 2], work, out[:, q])
-    elif kernel is not None:
-        from rankbench.losses.kernels.evaluate import scores_pass
+    if callable(structures) and largest > _MANY:
+        needed = _MATRICES * np.float64().itemsize * largest**2
+        check_memory(needed, f"the matrix of preferences among the {largest:,} items of a query", "another loss")
+    if kernel is not None:
+        from rankbench.losses.kernels.evaluate import matrix_pass, scores_pass
 
-        scores_pass(
-            kernel.function,
-            alpha,
-            _writable(structures),
-            offsets,
-            kernel.params,
-            work,
-            out,
-        )
-    else:
-        structures = _read_only(structures)
-        for q, (start, stop) in enumerate(itertools.pairwise(offsets)):
-            for c in range(len(alpha)):
-                out[c, q] = _value(loss, alpha[c, start:stop], structures[start:stop])
+        if not callable(structures):
+            scores_pass(kernel.function, alpha, _writable(structures), offsets, kernel.params, work, out)
+            return out
+    column = np.empty(len(alpha))
+    for q, (start, stop) in enumerate(itertools.pairwise(offsets.tolist())):
+        structure = _adjacency(structures(q), stop - start) if callable(structures) else structures[start:stop]
+        if kernel is not None:
+            matrix_pass(kernel.function, alpha, start, _writable(structure), kernel.params, work, column)
+            out[:, q] = column
+            continue
+        structure = _read_only(structure)
+        for c in range(len(alpha)):
+            value = loss.value(alpha[c, start:stop], structure)
+            out[c, q] = loss.checked_numbers("value", value, "number")
     return out
+
+
+def _adjacency(matrix: NDArray[np.float64], items: int) -> NDArray[np.float64]:
+    if matrix.shape != (items, items):
+        raise InputError(f"a query of {items} items needs an adjacency matrix of that size, not {matrix.shape}")
+    return matrix
 
 
 def evaluate_all(
@@ -157,37 +160,6 @@ def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
     view = np.ascontiguousarray(array, np.float64).view()
     view.flags.writeable = False
     return view
-
-
-def _value(loss: Loss, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
-    return float(loss.checked_numbers("value", loss.value(alpha, structure), "number"))
-
-
-def _judge_matrix(
-    loss: Loss,
-    kernel: Kernel | None,
-    alpha: NDArray[np.float64],
-    adjacency: NDArray[np.float64],
-    span: NDArray[np.int64],
-    work: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
-    """Write one query's column of `evaluate`."""
-    start, stop = int(span[0]), int(span[1])
-    if adjacency.shape != (stop - start, stop - start):
-        raise InputError(
-            f"a query of {stop - start} items needs an adjacency matrix of that size, not {adjacency.shape}"
-        )
-    if kernel is None:
-        adjacency = _read_only(adjacency)
-        for c in range(len(alpha)):
-            out[c] = _value(loss, alpha[c, start:stop], adjacency)
-        return
-    from rankbench.losses.kernels.evaluate import matrix_pass
-
-    column = np.empty(len(alpha))
-    matrix_pass(kernel.function, alpha, start, _writable(adjacency), kernel.params, work, column)
-    out[:] = column
 
 
 def _check(loss: Loss, alpha: NDArray[np.float64], structures: Structures, offsets: NDArray[np.int64]) -> None:
