@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -129,6 +129,10 @@ class BlockTask:
     metrics: tuple[str, ...]
     cells: dict[str, Contender]
     losses: tuple[Loss, ...] = ()
+
+    def of_size(self, n: int) -> BlockTask:
+        """Return the task of a block of n judgments; of its own n if these are fewer."""
+        return replace(self, key=replace(self.key, n=min(n, self.key.n)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +254,8 @@ class Protocol(Component):
         Whether it chooses among the points of a contender's grid.
     simulated : bool
         Whether its populations are (for protocols that take no data set).
+    few : int
+        Judgments of a block that compiles, in a moment, what larger ones need; 0: it is not worth it.
     """
 
     kind: ClassVar[str] = "protocol"
@@ -266,6 +272,7 @@ class Protocol(Component):
     layout: ClassVar[Layout] = "race"
     tunes: ClassVar[bool] = False
     simulated: ClassVar[bool] = False
+    few: ClassVar[int] = 0
 
     @classmethod
     def metric_names(cls) -> tuple[str, ...]:
@@ -331,7 +338,7 @@ class Protocol(Component):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return a block that compiles all that `task` needs, in a moment; None: not worth it."""
-        return None
+        return (prepared, task.of_size(self.few)) if self.few else None
 
     def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
         """Return how long each cell of a block takes by itself, about, in seconds; optional.

@@ -87,12 +87,12 @@ def own_cells(task: BlockTask) -> dict[str, Contender]:
     return {cell: found for cell, found in task.cells.items() if all(map(is_ours, found.points))}
 
 
-def own_block(task: BlockTask, n: int) -> BlockTask | None:
-    """Return a block of n for compiling, without third-party contenders.
+def own_block(task: BlockTask) -> BlockTask | None:
+    """Return a block without third-party contenders.
 
     None: nothing is left; or a loss that judges contenders is third-party.
     """
     cells = own_cells(task)
     if not cells or not all(map(is_ours, task.losses)):
         return None
-    return replace(task, key=replace(task.key, n=n), cells=cells)
+    return replace(task, cells=cells)

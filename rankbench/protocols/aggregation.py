@@ -20,7 +20,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Comparisons, Orders, implied_comparisons
-from rankbench.plugin.third_party import disposable_judgments, is_ours, own_block
+from rankbench.plugin.third_party import disposable_judgments, is_ours
 from rankbench.protocols.judging import each_unit
 
 _LEVEL = 1e-12
@@ -229,9 +229,9 @@ class AggregationTrial(Protocol):
         return task.key.n * (8 * self.length + 16 + self.length * (self.length - 1) // 2 * IMPLIED)
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block on one population, without third-party contenders: they could take the process down."""
-        few, small = own_block(task, 5), self.model_copy(update={"populations": 1})
-        return (small.prepare(None, task.key.seed), few) if few else None
+        """Return the block on one population."""
+        small = self.model_copy(update={"populations": 1})
+        return small.prepare(None, task.key.seed), task.of_size(5)
 
     def assumptions(self) -> list[str]:
         """Return what the populations are."""

@@ -24,7 +24,6 @@ from rankbench.interfaces.protocol import JUDGMENT, BlockTask, Contender, Prepar
 from rankbench.interfaces.queries import Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
-from rankbench.plugin.third_party import own_block
 from rankbench.protocols.judging import COMPARISON, answer, comparison_bytes, fit, judge
 
 
@@ -119,17 +118,12 @@ class BTL(Protocol):
         return task.key.n * max(JUDGMENT + COMPARISON, comparison_bytes(task))
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block on three of its queries, without third-party contenders and losses.
-
-        Third-party code could take down the process that asks.
-        """
+        """Return the block on three of its queries."""
         design = _queries(prepared, "design")
         few = design.take(np.arange(min(3, len(design))))
-        own = own_block(task, 50 * len(few))
-        if own is None:
-            return None
         small = _prepared(self, prepared.dataset, {"design": few, "heldout": few}, 1.0, ())
-        return small, replace(own, cells={cell: _shortened(contender) for cell, contender in own.cells.items()})
+        cells = {cell: _shortened(contender) for cell, contender in task.cells.items()}
+        return small, replace(task.of_size(50 * len(few)), cells=cells)
 
 
 def _prepared(

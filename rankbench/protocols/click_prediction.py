@@ -23,10 +23,9 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Selections
-from rankbench.plugin.third_party import disposable_judgments, own_block
+from rankbench.plugin.third_party import disposable_judgments
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import unchanged
-from rankbench.protocols.selection import FEW
 
 METRIC = "click-log-loss"
 
@@ -65,6 +64,7 @@ class ClickPrediction(Protocol):
     )
     splits: ClassVar[dict[Split, str]] = {"heldout": "Held-out sessions"}
     counts: ClassVar[str] = "sessions"
+    few: ClassVar[int] = 50
 
     several: Several = Field(
         default="first", description="Sessions with several clicks: first, last, each (a session of its own) or drop."
@@ -244,11 +244,6 @@ class ClickPrediction(Protocol):
             return np.array([losses.mean()])
         means: NDArray[np.float64] = np.add.reduceat(losses, test.offsets[judged]) / test.counts[judged]
         return means
-
-    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block with a few training sessions, without third-party contenders."""
-        few = own_block(task, min(task.key.n, FEW))
-        return (prepared, few) if few else None
 
 
 def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: float) -> NDArray[np.float64]:

@@ -21,11 +21,8 @@ from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protoc
 from rankbench.interfaces.queries import Selections
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
-from rankbench.plugin.third_party import disposable_judgments, own_block
+from rankbench.plugin.third_party import disposable_judgments
 from rankbench.protocols.judging import each_cell, losses_of, usable_scores
-
-FEW = 50
-"""Sessions that compile everything."""
 
 SOME = 1000
 """Sessions that tell how much memory more of them take."""
@@ -49,6 +46,7 @@ class Selection(Protocol):
     table: ClassVar[str | None] = "selections"
     splits: ClassVar[dict[Split, str]] = {"design": "Queries (judged against their true grades)"}
     counts: ClassVar[str] = "sessions"
+    few: ClassVar[int] = 50
 
     def refusal(self, dataset: Dataset) -> str:
         """Refuse real logs: nobody knows the truth about their items."""
@@ -94,11 +92,6 @@ class Selection(Protocol):
             return 0
         some = dataset.draw(SOME, draw_entropy(task.key.seed, prepared.fingerprint, task.key.repetition))
         return 2 * task.key.n * sum(part.nbytes for part in (some.starts, some.items, some.clicked)) // SOME
-
-    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block with a few sessions, without third-party contenders and losses."""
-        few = own_block(task, min(task.key.n, FEW))
-        return (prepared, few) if few else None
 
 
 def _judged(

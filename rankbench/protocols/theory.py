@@ -22,7 +22,6 @@ from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.plugin.manager import reference
-from rankbench.plugin.third_party import own_block
 from rankbench.protocols.judging import answer, comparison_bytes, each_cell, fit, judge
 
 
@@ -149,6 +148,7 @@ class Repair(Protocol):
     splits: ClassVar[dict[Split, str]] = {"design": "Populations (laws of judgments that are known exactly)"}
     counts: ClassVar[str] = "votes in each population"
     simulated: ClassVar[bool] = True
+    few: ClassVar[int] = 20
 
     noise: Noise = Field(
         default="low-noise",
@@ -198,11 +198,6 @@ class Repair(Protocol):
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
         """Return what the votes of all populations take while they are fitted."""
         return task.key.n * len(prepared.units["design"]) * comparison_bytes(task)
-
-    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block with 20 votes a population, without third-party contenders: they could end the process."""
-        few = own_block(task, 20)
-        return (prepared, few) if few else None
 
     def misfit(self, contender: Component) -> str:
         """Return why a method cannot compete; empty if it can."""

@@ -17,7 +17,6 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.methods.baselines import LogOddsRegression
-from rankbench.plugin.third_party import own_block
 from rankbench.protocols.judging import each_unit
 
 _WORLDS = 4
@@ -82,6 +81,7 @@ class UStatistics(Protocol):
     splits: ClassVar[dict[Split, str]] = {"design": "Worlds (true scores and chances that votes are drawn from)"}
     counts: ClassVar[str] = "votes in each world"
     simulated: ClassVar[bool] = True
+    few: ClassVar[int] = 20
 
     beta: float = Field(default=0.5, gt=0, le=10, description="Frequencies are proportional to q^(-beta - 1).")
     queries: int = Field(default=2000, ge=2, le=10**6, strict=True, description="Queries of a world.")
@@ -127,11 +127,6 @@ class UStatistics(Protocol):
         """Return what the votes of one world take: a byte in each draw, and in each order of the first."""
         draws = self.draws if set(task.metrics) - {"instability"} else 1
         return task.key.n * (draws + (ORDERS if "instability" in task.metrics else 0))
-
-    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
-        """Return the block with 20 votes a world, without third-party contenders: they could take the process down."""
-        few = own_block(task, 20)
-        return (prepared, few) if few else None
 
     def misfit(self, contender: Component) -> str:
         """Return why a method is no estimator of this risk; empty if it is one."""

@@ -24,7 +24,7 @@ from rankbench.core.system import connected_client
 from rankbench.errors import ExecutorError
 from rankbench.interfaces.cell import BlockResult, guarded
 from rankbench.interfaces.protocol import BlockTask, Prepared
-from rankbench.plugin.third_party import is_ours
+from rankbench.plugin.third_party import is_ours, own_block
 from rankbench.runner.blocks import run_block
 from rankbench.runner.jobs import BlockJob, LostProcess, SentTask, failed_block, place_tasks
 from rankbench.runner.prepare import shared, write_shared
@@ -64,9 +64,9 @@ def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None
     """Compile what blocks need, on a smaller one of each source: once here, not in every worker."""
     first = {task.source: task for task in reversed(tasks)}
     for index, task in sorted(first.items()):
-        protocol = sources[index].protocol
         # Third-party code could take this process down.
-        if is_ours(protocol) and (small := protocol.smaller(sources[index], task)) is not None:
+        protocol, own = sources[index].protocol, own_block(task)
+        if is_ours(protocol) and own and (small := protocol.smaller(sources[index], own)):
             guarded(partial(run_block, *small))
 
 

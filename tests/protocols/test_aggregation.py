@@ -24,6 +24,7 @@ from rankbench.interfaces.queries import Comparisons, Orders
 from rankbench.losses.err import ERR
 from rankbench.losses.ndcg import NDCG
 from rankbench.plugin import manager
+from rankbench.plugin.third_party import own_block
 from rankbench.protocols.aggregation import AggregationTrial, directions, misordered, regret, rmse
 from rankbench.protocols.selection import Selection
 
@@ -370,4 +371,4 @@ def test_the_block_that_compiles():
     prepared = protocol.prepare(DATASET, 7)
     _, small = protocol.smaller(prepared, task_of(prepared, {"a": "cascade"}, LOSSES, n=10_000))
     assert (small.key.n, list(small.cells)) == (50, ["a"])
-    assert protocol.smaller(prepared, task_of(prepared, {}, LOSSES, n=10_000)) is None
+    assert own_block(task_of(prepared, {}, LOSSES, n=10_000)) is None
