@@ -190,6 +190,10 @@ def losses_of(
         for every call.
     offsets : ndarray of int64, shape (Q + 1,)
     """
+
+    def values_of(loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return evaluate(loss, scores, truth(loss.structure), offsets)
+
     found: dict[str, NDArray[np.float64] | Exception] = {}
     theirs = [not is_ours(loss) for loss in losses]
     together = [loss for loss, plugin in zip(losses, theirs, strict=True) if loss.structure == "scores" and not plugin]
@@ -202,22 +206,13 @@ def losses_of(
     for at in sorted(range(len(losses)), key=theirs.__getitem__):
         if str(losses[at]) not in found:
             lent = shared if theirs[at] else alphas
-            found[str(losses[at])] = guarded(partial(_by_itself, losses[at], lent, truth, offsets))
+            found[str(losses[at])] = guarded(partial(values_of, losses[at], lent))
     for metric, values in found.items():
         if isinstance(values, Exception):
             found[metric] = ContenderFailed(f"loss {metric}: {reason(values)}", trace_of(values))
         elif not np.isfinite(values).all():
             found[metric] = ContenderFailed(f"loss {metric}: not a finite number")
     return {str(loss): found[str(loss)] for loss in losses}
-
-
-def _by_itself(
-    loss: Loss,
-    alphas: NDArray[np.float64],
-    truth: Callable[[StructureKind], Structures],
-    offsets: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    return evaluate(loss, alphas, truth(loss.structure), offsets)
 
 
 def answer(
