@@ -50,9 +50,12 @@ def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[s
     less = np.isin(scores.tasks, list(lower))
     if not less.any():
         return scores, []
-    names = [short_repr(task) for task, turn in zip(scores.tasks, less, strict=True) if turn]
-    values = np.where(less[None, :, None], -scores.values, scores.values)
-    return replace(scores, values=values), [f"less is better of {first_of(names, _NAMED)}: the sign is turned in means"]
+    note = f"less is better of {_first(scores.tasks, less)}: the sign is turned in means"
+    return replace(scores, values=np.where(less[None, :, None], -scores.values, scores.values)), [note]
+
+
+def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
+    return first_of([short_repr(name) for name, one in zip(names, chosen, strict=True) if one], _NAMED)
 
 
 def wide_tasks(scores: TaskScores) -> list[str]:
@@ -62,11 +65,11 @@ def wide_tasks(scores: TaskScores) -> list[str]:
     wide = spread > _WIDE * typical
     if not wide.any():
         return []
-    names = first_of([short_repr(task) for task, far in zip(scores.tasks, wide, strict=True) if far], _NAMED)
     times = spread[wide].max() / typical
     return [
-        f"scores on {names} spread up to {times:,.0f} times as wide as those on the median task, and decide means over "
-        "tasks: --without leaves a task out, --lower turns a task where less is better; ranks count all tasks alike"
+        f"scores on {_first(scores.tasks, wide)} spread up to {times:,.0f} times as wide as those on the median task, "
+        "and decide means over tasks: --without leaves a task out, --lower turns a task where less is better; ranks "
+        "count all tasks alike"
     ]
 
 
@@ -112,15 +115,13 @@ def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, lis
         raise SpecError(f"without {first_of([short_repr(name) for name in without], _NAMED)} nothing is left")
     notes = []
     for what, names, kept in (("tasks", scores.tasks, tasks), ("systems", scores.systems, systems)):
-        left = [short_repr(name) for name, keep in zip(names, kept, strict=True) if not keep]
-        notes += [f"left out of the {what}: {first_of(left, _NAMED)}"] if left else []
+        notes += [] if kept.all() else [f"left out of the {what}: {_first(names, ~kept)}"]
     return _part(scores, tasks, systems), notes
 
 
 def _near(name: str, names: Sequence[str]) -> str:
     """Return the nearest name; if none is near the first ones, as there may be thousands."""
-    shown = first_of([short_repr(valid) for valid in names], _NAMED)
-    return closest(name, names) or f"; there are {shown}"
+    return closest(name, names) or f"; there are {first_of([short_repr(valid) for valid in names], _NAMED)}"
 
 
 def _part(scores: TaskScores, tasks: NDArray[np.bool_], systems: NDArray[np.bool_]) -> TaskScores:
@@ -162,8 +163,7 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
     notes, values, tasks = [*left, *averaged], whole.values, whole.tasks
     constant = (values == values[..., :1]).all(axis=(0, 2))
     if constant.any():
-        names = [short_repr(task) for task, same in zip(tasks, constant, strict=True) if same]
-        notes.append(f"all systems have the same score on {first_of(names, _NAMED)}: that tells none apart")
+        notes.append(f"all systems have the same score on {_first(tasks, constant)}: that tells none apart")
     if tell_nothing(len(tasks), len(whole.systems)):
         notes.append(
             f"there are only {len(tasks)} tasks: that they agree about two of {len(whole.systems)} systems by "
@@ -190,26 +190,23 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
     gaps = ~scores.present
     if not gaps.any():
         return scores, []
-    tasks, systems = np.ones(len(scores.tasks), np.bool_), np.ones(len(scores.systems), np.bool_)
     if missing == "tasks":
-        tasks = ~np.asarray(gaps.any(axis=1))
-        left, of, why = tasks, "tasks", "not all systems have a score on them"
+        axis, other, lacking, why = 1, "systems", scores.systems, "not all systems have a score on them"
     else:
-        systems = ~np.asarray(gaps.any(axis=0))
-        left, of, why = systems, "systems", "they have not a score on every task"
-    names, by = (scores.systems, gaps.sum(axis=0)) if missing == "tasks" else (scores.tasks, gaps.sum(axis=1))
-    worst = [f"{short_repr(names[at])} ({int(by[at])})" for at in np.argsort(-by, kind="stable") if by[at]]
+        axis, other, lacking, why = 0, "tasks", scores.tasks, "they have not a score on every task"
+    left, by = np.asarray(~gaps.any(axis=axis)), gaps.sum(axis=1 - axis)
+    worst = [f"{short_repr(lacking[at])} ({int(by[at])})" for at in np.argsort(-by, kind="stable") if by[at]]
     note = (
-        f"{int((~left).sum())} of {len(left)} {of} are left out, as {why}: {int(gaps.sum()):,} of {gaps.size:,} cells "
-        f"are missing, most of them of {first_of(worst, _NAMED)}; ranks are of what is left, which need not be like "
-        "the rest"
+        f"{int((~left).sum())} of {len(left)} {missing} are left out, as {why}: {int(gaps.sum()):,} of {gaps.size:,} "
+        f"cells are missing, most of them of {first_of(worst, _NAMED)}; ranks are of what is left, which need not be "
+        "like the rest"
     )
     if left.sum() < 2:
-        other = "systems" if missing == "tasks" else "tasks"
         raise InputError(
-            f"{note}; fewer than two {of} are left: try --missing {other}, or leave those out that lack most"
+            f"{note}; fewer than two {missing} are left: try --missing {other}, or leave those out that lack most"
         )
-    return _part(scores, tasks, systems), [note]
+    every = np.ones(len(lacking), np.bool_)
+    return _part(scores, *((left, every) if missing == "tasks" else (every, left))), [note]
 
 
 def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:
