@@ -20,8 +20,8 @@ from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.table import columns_text
 from rankbench.plugin.manager import component_class, names
+from rankbench.ranking.covariates import offered_controls
 from rankbench.ranking.describe import describe as summarize
-from rankbench.ranking.describe import offered_controls
 from rankbench.ranking.log_dataset import reader_for
 from rankbench.ranking.open import open_source
 

@@ -24,8 +24,8 @@ from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
 from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, LogFacts, by_formula, chosen_intervals, rank
-from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog
-from rankbench.ranking.sampling_units import LARGEST, Units, ridge_of, too_thin, unpenalized
+from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, ridge_of, unpenalized
+from rankbench.ranking.sampling_units import LARGEST, Units, too_thin
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 from rankbench.ranking.votes import all_ones
 from rankbench.stats.simultaneous import FEW

@@ -9,20 +9,23 @@ from functools import cached_property
 from typing import Any, ClassVar, get_args
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component
 from rankbench.core.text import count_text
 from rankbench.data.tables.checks import judgments_of, table_kind
+from rankbench.data.tables.orders import load_orders, take_orders
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates
 from rankbench.interfaces.dataset import Dataset, remembered
-from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components, numbered_pairs
+from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
 from rankbench.interfaces.protocol import Prepared, Protocol, pack, unpack
+from rankbench.interfaces.queries import check_implied, implied_comparisons
 from rankbench.protocols.folds import Cut, GroupSizes, HeldOut, grouping_of, sizes_of
 from rankbench.ranking.suspicions import name_notes, suspicious_votes
-from rankbench.ranking.votes import Votes, all_ones, coded_votes, load_votes, votes_of_ballots
+from rankbench.ranking.votes import Votes, all_ones, coded_votes, load_votes, numbered_groups
 
 _KINDS: tuple[HeldOut, ...] = get_args(HeldOut)
 
@@ -78,11 +81,6 @@ class GroupedVotes:
         return PairCounts.from_cells(items, self.pairs, cells, round(float(numbers.sum())), weighted).observed()
 
 
-def compared_pairs(votes: Votes) -> tuple[ComparedPairs, NDArray[np.int32]]:
-    """Return the pairs of a log, and the number of each vote's pair, shape (n,)."""
-    return numbered_pairs(votes.winners, votes.losers, len(votes.items))
-
-
 def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray[np.int32]) -> GroupedVotes:
     """Return a log's votes by group.
 
@@ -93,7 +91,7 @@ def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray
         Kind of a group.
     pairs : ComparedPairs
     pair : ndarray of int32, shape (n,)
-        Of each vote: see `compared_pairs`.
+        Of each vote: see `Votes.pairs`.
 
     Raises
     ------
@@ -182,7 +180,7 @@ class Loaded:
 
     @cached_property
     def _pairs(self) -> tuple[ComparedPairs, NDArray[np.int32], dict[str, NDArray[Any]]]:
-        pairs, of_vote = compared_pairs(self.votes)
+        pairs, of_vote = self.votes.pairs()
         return pairs, of_vote, pack_pairs(pairs)
 
     @cached_property
@@ -257,6 +255,47 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
         )
     notes.append(f"{count_text(votes.count, 'vote')} on {len(votes.items):,} items, {tied:.0%} ties, {judges}.")
     return votes, tuple(notes)
+
+
+def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
+    """Return the comparisons that the ballots of a log imply; a ballot is a judge.
+
+    Parameters
+    ----------
+    orders : LazyFrame
+        In the schema of `rankbench.data.tables`. An item that a ballot leaves out is not
+        compared by it.
+
+    Raises
+    ------
+    InputError
+        The ballots imply no comparison, or too many.
+    """
+    log = load_orders(orders)
+    check_implied(log.orders)
+    names = sorted(set(log.items))
+    number = {name: i for i, name in enumerate(names)}
+    of_log = np.array([number[name] for name in log.items], dtype=np.int32)
+    lengths = np.diff(log.orders.starts)
+    # A ballot that leaves items out says nothing about them: l items are l (l - 1) / 2 comparisons.
+    pairs = lengths * (lengths - 1) // 2
+    winners, losers, ties, weights = [], [], [], []
+    for q in range(len(log)):
+        if not pairs[log.orders.offsets[q] : log.orders.offsets[q + 1]].any():
+            continue  # ballots of one item
+        begin, end = log.item_offsets[q], log.item_offsets[q + 1]
+        said = implied_comparisons(take_orders(log.orders, q))
+        winners.append(of_log[begin:end][said.winners])
+        losers.append(of_log[begin:end][said.losers])
+        ties.append(np.zeros(len(said), np.bool_) if said.ties is None else said.ties)
+        weights.append(said.weights)
+    if not winners:
+        raise InputError("the ballots say nothing: none of them ranks two items")
+    judges = np.repeat(np.arange(len(log.orders), dtype=np.int32), pairs)
+    queries = np.repeat(np.repeat(np.arange(len(log)), log.orders.counts), pairs)
+    won, lost = np.concatenate(winners), np.concatenate(losers)
+    groups = numbered_groups(queries, won, lost, len(names))
+    return Votes(names, won, lost, np.concatenate(ties), np.concatenate(weights), judges, groups, None)
 
 
 def _sentence(note: str) -> str:

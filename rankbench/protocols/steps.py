@@ -205,7 +205,7 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
 
 def moments_of(votes: Votes) -> int:
     """Return at how many moments, at most, a method is fitted again: the fewer, the more pairs were compared."""
-    pairs = len(numbered_pairs(votes.winners, votes.losers, len(votes.items))[0])
+    pairs = len(votes.pairs()[0])
     return min(MOMENTS, max(FEWEST_MOMENTS, REFITTED_PAIRS // pairs))
 
 

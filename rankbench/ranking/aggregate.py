@@ -28,8 +28,7 @@ from rankbench.ranking.load import load_log, opened_log
 from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, by_formula, rank
-from rankbench.ranking.ranked_log import CountedVotes
-from rankbench.ranking.sampling_units import ridge_of
+from rankbench.ranking.ranked_log import CountedVotes, ridge_of
 from rankbench.ranking.stream import FirstVotes
 from rankbench.ranking.suspicions import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.ranking.votes import NO_TIMES

@@ -9,10 +9,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.errors import SpecError
+from rankbench.core.text import plain_name
+from rankbench.data.tables.checks import default_of
+from rankbench.data.tables.column_roles import ROLES
+from rankbench.data.tables.covariates import ControlTerm, sided_columns
+from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, ControlledFit, CovariateVotes
-from rankbench.ranking.open import LogSource
+from rankbench.interfaces.table import with_column
+from rankbench.plugin.manager import get
+from rankbench.ranking.describe_votes import TableSummary
+from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.rank import (
     Intervals,
     ItemRanking,
@@ -188,3 +195,48 @@ def _separated(rows: CovariateVotes) -> list[str]:
                 "bound but the penalty's"
             )
     return found
+
+
+_MOST = 8
+_OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}
+
+
+def offered_controls(log: Log, source: LogSource, summary: TableSummary, *, columns: str, reader: str) -> list[str]:
+    """Return terms of ``--control`` for a log that was described: those that a ranking takes, all together.
+
+    ``side`` where the left wins more, or less, than half of the votes by its interval; and columns of numbers that the
+    file has for each of the two items. Columns that the default method rejects are left out: with words or missing
+    values, with one value in all votes, or with values that follow from the items or from terms before.
+
+    Parameters
+    ----------
+    log : path, frame or str
+    source : LogSource
+        It, opened.
+    summary : TableSummary
+    columns, reader : str
+        As it was opened.
+    """
+    if "position" not in summary.facts:
+        return []
+    position = summary.facts["position"]
+    terms: dict[str, tuple[str, ...]] = {}
+    if position is not None and not position.lower <= 0.5 <= position.upper:
+        terms["side"] = ()
+    known = sided_columns(source.remarks.left, source.remarks.columns)
+    # Scores of a match that is read by its winner are who won, in other words.
+    pairs = {name: pair for name, pair in known.items() if plain_name(pair[0]) not in _OUTCOMES}
+    terms |= {str(ControlTerm(name)): pair for name, pair in list(pairs.items())[:_MOST]}
+    aggregator = get(Aggregator, default_of(source.table, "method"))
+    while terms and isinstance(aggregator, ControlledAggregator):
+        try:
+            read = open_source(log, columns=with_column(columns, "control", ", ".join(terms)), reader=reader)
+            aggregator.refuse_unidentified(covariate_votes(load_votes(read.frame)).summed())
+        except InputError as error:
+            refused = [term for term, pair in terms.items() if error.column in (term, *pair)]
+            if not refused:
+                return []
+            del terms[refused[0]]
+            continue
+        break
+    return list(terms)

@@ -25,7 +25,7 @@ from rankbench.core.text import listed
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
-from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
+from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.sequential_aggregator import ScoreHistory, SequentialAggregator, TimedCounts
 from rankbench.plugin.manager import get
 from rankbench.ranking.sampling_units import Units, judged_enough, spread_of_points, units_of_counts
@@ -292,7 +292,7 @@ def alike_votes(votes: Votes, place: NDArray[np.int64], late: NDArray[np.bool_])
     late : ndarray of bool, shape (n,)
         Between which votes, and the others, scores may change.
     """
-    pair = numbered_pairs(votes.winners, votes.losers, len(votes.items))[1].astype(np.int64)
+    pair = votes.pairs()[1].astype(np.int64)
     # Scores walk: votes of one time tell how points vary, or those of half of the log.
     points = spread_of_points(votes, pair * (int(place[-1]) + 1) + place, 2 * pair + late)
     if votes.judges is None or votes.judge_count < 2:

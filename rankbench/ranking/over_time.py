@@ -26,7 +26,7 @@ from rankbench.data.tables.times import (
 )
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.pair_counts import connected_components, numbered_pairs
+from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator, TimedCounts
 from rankbench.plugin.manager import contender
 from rankbench.ranking.history_average import (
@@ -233,7 +233,7 @@ def _periods(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUn
 
 def _counted(votes: Votes, place: NDArray[np.int64], gaps: NDArray[np.float64]) -> TimedCounts:
     """Return the votes summed by time and pair."""
-    pairs, pair = numbered_pairs(votes.winners, votes.losers, len(votes.items))
+    pairs, pair = votes.pairs()
     keys, cell = np.unique(place * len(pairs) + pair, return_inverse=True)
     cell = cell.reshape(-1)
     share = np.where(votes.ties, 0.5, (votes.winners < votes.losers).astype(np.float64))

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, replicates_of, scales_of
 from rankbench.interfaces.metric import UNPENALIZED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
 from rankbench.interfaces.resamples import draws_of, resamples_of
-from rankbench.ranking.sampling_units import Units, units_of_counts, units_of_votes, unpenalized
+from rankbench.ranking.sampling_units import Units, units_of_counts, units_of_votes
 from rankbench.ranking.votes import Votes
 
 _ROUNDED = 1e-9
@@ -55,6 +55,17 @@ def tallies_of_counts(counts: PairCounts) -> ItemTallies:
     # Points of split votes sum to whole votes, but for rounding.
     judged = np.where(np.abs(judged - whole) < _ROUNDED, whole, judged)
     return ItemTallies(judged, won, "votes", "wins", counts.judgments)
+
+
+def ridge_of(aggregator: Aggregator) -> float:
+    """Return the penalty on an aggregator's scores, its parameter ``ridge``; 0 if it has none, or another penalty."""
+    said = aggregator.config()
+    return float(said.get("ridge", 0.0)) if said.get("penalty", "ridge") == "ridge" else 0.0
+
+
+def unpenalized(aggregator: Aggregator, m: int) -> bool:
+    """Return whether Firth's penalty, an aggregator's parameter ``penalty``, is left out as there are so many items."""
+    return aggregator.config().get("penalty") == "firth" and m > MOST_DENSE
 
 
 class RankedLog(ABC):

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.votes import Votes
 from rankbench.stats.contrast_columns import AllPairs
@@ -291,17 +290,6 @@ def check_size(m: int) -> None:
         raise InputError(
             f"intervals compare all pairs of items: {m:,} are too many (at most {LARGEST:,}); leave them out"
         )
-
-
-def ridge_of(aggregator: Aggregator) -> float:
-    """Return the penalty on an aggregator's scores, its parameter ``ridge``; 0 if it has none, or another penalty."""
-    said = aggregator.config()
-    return float(said.get("ridge", 0.0)) if said.get("penalty", "ridge") == "ridge" else 0.0
-
-
-def unpenalized(aggregator: Aggregator, m: int) -> bool:
-    """Return whether Firth's penalty, an aggregator's parameter ``penalty``, is left out as there are so many items."""
-    return aggregator.config().get("penalty") == "firth" and m > MOST_DENSE
 
 
 def score_intervals(

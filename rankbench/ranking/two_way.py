@@ -20,7 +20,7 @@ from rankbench.core.system import check_memory
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import covariance_of, replicates_of
-from rankbench.interfaces.pair_counts import ClusterCounts, numbered_pairs
+from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.resamples import crossed_resamples, resamples_of
 from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.rank import LogFacts, by_judge
@@ -215,7 +215,7 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
     by_judge(LogFacts(n, votes.judge_count, 0), "judges")
     if len(votes.query_names) < 2:
         raise SpecError("all votes are of one query; take --intervals judges")
-    cell = 3 * numbered_pairs(votes.winners, votes.losers, len(votes.items))[1]
+    cell = 3 * votes.pairs()[1]
     cell += np.where(votes.ties, 2, votes.winners > votes.losers).astype(np.int32)
     counts = count_frame(frame.drop("weight", strict=False) if votes.alike else frame).counts
     return CrossedVotes(counts, judge=votes.judges, query=votes.queries, cell=cell, weight=votes.weights)

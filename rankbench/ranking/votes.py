@@ -10,12 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.data.tables.covariates import CONTROL, parse_control
-from rankbench.data.tables.orders import load_orders, take_orders
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError
 from rankbench.interfaces.covariate_aggregator import Covariates, CovariateVotes
-from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, numbered_pairs
-from rankbench.interfaces.queries import Comparisons, check_implied, implied_comparisons
+from rankbench.interfaces.pair_counts import ClusterCounts, ComparedPairs, PairCounts, numbered_pairs
+from rankbench.interfaces.queries import Comparisons
 from rankbench.interfaces.row_weights import check_weights
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.partial_counts import count_clusters
@@ -119,6 +118,10 @@ class Votes:
     def decisive(self) -> NDArray[np.bool_]:
         """Return which votes prefer one item, with some weight, shape (n,)."""
         return ~self.ties & (self.weights > 0)
+
+    def pairs(self) -> tuple[ComparedPairs, NDArray[np.int32]]:
+        """Return the pairs of items that were compared, and the number of each row's pair, shape (n,)."""
+        return numbered_pairs(self.winners, self.losers, len(self.items))
 
     def comparisons(self, rows: NDArray[np.int64] | None = None) -> Comparisons:
         """Return all votes, or those at `rows`, as the comparisons of one query."""
@@ -248,7 +251,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         ties.astype(np.bool_, copy=False),
         weights,
         judges,
-        _asked_groups(queries, winners, losers, len(items)),
+        numbered_groups(queries, winners, losers, len(items)),
         times,
         0 if unsigned == whole.height else unsigned,
         0 if undated == whole.height else undated,
@@ -294,7 +297,7 @@ def _dense_ranks(keys: NDArray[np.int64], bound: int) -> NDArray[np.int32]:
     return place[keys]
 
 
-def _asked_groups(
+def numbered_groups(
     queries: NDArray[np.integer], winners: NDArray[np.int32], losers: NDArray[np.int32], m: int
 ) -> NDArray[np.int32]:
     """Return the number of each vote's (query, pair), by query and then by pair, shape (n,)."""
@@ -305,47 +308,6 @@ def _asked_groups(
     key *= len(pairs)
     key += pair
     return _dense_ranks(key, (int(queries.max()) + 1) * len(pairs))
-
-
-def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
-    """Return the comparisons that the ballots of a log imply; a ballot is a judge.
-
-    Parameters
-    ----------
-    orders : LazyFrame
-        In the schema of `rankbench.data.tables`. An item that a ballot leaves out is not
-        compared by it.
-
-    Raises
-    ------
-    InputError
-        The ballots imply no comparison, or too many.
-    """
-    log = load_orders(orders)
-    check_implied(log.orders)
-    names = sorted(set(log.items))
-    number = {name: i for i, name in enumerate(names)}
-    of_log = np.array([number[name] for name in log.items], dtype=np.int32)
-    lengths = np.diff(log.orders.starts)
-    # A ballot that leaves items out says nothing about them: l items are l (l - 1) / 2 comparisons.
-    pairs = lengths * (lengths - 1) // 2
-    winners, losers, ties, weights = [], [], [], []
-    for q in range(len(log)):
-        if not pairs[log.orders.offsets[q] : log.orders.offsets[q + 1]].any():
-            continue  # ballots of one item
-        begin, end = log.item_offsets[q], log.item_offsets[q + 1]
-        said = implied_comparisons(take_orders(log.orders, q))
-        winners.append(of_log[begin:end][said.winners])
-        losers.append(of_log[begin:end][said.losers])
-        ties.append(np.zeros(len(said), np.bool_) if said.ties is None else said.ties)
-        weights.append(said.weights)
-    if not winners:
-        raise InputError("the ballots say nothing: none of them ranks two items")
-    judges = np.repeat(np.arange(len(log.orders), dtype=np.int32), pairs)
-    queries = np.repeat(np.repeat(np.arange(len(log)), log.orders.counts), pairs)
-    won, lost = np.concatenate(winners), np.concatenate(losers)
-    groups = _asked_groups(queries, won, lost, len(names))
-    return Votes(names, won, lost, np.concatenate(ties), np.concatenate(weights), judges, groups, None)
 
 
 _LONG = 1_000_000

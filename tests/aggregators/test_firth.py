@@ -191,7 +191,7 @@ def test_resamples_have_the_pseudo_votes_of_the_log() -> None:
 def test_of_too_many_items_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = drawn(6, 30, m=8)
     method = BradleyTerry(penalty="firth")
-    for module in ("aggregators.bradley_terry", "aggregators.likelihood.davidson_firth", "ranking.sampling_units"):
+    for module in ("aggregators.bradley_terry", "aggregators.likelihood.davidson_firth", "ranking.ranked_log"):
         monkeypatch.setattr(f"rankbench.{module}.MOST_DENSE", 7)
     np.testing.assert_array_equal(method.from_counts(counts), BradleyTerry(penalty="none").from_counts(counts))
     assert method.scales(counts).scale_of.tolist() == BradleyTerry(ridge=0).scales(counts).scale_of.tolist()

@@ -29,7 +29,6 @@ from rankbench.protocols.folds import HeldOut, cut_groups, grouping_of
 from rankbench.protocols.items import Items
 from rankbench.protocols.links import margin_disagreement
 from rankbench.protocols.log_votes import (
-    compared_pairs,
     group_votes,
     pack_grouped,
     pack_pairs,
@@ -63,7 +62,7 @@ def random_log(seed: int, n: int, m: int = 5, *, weighted: bool, queries: int = 
 
 def trials(log: Votes, kind: HeldOut, seed: int, repetition: int) -> tuple[Trial, tuple]:
     """Return a repetition on groups; and its votes to learn from, to test on, and within the training part."""
-    grouped = group_votes(log, kind, *compared_pairs(log))
+    grouped = group_votes(log, kind, *log.pairs())
     assert len(grouped.slot) <= len(log)
     cut = cut_groups(grouped.sizes, repetition, *(np.random.default_rng([seed, k]) for k in (1, 2)))
     groups = grouping_of(log, kind)
@@ -143,7 +142,7 @@ def test_nothing_is_left_of_votes_that_are_held_out() -> None:
 @pytest.mark.parametrize("kind", get_args(HeldOut))
 def test_grouped_votes_come_back(kind: HeldOut, weighted: bool) -> None:
     log = random_log(2, 150, weighted=weighted)
-    grouped = group_votes(log, kind, *compared_pairs(log))
+    grouped = group_votes(log, kind, *log.pairs())
     found = unpack_grouped(pack_grouped(grouped) | pack_pairs(grouped.pairs))
     assert found.sizes.kind == kind
     for name in ("starts", "slot", "count", "weight"):
@@ -155,8 +154,8 @@ def test_grouped_votes_come_back(kind: HeldOut, weighted: bool) -> None:
 
 def test_many_votes_of_a_judge_on_a_pair_are_one_row() -> None:
     log = random_log(4, 3000, 3, weighted=False, queries=1)
-    assert len(group_votes(log, "judge", *compared_pairs(log)).slot) <= 14 * 3 * 3
-    assert len(group_votes(log, "pair", *compared_pairs(log)).slot) <= 3 * 3
+    assert len(group_votes(log, "judge", *log.pairs()).slot) <= 14 * 3 * 3
+    assert len(group_votes(log, "pair", *log.pairs()).slot) <= 3 * 3
 
 
 @pytest.mark.parametrize("method", ["pagerank", "thurstone-mosteller"])
@@ -170,7 +169,7 @@ def test_items_of_the_same_record_have_equal_scores_whatever_their_names(method:
     found = []
     for names in (np.arange(200, dtype=np.int32), rng.permutation(200).astype(np.int32)):
         votes = Votes(items, names[first], names[second], one > 0, np.ones(250), None, one, None)
-        grouped = group_votes(votes, "vote", *compared_pairs(votes))
+        grouped = group_votes(votes, "vote", *votes.pairs())
         cut = cut_groups(grouped.sizes, 0, np.random.default_rng(1), np.random.default_rng(2))
         outcomes = Trial(grouped, cut, items, lambda known=votes: known).tested(manager.get(Aggregator, method))
         found.append((np.count_nonzero(outcomes.margins), margin_disagreement(outcomes)))
@@ -206,7 +205,7 @@ def loaded(frame: pl.DataFrame, control: str = CONTROL) -> Votes:
 
 
 def trial_of(votes: Votes) -> Trial:
-    pairs, of_vote = compared_pairs(votes)
+    pairs, of_vote = votes.pairs()
     grouped = group_votes(votes, "judge", pairs, of_vote)
     cut = cut_groups(grouped.sizes, 0, np.random.default_rng(1), np.random.default_rng(2))
     return Trial(grouped, cut, votes.items, lambda: votes)

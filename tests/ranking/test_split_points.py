@@ -16,10 +16,11 @@ from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.data.convert import convert
 from rankbench.errors import InputError, SpecError
 from rankbench.protocols.folds import sizes_of
-from rankbench.protocols.log_votes import compared_pairs, group_votes
+from rankbench.protocols.log_votes import group_votes
 from rankbench.protocols.steps import cut_steps
 from rankbench.ranking.categories import category_votes
-from rankbench.ranking.describe import describe, offered_controls
+from rankbench.ranking.covariates import offered_controls
+from rankbench.ranking.describe import describe
 from rankbench.ranking.open import open_source
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.pooled import pooled_rankings
@@ -100,7 +101,7 @@ def test_one_step_ahead_counts_rows() -> None:
 
 def test_folds_count_rows_and_keep_both_halves() -> None:
     votes = load_votes(open_source(graded()).frame)
-    pairs, pair = compared_pairs(votes)
+    pairs, pair = votes.pairs()
     decisive = int((graded()["preference"] != 0.5).sum())
     for kind in ("judge", "pair", "time", "vote"):
         sizes = sizes_of(votes, kind)
