@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,19 +29,22 @@ ORDERS = 8
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class _World:
-    """Queries of one world: differences of features (Q, d), chances of a win, fixed coefficients (d,)."""
+class _Votes(NamedTuple):
+    """Votes in one world.
+
+    Attributes
+    ----------
+    x, chance, theta : ndarray of float64, shapes (Q, d), (Q,), (d,)
+        Differences of the features of its queries, chances of a win, fixed coefficients.
+    draws : list
+        Several draws of n votes: whether each was a win, and where those of each query begin.
+    orders : list of ndarray of bool, shape (n,)
+        The first draw in other orders.
+    """
 
     x: Vector
     chance: Vector
     theta: Vector
-
-
-@dataclass(frozen=True, eq=False)
-class _Votes:
-    """Several draws of n votes in one world, and one of them in other orders."""
-
     draws: list[tuple[NDArray[np.bool_], NDArray[np.int64]]]
     orders: list[NDArray[np.bool_]]
 
@@ -109,14 +113,10 @@ class UStatistics(Protocol):
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the votes of all worlds, estimate by every contender, measure."""
 
-        def drawn(u: int) -> tuple[_World, _Votes]:
-            world = _World(*(prepared.arrays[f"worlds.{name}"][u] for name in ("x", "chance", "theta")))
-            return world, self._draw(world, task, u)
+        def measured(method: LogOddsRegression, votes: _Votes) -> dict[str, float]:
+            return self._measure(votes, method, task.key.n, task.metrics)
 
-        def measured(method: LogOddsRegression, drawn: tuple[_World, _Votes]) -> dict[str, float]:
-            return self._measure(*drawn, method, task.key.n, task.metrics)
-
-        found = each_unit(task, LogOddsRegression, self.worlds, drawn, measured)
+        found = each_unit(task, LogOddsRegression, self.worlds, partial(self._draw, prepared, task), measured)
         orders = [one.component(LogOddsRegression).order(task.key.n) for one in task.cells.values()]
         return [
             replace(one, info={"k": float(k)}) if one.status == "done" else one
@@ -152,20 +152,19 @@ class UStatistics(Protocol):
         p /= p.sum()
         return p
 
-    def _draw(self, world: _World, task: BlockTask, u: int) -> _Votes:
+    def _draw(self, prepared: Prepared, task: BlockTask, u: int) -> _Votes:
         from rankbench.certify.kernels import draw_outcomes, shuffle
         from rankbench.kernels.random import seed_state
 
         key = task.key
+        x, chance, theta = (prepared.arrays[f"worlds.{name}"][u] for name in ("x", "chance", "theta"))
         upto = np.cumsum(self.frequencies)
         upto[-1] = 1.0
         draws: list[tuple[NDArray[np.bool_], NDArray[np.int64]]] = []
         # Instability alone needs one draw only.
         for r in range(self.draws if set(task.metrics) - {"instability"} else 1):
             won, starts = np.empty(key.n, np.bool_), np.empty(self.queries + 1, np.int64)
-            draw_outcomes(
-                upto, world.chance.copy(), seed_state((key.seed, key.repetition, JUDGMENTS, u, r)), won, starts
-            )
+            draw_outcomes(upto, chance.copy(), seed_state((key.seed, key.repetition, JUDGMENTS, u, r)), won, starts)
             draws.append((won, starts))
         orders: list[NDArray[np.bool_]] = []
         if "instability" in task.metrics:
@@ -173,14 +172,12 @@ class UStatistics(Protocol):
             for _ in range(ORDERS):
                 orders.append(draws[0][0].copy())
                 shuffle(orders[-1], draws[0][1], state)
-        return _Votes(draws, orders)
+        return _Votes(x, chance, theta, draws, orders)
 
-    def _measure(
-        self, world: _World, votes: _Votes, method: LogOddsRegression, n: int, metrics: tuple[str, ...]
-    ) -> dict[str, float]:
-        k, p = method.order(n), self.frequencies
-        limit = np.log((world.chance + method.smoothing) / (1.0 - world.chance + method.smoothing))
-        fixed = world.x @ world.theta
+    def _measure(self, votes: _Votes, method: LogOddsRegression, n: int, metrics: tuple[str, ...]) -> dict[str, float]:
+        k, p, x = method.order(n), self.frequencies, votes.x
+        limit = np.log((votes.chance + method.smoothing) / (1.0 - votes.chance + method.smoothing))
+        fixed = x @ votes.theta
 
         def risk(scores: Vector) -> float:
             return float(0.5 * p @ np.square(scores - limit))
@@ -193,8 +190,8 @@ class UStatistics(Protocol):
             measures["deviation"] = lambda: float(estimates.std(ddof=1))
 
             def excess() -> float:
-                least = risk(world.x @ np.linalg.solve((world.x * p[:, None]).T @ world.x, world.x.T @ (p * limit)))
-                fitted = [risk(world.x @ method.solve(world.x, w, mean)) for w, mean, _ in moments]
+                least = risk(x @ np.linalg.solve((x * p[:, None]).T @ x, x.T @ (p * limit)))
+                fitted = [risk(x @ method.solve(x, w, mean)) for w, mean, _ in moments]
                 return float(np.mean(fitted)) - least
 
             measures["excess"] = excess
@@ -202,8 +199,8 @@ class UStatistics(Protocol):
         def instability() -> float:
             starts = votes.draws[0][1]
             w = np.diff(starts) / n
-            thetas = [method.solve(world.x, w, method.moments(won, starts, k)[0]) for won in votes.orders]
-            return float(np.sqrt(p @ (world.x @ np.stack(thetas, axis=1)).var(axis=1, ddof=1)))
+            thetas = [method.solve(x, w, method.moments(won, starts, k)[0]) for won in votes.orders]
+            return float(np.sqrt(p @ (x @ np.stack(thetas, axis=1)).var(axis=1, ddof=1)))
 
         measures["instability"] = instability
         return {metric: measures[metric]() for metric in metrics}
