@@ -53,6 +53,14 @@ class _Part(NamedTuple):
 SEEN_SEED = 20130501
 """The seed that was chosen knowing results: docs/decisions/table-1.md."""
 
+_OF_FEATURES: dict[Leakage, str] = {
+    "crossfit": "Features of a training fold are computed from the other two: no rating is in its own features.",
+    "loo": "Features leave out the rating itself alone: they are NOT free of leakage, since it can be read off the "
+    "differences between a user's rows.",
+    "insample": "WITH LEAKAGE: training ratings are in their own features (a user's genre means, a movie's mean), "
+    "those of validation and test pairs are not.",
+}
+
 
 class Table1(Protocol):
     """Learn from pairs of a user's ratings, choose lambda on validation pairs, judge on test pairs.
@@ -147,20 +155,7 @@ class Table1(Protocol):
                 f"The seed {SEEN_SEED} was taken after a look at results on the real ratings: with the one before it "
                 "levels were lower by .003 to .008, and differences much the same. Read differences, not levels."
             )
-        if self.features == "crossfit":
-            notes.append(
-                "Features of a training fold are computed from the other two: no rating is in its own features."
-            )
-        elif self.features == "loo":
-            notes.append(
-                "Features leave out the rating itself alone: they are NOT free of leakage, since it can be read "
-                "off the differences between a user's rows."
-            )
-        else:
-            notes.append(
-                "WITH LEAKAGE: training ratings are in their own features (a user's genre means, a movie's mean), "
-                "those of validation and test pairs are not."
-            )
+        notes.append(_OF_FEATURES[self.features])
         if not self.similarity:
             notes.append("Without the features of similar and dissimilar users.")
         if self.center != "global":
