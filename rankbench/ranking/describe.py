@@ -287,14 +287,16 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Tab
             part=part,
             size=size,
             distinct=on_list.list.unique(),
-            off=past.list.len() - on_list.list.len(),
+            clicks_off_list=past.list.len() - on_list.list.len(),
             repeated=on_list.list.len() - on_list.list.n_unique(),
             upwards=on_list.list.diff().list.min() < 0,
         )
         positions = sessions.select("size", "distinct").explode("distinct", empty_as_null=False)
-        of_query = pl.col("off", "repeated", "upwards").sum()
+        off, others = pl.col("clicks_off_list"), pl.col("repeated", "upwards")
         return [
-            sessions.group_by("query_id").agg(pl.len(), of_query, with_off=(pl.col("off") > 0).sum()),
+            sessions.group_by("query_id").agg(
+                pl.len(), off.sum(), (off > 0).sum().alias("sessions_off_list"), others.sum()
+            ),
             sessions.group_by("part").len(),
             sessions.group_by("size").len(),
             sessions.group_by(pl.col("distinct").list.len()).len(),
@@ -307,28 +309,20 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Tab
     longest = max(of_length)
     reached = np.cumsum([of_length.get(length, 0) for length in range(longest, 0, -1)])[::-1]
     found = per_query.select(pl.exclude("query_id").sum()).row(0, named=True)
-    count, by_clicks, of_part = (
-        found["len"],
-        dict(sorted(clicks.iter_rows())),
-        dict(sorted(parts.drop_nulls().iter_rows())),
-    )
-    per_query_sizes = Sizes.from_counts(per_query["len"].to_list())
-    shown = Sizes.from_counts(np.repeat(lengths["size"], lengths["len"]).tolist())
+    count, by_clicks = found.pop("len"), dict(sorted(clicks.iter_rows()))
+    of_part = dict(sorted(parts.drop_nulls().iter_rows()))
     rates = [of_position.get(at, 0) / int(reached[at - 1]) for at in range(1, longest + 1)]
     facts: dict[str, Any] = {
         "table": "selections",
         "sessions": count,
         "queries": per_query.height,
         "items": items.height,
-        "sessions_per_query": per_query_sizes,
-        "shown": shown,
+        "sessions_per_query": Sizes.from_counts(per_query["len"].to_list()),
+        "shown": Sizes.from_counts(np.repeat(lengths["size"], lengths["len"]).tolist()),
         "parts": of_part,
         "clicks": by_clicks,
         "click_rate": rates,
-        "clicks_off_list": found["off"],
-        "sessions_off_list": found["with_off"],
-        "repeated": found["repeated"],
-        "upwards": found["upwards"],
+        **found,
     }
 
     share = partial(_share, of=count)
@@ -336,21 +330,22 @@ def describe_selections(table: pl.LazyFrame, *, path: Path | None = None) -> Tab
     by_number = [f"{at}: {share(n)}" for at, n in by_clicks.items() if at < _MOST_CLICKS]
     more = sum(n for at, n in by_clicks.items() if at >= _MOST_CLICKS)
     by_number += [f"{_MOST_CLICKS} or more: {share(more)}"] if more else []
-    rate = " ".join(f"{each:.3f}" for each in rates[:_MOST_POSITIONS]) + (
-        " ..." if len(rates) > _MOST_POSITIONS else ""
-    )
+    rate = [f"{each:.3f}" for each in rates[:_MOST_POSITIONS]] + ["..."] * (len(rates) > _MOST_POSITIONS)
     lines = [
         ("table", "selections"),
         ("sessions", f"{count:,}"),
         *([("parts", ", ".join(f"{name}: {share(n)}" for name, n in of_part.items()))] if of_part else []),
         ("queries", f"{per_query.height:,}"),
-        *([("sessions per query", str(per_query_sizes))] if per_query.height > 1 else []),
+        *([("sessions per query", str(facts["sessions_per_query"]))] if per_query.height > 1 else []),
         ("items", f"{items.height:,} (an item counts once a query)"),
-        ("items shown", str(shown)),
+        ("items shown", str(facts["shown"])),
         ("positions clicked", ", ".join(by_number)),
         ("several clicks", f"{share(several)} of the sessions; a selection has one: see the policies"),
-        ("click rate by position", rate),
-        ("clicks off the list", f"{found['off']:,} in {count_text(found['with_off'], 'session')}"),
+        ("click rate by position", " ".join(rate)),
+        (
+            "clicks off the list",
+            f"{found['clicks_off_list']:,} in {count_text(found['sessions_off_list'], 'session')}",
+        ),
         ("clicks on the same again", f"{found['repeated']:,}"),
         ("sessions clicking upwards", share(found["upwards"])),
     ]
