@@ -113,7 +113,15 @@ def test_components_say_when_to_prefer_them_and_have_an_example(kind: str) -> No
     assert lacking == []
 
 
-SPHINX = ROOT / "build" / "sphinx"
+SITE, SPHINX = ROOT / "build" / "docs", ROOT / "build" / "sphinx"
+
+
+@pytest.mark.skipif(not SITE.is_dir(), reason="make docs builds the site")
+def test_pages_show_formulas_and_load_nothing_from_elsewhere() -> None:
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in SITE.rglob("*.html")}
+    loads = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=["'](?:https?:)?//""")
+    assert [name for name, text in pages.items() if loads.search(text)] == []
+    assert re.search(r"<mfrac>.*<munder><mo>∑</mo>", pages["aggregator"], re.S)
 
 
 @pytest.mark.skipif(not SPHINX.is_dir(), reason="make docs installs Sphinx")

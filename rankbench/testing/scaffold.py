@@ -199,10 +199,9 @@ def _files(distribution: str, module: str, component: str, kind: str, compiled: 
     workflows = ["tests", "release", "docs"]
     if kind in GATES:
         values["GATE"] = GATES[kind].replace("@", component)
-        timed = kind in TIMED
         slower = "common/workflows/slower.yml.in"  # the step that times
-        step = filled(slower, values | {"WITH": values["GATE"].rpartition(" ")[2]}) if timed else ""
-        values |= {"WORSE": " or slower" if timed else "", "SLOWER": step}
+        step = filled(slower, values | {"WITH": values["GATE"].rpartition(" ")[2]}) if kind in TIMED else ""
+        values |= {"WORSE": " or slower" if step else "", "SLOWER": step}
         workflows.append("gate")
     files |= {f".github/workflows/{one}.yml": filled(f"common/workflows/{one}.yml.in", values) for one in workflows}
     if kind == "protocol":
