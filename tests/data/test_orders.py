@@ -263,6 +263,19 @@ def test_places_in_races_are_ballots(tmp_path: Path) -> None:
         open_source(twice, columns="query=race,item=driver,place=rank").frame.collect()
 
 
+@pytest.mark.parametrize("place", ["T3", "=2", "1st", "12:03.4"])
+def test_places_in_other_forms_are_refused_and_places_without_a_first_are_named(tmp_path: Path, place: str) -> None:
+    path = written(tmp_path / "races.csv", f"race,driver,at\n1,ann,25\n1,bo,18\n2,ann,1\n2,bo,DNF\n2,cy,{place}\n")
+    with pytest.raises(InputError, match=f"'{place}' is no number: write places as 1, 2") as caught:
+        open_source(path, columns="query=race,item=driver,place=at")
+    assert caught.value.column == "at"
+    path.write_text(path.read_text().replace(place, "2"))
+    source = open_source(path, columns="query=race,item=driver,place=at")
+    assert "the lowest number is taken for the best in 1 query without a place 1" in source.remarks
+    found = dict(source.frame.collect().select("query_id", "ranking").iter_rows())
+    assert found == {"1": [["bo"], ["ann"]], "2": [["ann"], ["cy"], ["bo"]]}
+
+
 def test_texts_with_signs_are_rankings_and_empty_ones_say_nothing(tmp_path: Path) -> None:
     signs, lists = tmp_path / "signs.csv", tmp_path / "lists.jsonl"
     signs.write_text('ranking,votes\nAda>Bo>Cy,40\n[],2\nBo > Cy > Ada,1\nCy>Bo=Ada,1\n"[""Bo>Cy"", ""Ada""]",1\n')

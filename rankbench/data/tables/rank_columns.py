@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from rankbench.core.text import count_text, plain_name
+from rankbench.core.text import count_text, plain_name, short_repr
 from rankbench.data.tables.schemas import RANKS, SAYS_NOTHING
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
@@ -20,6 +20,9 @@ _WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "ei
 _MEDALS = ("gold", "silver", "bronze")
 _SKIPPED = ("", "skipped", "undervote", "blank", "none", "na", "n/a", "nan", "null", "-")
 _OVERVOTES = ("overvote", "overvoted")
+
+_NEARLY = r"^\W*[A-Za-z]?\d"
+"""Texts that say a place, or a time, in another way: T3, =2, 1st, 12:03.4."""
 
 
 def rank_columns(cells: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], bool]:
@@ -89,12 +92,20 @@ def of_places(raw: RawTable, given: Mapping[str, str]) -> RawTable:
     without_counts(schema, given)
     with raw.located():
         frame = with_whole_names(raw.frame, [given["item"]], [given["query"]])
-    place = pl.col(given["place"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-    item = pl.col(given["item"]).cast(pl.String).alias("item")
-    rows = frame.select(pl.col(given["query"]).alias("query_id"), item, place.alias("place"))
-    behind = rows.select(pl.col("place").is_null().sum()).collect(engine="streaming").item()
+    text = pl.col(given["place"]).cast(pl.String).str.strip_chars()
+    place = text.cast(pl.Float64, strict=False)
+    columns = {"query_id": pl.col(given["query"]), "item": pl.col(given["item"]).cast(pl.String), "place": place}
+    rows = frame.select(**columns)
+    nearly = text.filter(place.is_null() & text.str.contains(_NEARLY)).first()
+    behind, odd = frame.select(place.is_null().sum().alias("behind"), nearly).collect(engine="streaming").row(0)
+    if odd is not None:
+        what = "is no number: write places as 1, 2, ..., and words for items without a place"
+        raise InputError(f"{short_repr(odd)} {what}", path=raw.path, column=given["place"])
     if behind:
         remark(count_text(behind, "row", "without a number as place", done="tied behind the others of the query"))
+    first = rows.group_by("query_id").agg(pl.col("place").min()).filter(pl.col("place") > 1)
+    if late := first.select(pl.len()).collect(engine="streaming").item():
+        remark(f"the lowest number is taken for the best in {count_text(late, 'query', 'without a place 1')}")
     tied = rows.group_by("query_id", "place", maintain_order=True).agg("item")
     tied = tied.sort("place", nulls_last=True, maintain_order=True)
     ballots = tied.group_by("query_id", maintain_order=True).agg(pl.col("item").alias("ranking"))
