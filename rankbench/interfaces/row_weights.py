@@ -31,6 +31,9 @@ _PERHAPS = {
 }
 """Words in names of columns that may say so."""
 
+_SHARES = {"share", "percent", "percentage", "pct", "proportion"}
+"""Words in names of columns that may say so in parts of a whole."""
+
 _BETWEEN = {"of", "cast"}
 _BESIDE = {*_BETWEEN, "total", "num", "number", "vote", "voter", "ballot"}
 """Words that such a name may have as well: number of votes, ballot count."""
@@ -72,8 +75,8 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
         numbers, low, high = found["numbers"], found["low"], found["high"]
         if not numbers or (low == high == 1 and numbers == rows):
             continue
-        perhaps = called[name] == "perhaps"
-        if perhaps and (found["whole"] < rows or low < 0):
+        perhaps = called[name] != "counts"
+        if perhaps and (low < 0 or (called[name] == "perhaps" and found["whole"] < rows)):
             continue
         likely.append(name)
         whole = found["whole"] == rows or plain_name(name) == _WEIGHTS
@@ -99,11 +102,13 @@ def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str,
     return _without_nothing(raw, {**roles, "weight": likely[0]})
 
 
-def counts_called(name: str) -> Literal["counts", "perhaps", ""]:
+def counts_called(name: str) -> Literal["counts", "share", "perhaps", ""]:
     """Return whether a column is called like those that say how many votes a row stands for."""
     words = set(plain_name(name).strip("_").split("_"))
     if words & _COUNTS and words <= _COUNTS | _BESIDE:
         return "counts"
+    if words & _SHARES and words <= _COUNTS | _BESIDE | _SHARES:
+        return "share"
     return "perhaps" if words & (_COUNTS | _PERHAPS) and words <= _COUNTS | _PERHAPS | _BETWEEN else ""
 
 
@@ -127,7 +132,7 @@ def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, s
 
 
 def _number(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    return pl.col(name).cast(pl.String).str.strip_chars().str.strip_suffix("%").cast(pl.Float64, strict=False)
 
 
 def _facts_of(name: str) -> pl.Expr:

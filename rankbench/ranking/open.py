@@ -15,8 +15,9 @@ from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import scan_address, shown_address
 from rankbench.data.tables.checks import checked, judgments_of, table_kind, table_of
-from rankbench.data.tables.column_roles import OPTIONS, whole_ids
+from rankbench.data.tables.column_roles import OPTIONS
 from rankbench.data.tables.schemas import REST
+from rankbench.data.tables.whole_names import whole_ids
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset, Remarks, remarks_kept
 from rankbench.interfaces.row_weights import weightless

@@ -331,7 +331,7 @@ def test_numbers_beside_a_winner_that_may_be_counts_are_asked_about(name: str, t
 
 
 def test_numbers_beside_ballots_that_may_be_counts_are_asked_about(tmp_path: Path) -> None:
-    for name in ("total", "tally", "Qty", "No. of ballots"):
+    for name in ("total", "tally", "Qty", "No. of ballots", "percent"):
         table = pl.DataFrame([("Ada", "Bo", 2), ("Bo", "Ada", 40)], ["1st choice", "2nd choice", name], orient="row")
         path = stored(table, tmp_path / "ballots.csv")
         with pytest.raises(InputError, match="may say how many votes a row stands for"):
@@ -339,6 +339,17 @@ def test_numbers_beside_ballots_that_may_be_counts_are_asked_about(tmp_path: Pat
         for weight, firsts in ((name, [40, 2]), ("", [1, 1])):
             said = rankbench.aggregate(path, columns=f"rank1=1st choice,rank2=2nd choice,weight={weight}")
             assert sorted(said.table["wins"], reverse=True) == firsts
+
+
+def test_shares_of_ballots_weigh_them(tmp_path: Path) -> None:
+    path = written(tmp_path / "ballots.csv", "ranking,share\na>b,.6\nb>a,.4\n")
+    with pytest.raises(InputError, match="'share' may say how many votes a row stands for"):
+        rankbench.aggregate(path)
+    found = rankbench.aggregate(path, columns="weight=share").table
+    assert dict(found.select("item", "wins").iter_rows()) == {"a": 0.6, "b": 0.4}
+    path.write_text("ranking,share\na>b,60%\nb>a,40%\n")
+    with pytest.raises(InputError, match="'share' may say how many votes a row stands for"):
+        rankbench.aggregate(path)
 
 
 def test_counts_that_are_not_used_are_named() -> None:

@@ -99,12 +99,40 @@ def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:
 
 def test_a_second_column_that_says_who_won_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     path = written(tmp_path / "results.csv", "team1,team2,score1,score2,winner\nAnn,Bob,30,0,Bob\nBob,Eve,11,21,Bob\n")
-    said = "'winner' says who won: 'score1', 'score2' are not read, whatever they say (--columns winner= reads them)"
+    said = "the winner is read from 'winner', not from 'score1', 'score2' (--columns winner= reads the latter)"
     assert said in rankbench.aggregate(path, "win-rate").notes
     for columns, score in (("winner=winner", -0.5), ("winner=", 0.5)):
         found = rankbench.aggregate(path, "win-rate", columns=columns)
-        assert not any("says who won" in note for note in found.notes)
+        assert not any("winner is read from" in note for note in found.notes)
         assert found.table.filter(item="Ann")["score"].to_list() == [score]
+
+
+def test_an_outcome_beside_winner_and_loser_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    path = written(tmp_path / "results.csv", "winner,loser,outcome\na,b,win\nb,a,draw\n")
+    columns = "left=winner,right=loser,winner=outcome"
+    said = f"the winner is read from 'winner', 'loser', not from 'outcome' (--columns {columns} reads the latter)"
+    assert said in rankbench.aggregate(path).notes
+    assert read(path, columns) == votes("a>b", "b=a")
+    path.write_text("left,right,winner,label\na,b,a,b\n")
+    assert "not from 'label' (--columns winner=label reads the latter)" in rankbench.aggregate(path).notes[0]
+    assert read(path, "winner=label") == votes("b>a")
+
+
+@pytest.mark.parametrize("name", ["tie", "draw", "is_tie", "Is draw", "drawn"])
+def test_ties_beside_winner_and_loser_have_many_names(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / "results.csv", f"winner,loser,{name}\na,b,0\nb,a,1\n")
+    assert read(path) == votes("a>b", "b=a")
+
+
+def test_several_words_may_mean_one_side(tmp_path: Path) -> None:
+    rows = ["A is better", "A is slightly better", "B is better", "B is slightly better", "Neither"]
+    path = written(tmp_path / "graded.csv", "left,right,winner\n" + "".join(f"a,b,{word}\n" for word in rows))
+    with pytest.raises(InputError, match=r"left_word=WORD\|WORD,right_word=WORD\|WORD,tie_word=WORD"):
+        read(path)
+    columns = "left_word=A is better|A is slightly better,right_word=B is better|B is slightly better"
+    assert read(path, columns) == votes("a>b", "a>b", "b>a", "b>a", "a=b")
+    with pytest.raises(InputError, match="no row says 'A is worse', the left_word"):
+        read(path, columns.replace("slightly better,", "slightly better|A is worse,"))
 
 
 def test_each_game_of_a_series_is_a_vote(tmp_path: Path) -> None:
@@ -140,6 +168,15 @@ def test_rates_beside_counts_are_shares_of_so_many_votes(tmp_path: Path, names: 
     table = rankbench.aggregate(path, columns=columns).table
     assert {item: pytest.approx(wins) for item, wins in table.select("item", "wins").rows()} == won
     assert dict(table.select("item", "votes").rows()) == cast
+
+
+def test_wins_and_losses_of_one_item_are_games_of_a_series(tmp_path: Path) -> None:
+    path = written(tmp_path / "series.csv", "team,opponent,wins,losses\na,b,3,1\nb,c,2,2\n")
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert "left_wins=wins,right_wins=losses reads 'a' beats 'b' 3 times and loses 1 times" in str(caught.value)
+    table = rankbench.aggregate(path, columns="left=team,right=opponent,left_wins=wins,right_wins=losses").table
+    assert dict(table.select("item", "wins").rows()) == {"a": 3, "b": 3, "c": 2}
 
 
 def test_numbers_of_two_kinds_are_no_scores(tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ def test_six_tasks_can_tell_two_systems_apart() -> None:
     "name",
     [
         *("Unnamed: 0", "index", "Rank", "#", "average", "Avg", "Average \u2b06\ufe0f", "Mean score"),
-        *("#Params (B)", "release_year", "x_std", "Y (stderr)"),
+        *("#Params (B)", "release_year", "x_std", "Y (stderr)", "higher_is_better"),
     ],
 )
 def test_columns_that_number_rows_or_sum_them_up_are_no_tasks(name: str) -> None:

@@ -14,19 +14,19 @@ from itertools import combinations
 
 import polars as pl
 
-from rankbench.core.text import listed, short_repr
+from rankbench.core.text import listed, plain_name, short_repr
 from rankbench.data.tables.covariates import control_expressions
 from rankbench.data.tables.outcome_readings import numbers_reading, shown_vote, word_readings
 from rankbench.data.tables.outcomes import MOST_WORDS, name_parts
 from rankbench.data.tables.rank_columns import rank_columns
 from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, OutcomeWords, dropped, of_two_sides
-from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError
 from rankbench.interfaces.row_weights import WEIGHTLESS, counts_called
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
     ColumnReading,
     check_there,
+    columns_text,
     said_columns,
     said_roles,
     usual_columns,
@@ -81,7 +81,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "judge": ("judge", "worker", "worker_id", "annotator", "annotator_id", "rater", "voter", "user", "user_id"),
     "time": ("time", "timestamp", "tstamp", "created_at", "date"),
     "weight": ("weight",),
-    "tie": ("tie", "tied", "winner_tie", "ties", "draws"),
+    "tie": ("tie", "tied", "winner_tie", "is_tie", "ties", "draw", "drawn", "is_draw", "draws"),
     "first": ("first",),
     "rest_of_vote": ("rest_of_vote",),
     **dict.fromkeys((*READINGS, *OPTIONS), ()),
@@ -155,16 +155,22 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
 
 def unread_outcomes(names: Iterable[str], chosen: Mapping[str, str], given: Mapping[str, str]) -> str:
     """Say which other columns say who won, where one was chosen of several that nobody gave; empty: none."""
-    found = {role: alike[0] for role, alike in usual_columns(names, ROLES, given).items()}
-    if not {"left", "right"} <= set(chosen) or any(given.get(role) for roles in OUTCOMES for role in roles):
+    shapes = (("winner", "loser"), *OUTCOMES)
+    if any(role in given for roles in shapes for role in roles):
         return ""
-    outcome = next((roles for roles in OUTCOMES if set(roles) <= set(chosen)), ())
-    others = [found[role] for roles in OUTCOMES if roles != outcome and set(roles) <= set(found) for role in roles]
-    if not outcome or not others:
-        return ""
-    without = ",".join(f"{role}=" for role in outcome)
+    columns = list(names)
+    found = {role: alike[0] for role, alike in usual_columns(columns, ROLES, given).items()}
+    outcome = next(roles for roles in shapes if set(roles) <= set(chosen))
+    beside = [roles for roles in OUTCOMES if roles != outcome and set(roles) <= set(found)]
+    others = [found[role] for roles in beside for role in roles if found[role] not in chosen.values()]
+    how = ",".join(f"{role}=" for role in outcome)
+    if not others:
+        others = [name for name in columns if plain_name(name) in ROLES["winner"] and name not in chosen.values()]
+        sides = {"left": chosen["winner"], "right": chosen["loser"]} if "loser" in chosen else {}
+        how = columns_text({**sides, "winner": others[0]}) if others else ""
     says = listed([chosen[role] for role in outcome])
-    return f"{says} says who won: {listed(others)} are not read, whatever they say (--columns {without} reads them)"
+    reads = f"the winner is read from {says}, not from {listed(others)} (--columns {how} reads the latter)"
+    return reads if others else ""
 
 
 def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ...] | None:
@@ -186,21 +192,6 @@ def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ..
         outcome = next((roles for roles in there if any(given.get(role) for role in roles)), there[0])
         return ("loser", "first", "rest_of_vote", *(role for roles in OUTCOMES if roles != outcome for role in roles))
     return _SIDED if pair else None
-
-
-def whole_ids(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
-    """Return a log of votes whose ids are no floats, as `with_whole_names` does; itself if none is.
-
-    Parameters
-    ----------
-    raw : LazyFrame
-    columns : mapping of str to str
-        Columns by role, as `guess` returns them.
-    """
-    sides = ("winner", "loser") if "loser" in columns else ("left", "right")
-    beside = ([columns[role]] for role in ("judge", "query") if role in columns)
-    winner = "" if "loser" in columns else columns.get("winner", "")
-    return with_whole_names(raw, [columns[side] for side in sides], *beside, winner=winner)
 
 
 def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
@@ -327,10 +318,14 @@ def _own_readings(
     elif len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
         yield numbers_reading(raw, {**sides, "margin": numbers[0]})
         yield numbers_reading(raw, {**turned, "margin": numbers[0]})
-    elif len(numbers) == 2 and len(rates) != 1 and sum(map(bool, map(counts_called, numbers))) != 1:
-        if any(_PLACES & name_parts(name) for name in numbers):
+    elif len(numbers) == 2 and len(rates) != 1:
+        called = frozenset[str]().union(*map(name_parts, numbers))
+        what = "wins" if {"wins", "won"} & called else "score"
+        if what == "score" and len({counts_called(name) for name in numbers}) > 1:
+            return
+        if _PLACES & called:
             numbers.reverse()  # the higher place of the other one wins
-        yield numbers_reading(raw, sides | dict(zip(("left_score", "right_score"), numbers, strict=True)))
+        yield numbers_reading(raw, sides | dict(zip((f"left_{what}", f"right_{what}"), numbers, strict=True)))
 
 
 _PLACES = {"rank", "place", "position", "pos"}

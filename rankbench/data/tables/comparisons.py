@@ -19,13 +19,13 @@ from rankbench.data.tables.column_roles import (
     parse_columns,
     unread_outcomes,
     vote_readings,
-    whole_ids,
 )
 from rankbench.data.tables.covariates import TRANSFORMS, ControlTerm, control_roles, parse_control
 from rankbench.data.tables.outcomes import MOST_GAMES, as_number
 from rankbench.data.tables.schemas import GAMES, REST, SHARE, comparisons_schema
 from rankbench.data.tables.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID, WORD_ROLES, decided
 from rankbench.data.tables.times import TimeReading, time_reading
+from rankbench.data.tables.whole_names import whole_ids
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import remark
 from rankbench.interfaces.row_weights import WEIGHTLESS, with_counts

@@ -45,7 +45,7 @@ _NAMED = 5
 
 _NO_TASK = re.compile(
     r"|index|rank|unnamed_?\d+|(average|avg|mean|overall)(_score)?|(num_|model_)?(params|parameters|size)(_b)?"
-    r"|(release_)?year"
+    r"|(release_)?year|(higher|lower|more|less)_is_better"
 )
 """Names, by `plain_name`, of columns that number the rows of a wide table, sum them up, or describe systems."""
 
@@ -112,7 +112,7 @@ def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
         wanted = [name for name in beside if name not in raw.unwanted]
         numbers = _numeric(raw, wanted)
         plain = {name: plain_name(name).strip("_") for name in numbers}
-        of = {name: match[1] for name, words in plain.items() if (match := _ERROR.fullmatch(words))}
+        of = {name: plain_name(match[1]) for name, words in plain.items() if (match := _ERROR.fullmatch(words))}
         no_task = [name for name in numbers if _NO_TASK.fullmatch(plain[name]) or of.get(name) in plain.values()]
         scores = [name for name in numbers if name not in no_task]
         cells = [

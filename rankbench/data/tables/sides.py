@@ -55,8 +55,8 @@ OUTCOME_ROLES = ("winner", "loser", "left_won", "right_won", "left_wins", "right
 
 
 def plain_words(word: str) -> list[str]:
-    """Return the word that a user said as `plain_word` has it; none where nothing was said."""
-    return pl.select(plain_word(pl.lit(word))).to_series().to_list() if word else []
+    """Return the words that a user said, ``one|another``, as `plain_word` has them; none where nothing was said."""
+    return pl.select(plain_word(pl.lit(pl.Series(word.split("|"))))).to_series().to_list() if word else []
 
 
 def left_out_rows(columns: Mapping[str, str]) -> dict[str, pl.Expr]:
@@ -74,8 +74,7 @@ def left_out_rows(columns: Mapping[str, str]) -> dict[str, pl.Expr]:
         empty = pl.col(columns["by"]).cast(pl.String).fill_null("").str.strip_chars() == ""
         found[f"with nothing in {short_repr(columns['by'])}"] = empty
     if "drop" in columns:
-        words = columns["drop"].split("|")
-        plain = pl.select(plain_word(pl.lit(pl.Series(words)))).to_series().implode()
+        words, plain = columns["drop"].split("|"), pl.Series(plain_words(columns["drop"]) or [""]).implode()
         names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
         said = listed([word if word.strip() else "nothing" for word in words])
         gone = (plain_word(pl.col(name)).fill_null("").is_in(plain) for name in names)
@@ -269,9 +268,11 @@ def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: OutcomeWord
     said = [word for word in _words_said(raw, words.text) if word.lower() not in known]
     if not 1 < len(said) <= MOST_WORDS or any(char.isdigit() for word in said for char in word):
         return
-    readings = word_readings(raw, {role: columns[role] for role in ("left", "right", "winner")}, said)
+    how = "--columns 'left_word=WORD|WORD,right_word=WORD|WORD,tie_word=WORD' says what they mean"
+    if len(said) == 2:
+        how = proposed(word_readings(raw, {role: columns[role] for role in ("left", "right", "winner")}, said))
     raise InputError(
-        f"the column says {listed(said)}, which are neither sides nor names of the two items: {proposed(readings)}",
+        f"the column says {listed(said)}, which are neither sides nor names of the two items: {how}",
         column=columns["winner"],
     )
 
@@ -283,12 +284,12 @@ def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
     said = _words_said(raw, words.text)
     known = {word.lower() for word in said}
     for role, word in roles.items():
-        if len(said) <= MOST_WORDS and word.strip().lower() not in known:
-            raise InputError(f"no row says {word!r}, the {role}{nearest(word, said)}", column=columns["winner"])
+        for one in word.split("|"):
+            if len(said) <= MOST_WORDS and one.strip().lower() not in known:
+                raise InputError(f"no row says {one!r}, the {role}{nearest(one, said)}", column=columns["winner"])
     ties = tie_words(columns["left"], columns["right"])
-    free = {
-        word.lower(): word for word in said if word.lower() not in {*ties, *(w.strip().lower() for w in roles.values())}
-    }
+    taken = {*ties, *(plain for words in roles.values() for plain in plain_words(words))}
+    free = {word.lower(): word for word in said if word.lower() not in taken}
     missing = [role for role in ("left_word", "right_word") if role not in roles]
     if len(missing) == 2:
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -81,6 +81,21 @@ def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = 
     if changed:
         remark(f"floats are read as whole numbers, 1.0 as 1, in {listed(changed)}")
     return result
+
+
+def whole_ids(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Return a log of votes whose ids are no floats, as `with_whole_names` does; itself if none is.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    columns : mapping of str to str
+        Columns by role, as `rankbench.data.tables.column_roles.guess` returns them.
+    """
+    sides = ("winner", "loser") if "loser" in columns else ("left", "right")
+    beside = ([columns[role]] for role in ("judge", "query") if role in columns)
+    winner = "" if "loser" in columns else columns.get("winner", "")
+    return with_whole_names(raw, [columns[side] for side in sides], *beside, winner=winner)
 
 
 def _as_whole(name: str, dtype: pl.DataType) -> pl.Expr:
