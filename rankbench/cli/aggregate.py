@@ -132,12 +132,7 @@ def aggregate(
     help="Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and borda-count.",
 )
 @click.option("--lower", multiple=True, metavar="TASK", help="A task in which less is better, as latency; repeatable.")
-@click.option(
-    "--without",
-    multiple=True,
-    metavar="NAME",
-    help="A task or system to leave out, as an average; repeatable.",
-)
+@click.option("--without", multiple=True, metavar="NAME", help="A task or system to leave out; repeatable.")
 @click.option("--top", default=3, show_default=True, type=click.IntRange(1), help="k of P(top k).")
 @click.option("--replicates", default=10_000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")

@@ -21,9 +21,7 @@ from rankbench.testing.scaffold import PLUGIN_KINDS, of_this_python, write_plugi
 @click.command("check")
 @click.argument("name", shell_complete=complete_any)
 @kind_option
-@click.option(
-    "--timeout", default=120.0, show_default=True, type=click.FloatRange(min=1), help="Seconds for one check."
-)
+@click.option("--timeout", default=120.0, show_default=True, type=click.FloatRange(min=1), help="Seconds a check.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every check, also those that passed or were skipped.")
 @answering
 def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:

@@ -129,11 +129,7 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
     help="The other version: a Python that has one, a released one, or a commit of this checkout.",
 )
 @click.option("--rounds", type=click.IntRange(min=1), help="Most rounds.")
-@click.option(
-    "--budget",
-    metavar="10m",
-    help="Most time, as 90s, 10m or 1h; default: 10m, or no limit with --rounds.",
-)
+@click.option("--budget", metavar="10m", help="Most time, as 90s or 1h; default: 10m, or no limit with --rounds.")
 @click.option(
     "--precision",
     type=click.FloatRange(min=0, min_open=True),

@@ -25,11 +25,7 @@ def history() -> None:
 @click.argument("result", type=click.Path(path_type=Path, exists=True))
 @click.option("--to", "folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="The history.")
 @click.option("--commit", help="Commit of the run; default: HEAD of the working folder.")
-@click.option(
-    "--date",
-    type=datetime.fromisoformat,
-    help="Date of the run with a time zone, as 2026-01-31T12:00:00+00:00; default: the date of the commit.",
-)
+@click.option("--date", metavar="DATE", type=datetime.fromisoformat, help="With a time zone; default: the commit's.")
 @click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
 @answering
 def add(result: Path, folder: Path, commit: str | None, date: datetime | None, reference: str) -> Answer:

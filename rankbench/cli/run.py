@@ -208,11 +208,7 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to publish: the report, its rows, and the sha256 of every file.",
-)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Publish into this folder, with rows.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
 def report(directory: Path, out: Path | None, verbose: bool) -> Answer:

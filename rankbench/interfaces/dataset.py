@@ -33,13 +33,15 @@ class Dataset(Component):
     table : str
         Kind of its rows: the name of a kind of table.
     named : bool
-        Whether items have names: one that comes back in another query is known again.
+        Whether items have names: an item of one name is the same item in every query.
     title : str
         One line for people.
     simulated : bool
-        Whether nobody ever judged anything: every leaderboard says so.
+        Whether the judgments are simulated: every leaderboard says so.
     licence : str
+        Licence of the data, in a line.
     citation : str
+        Publication to cite, in a line.
     """
 
     kind: ClassVar[str] = "dataset"

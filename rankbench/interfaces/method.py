@@ -39,7 +39,10 @@ class Block:
         `Method.needs_truth` get them.
     comparisons : Comparisons
         The n judgments of the block.
-    n, repetition : int
+    n : int
+        Number of judgments.
+    repetition : int
+        Number of the draw, from 0.
     entropy : tuple of int
         Seeds every draw of the block, see `generator`.
     """
@@ -63,16 +66,17 @@ class Fitted:
     Attributes
     ----------
     score : callable
-        Queries to one score an item, shape (N,); higher is better. The queries have labels only if the method
-        declares `Method.needs_truth`.
+        Function from `Queries` to one score an item, shape (N,); higher is better. The queries have labels only if the
+        method declares `Method.needs_truth`.
     model, theta : Model and ndarray of float64, shape (d',), optional
-        Of a linear contender, whose scores are then computed together with the others'.
+        Model and parameters of a linear contender: rankbench computes scores of such contenders together.
     optimality : float
         Distance of the fit from an optimum (gradient norm, duality gap); nan if the
         method optimizes nothing.
     converged : bool
+        Whether the fit reached its own tolerance.
     info : dict of str to float
-        Anything worth a column in the results.
+        Numbers for columns of the results, by name.
     curves : dict of str to Curve
         Records of the fit's course, by metric.
     """
@@ -230,16 +234,18 @@ class Penalty:
 
 @dataclass(frozen=True)
 class Fit:
-    """Where an optimizer stopped.
+    """Parameters that an optimizer found, with their distance from an optimum.
 
     Attributes
     ----------
     theta : ndarray of float64, shape (d,)
+        Parameters.
     optimality : float
         Euclidean norm of the gradient of the regularized objective at theta; with more than
         the l2 penalty, `Penalty.optimality`. Of a solver of risks that are not smooth, the
         duality gap.
     iterations : int
+        Number of iterations.
     converged : bool
         Whether the optimizer reached its own tolerance.
     """

@@ -89,7 +89,9 @@ class PairCounts:
     items : list of str, length m
         Names, different from one another.
     starts : ndarray of int64, shape (m + 1,)
+        Ends of the rows: row i has the pairs ``starts[i]`` to ``starts[i + 1] - 1``.
     high : ndarray of int32, shape (P,)
+        The later item of each pair.
     forward, backward : ndarray of float64, shape (P,)
         Weight of the judgments that `low` won, and that `high` won.
     ties : ndarray of float64, shape (P,)

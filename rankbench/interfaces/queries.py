@@ -22,10 +22,11 @@ class Queries:
     Attributes
     ----------
     ids : list of str, length Q
+        Names of the queries.
     offsets : ndarray of int64, shape (Q + 1,)
         Items of query q are rows ``offsets[q]:offsets[q + 1]``.
     x : ndarray of float32, shape (N, d)
-        Features.
+        Features of the items.
     truth : ndarray of float64, shape (N,), or None
         Graded relevance r, which `labels` returns; None where a contender must not see it.
     """

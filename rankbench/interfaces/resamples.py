@@ -101,6 +101,7 @@ class Resamples:
     counts : PairCounts
         The log.
     draws : UnitDraws
+        Units of each resample, with their numbers.
     starts : ndarray of int64, shape (G + 1,) or (0,)
         Unit u is ``weights[e]`` in cell ``cells[e]`` for ``e = starts[u] .. starts[u + 1] - 1``. Empty: unit
         u is one judgment, in cell ``cells[u]``.
@@ -108,6 +109,7 @@ class Resamples:
         Three times the pair, plus 0 where `low` won, 1 where `high` did, 2 for a tie. Empty: the units are
         judgments, too many to be held one by one.
     weights : ndarray of float64
+        Weight of each judgment, or sum of a unit's weights in a cell.
     """
 
     counts: PairCounts

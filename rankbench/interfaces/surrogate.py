@@ -193,6 +193,7 @@ class Loss(Component):
         Structure that it is judged against: ``scores``, shape (m,), or ``edges``, an adjacency
         matrix of shape (m, m).
     direction : {"minimize", "maximize"}
+        Whether less or more of it is better.
     range : tuple of float
         Smallest and largest possible value whatever the parameters, ``inf`` where
         unbounded; `bounds` narrows it for one set of parameters.

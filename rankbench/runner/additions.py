@@ -46,10 +46,19 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
             except SpecError as error:
                 misfits.append(str(error))
         if len(misfits) == len(found):
-            raise SpecError(
-                f"--with {text}: it fits no experiment; {next(filter(None, misfits), 'nothing is like it')}"
-            )
+            raise SpecError(f"--with {text}: it fits no experiment; {_reason(text, addition, protocols, misfits)}")
     return found
+
+
+def _reason(text: str, addition: Component | Spec, protocols: Sequence[Protocol], misfits: Sequence[str]) -> str:
+    """Return why an addition fits nowhere: as the kind of component that has its name sees it, if any has."""
+    if isinstance(addition, Spec):
+        named = [kind for kind in KINDS if addition.name in manager.names(kind)]
+        misfits = [why for one, why in zip(protocols, misfits, strict=True) if one.contender in named] or misfits
+        if named and not {one.contender for one in protocols} & {*named}:
+            contender(base_of(named[0]), addition)  # a wrong parameter is the nearer cause
+            return f"{addition.name!r} is of kind {named[0]}: write --with {named[0]}={text}"
+    return next(filter(None, misfits), "nothing is like it")
 
 
 def _with(experiment: Experiment, protocol: Protocol, addition: Component | Spec) -> Experiment:

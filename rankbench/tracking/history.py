@@ -109,8 +109,7 @@ class Series(NamedTuple):
 
 def _shortened(commits: list[str]) -> list[str]:
     """Return the first characters of commits: twelve, or as many more as tell them apart."""
-    lengths = range(12, max(map(len, commits)))
-    fewest = next((n for n in lengths if len({one[:n] for one in commits}) == len(set(commits))), None)
+    fewest = next((n for n in range(12, 64) if len({one[:n] for one in commits}) == len(set(commits))), None)
     return [one[:fewest] for one in commits]
 
 

@@ -127,9 +127,9 @@ def test_the_command_line_ranks_systems(tmp_path: Path) -> None:
     whole = b"".join(path.read_bytes() for path in (judged, *paths))
     assert said["sha256"] == hashlib.sha256(whole).hexdigest()
     for note in (
-        "1 topic of 13 is left out: no relevant document is known",
+        "1 topic of 13 without a relevant document is left out",
         "'short' lacks 1 of 12 topics: counted as nothing found",
-        "1 topic of 'dense' is left out: no relevant document is known",
+        "1 topic of 'dense' without a relevant document is left out",
         "scores are 1 - ndcg:gain=identity,cutoff=10 of each topic",
     ):
         assert note in said["notes"]

@@ -108,8 +108,9 @@ def _judgments(qrels: pl.DataFrame, path: Path) -> dict[str, dict[str, float]]:
     if not kept:
         raise InputError("no topic has a relevant document", path=path)
     if len(kept) < len(topics):
-        gone = count_text(len(topics) - len(kept), "topic", f"of {len(topics)}", done="left out")
-        remark(f"{gone}: no relevant document is known")
+        remark(
+            count_text(len(topics) - len(kept), "topic", f"of {len(topics)} without a relevant document", "left out")
+        )
     return kept
 
 
@@ -119,8 +120,7 @@ def _say_missing(system: str, topics: set[str], judged: dict[str, dict[str, floa
         remark(f"{short_repr(system)} lacks {absent} of {count_text(len(judged), 'topic')}: counted as nothing found")
     unjudged = len(topics - judged.keys())
     if unjudged:
-        gone = count_text(unjudged, "topic", f"of {short_repr(system)}", done="left out")
-        remark(f"{gone}: no relevant document is known")
+        remark(count_text(unjudged, "topic", f"of {short_repr(system)} without a relevant document", "left out"))
 
 
 def _value(loss: Loss, depth: int, grades: dict[str, float], run: dict[str, float]) -> float:
