@@ -191,7 +191,7 @@ class PeriodLeaders(PeriodProtocol):
     comparisons connect with most others. Contenders rank all items of the stretch by its votes alone, with
     intervals by formula; a row is what they say of that item. Its rank range is among all items of its stretch:
     those that fewer than ten votes are about, and those on other scales, may hold any place. So 1 alone means that
-    it is shown to be above each other item, and that each other one was judged.
+    it is significantly above each other item, and that each other one was judged.
     Rows of different stretches are not compared. Stretches follow one another, or one ends `every` so many years, and
     then they overlap: neighbors share votes.
 

@@ -163,22 +163,22 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
     notes, values, tasks = [*left, *averaged], whole.values, whole.tasks
     constant = (values == values[..., :1]).all(axis=(0, 2))
     if constant.any():
-        notes.append(f"all systems have the same score on {_first(tasks, constant)}: that tells none apart")
+        notes.append(f"all systems have the same score on {_first(tasks, constant)}, which separates none")
     if tell_nothing(len(tasks), len(whole.systems)):
         notes.append(
-            f"there are only {len(tasks)} tasks: that they agree about two of {len(whole.systems)} systems by "
-            "chance is too likely to tell any two apart by ranks, or by any scores that come in steps"
+            f"there are only {len(tasks)} tasks: their chance agreement about two of {len(whole.systems)} systems is "
+            "too likely for any significant difference by ranks, or by scores that come in steps"
         )
     elif len(tasks) < FEW:
         notes.append(
-            f"there are only {len(tasks)} tasks: rank ranges are rough, and wrong up to four times as often; more "
-            "often where scores are skewed, as where few tasks are solved"
+            f"there are only {len(tasks)} tasks: rank ranges are wrong in up to 10% of tables, not 5%, and in more "
+            "where scores are skewed, as where few tasks are solved"
         )
     return whole, notes
 
 
 def tell_nothing(tasks: int, systems: int) -> bool:
-    """Return whether so few tasks cannot tell any two of so many systems apart at 95%.
+    """Return whether so few tasks cannot separate any two of so many systems at 95%.
 
     Of equal systems one is ahead on every one of T tasks with probability 2^(1 - T), whichever it is: where that is
     more than the level of one of S (S - 1) / 2 pairs, no test of signs could reject anything.
@@ -245,7 +245,7 @@ class SystemRanking:
     ranks : ndarray of int64, shape (S, 2)
         Smallest and largest rank, all together at 95%.
     tiers : ndarray of int64, shape (S,)
-        1: nobody is shown to be better.
+        1: no system is significantly better.
     first, top : ndarray of float64, shape (S,)
         Shares of resamples in which a system is first, and among the first k.
     dropped : int

@@ -125,7 +125,7 @@ class Risk(FigureKind):
     A column for each n and a row for each split. The parameter's axis is logarithmic; infinity is a tick of its
     own behind a gap. Bands are t intervals over draws. Contenders that equal another one have hollow markers. A
     contender without the parameter is a horizontal line. With `against`, a row of paired differences stands under
-    each row of means, with the intervals that tell whether a difference is real.
+    each row of means, with intervals that tell whether a difference is significant.
 
     Prefer it for contenders that differ by a number, such as the order k or lambda.
     """

@@ -146,7 +146,7 @@ class Comparison:
             return f"rankbench could not compute an interval: it describes differences, and tests none.{missing}"
         found = Counter(change.verdict for change in self.changes)
         counts = f"{found['worse']} worse, {found['better']} better, {found['equal']} equal to the byte, "
-        counts += f"{found['not shown']} without a shown change"
+        counts += f"{found['not shown']} without a significant change"
         described = len(self.by_verdict("described"))
         more = f"; {described:,} more are described" if described else ""
         chance = f"chance of a false alarm {self.alpha:g}"
