@@ -189,6 +189,7 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
         cells.append([row["experiment"], row["label"], str(row["repetitions"]), ns, *last])
     about_column = ["about"] if total > 0 else []
     yield Table(["experiment", "contender", "repetitions", "n", *about_column, "spec"], cells)
+    said = set[str]()
     for index, source in enumerate(made.sources):
         what = f"{', '.join(_experiments(made, index))}: {source.dataset or source.protocol}"
         sizes = [
@@ -197,7 +198,8 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
             if source.test_share is None
         ]
         yield ", ".join([what, *sizes])
-        yield from (f"  {note}" for note in source.notes)
+        yield from (f"  {note}" for note in source.notes if note not in said)
+        said.update(source.notes)
     yield from (f"{name} is left out: {why}" for name, why in made.left_out.items())
     every = sum(len(task.cells) for task in made.plan.tasks)
     yield f"{count_text(len(made.plan.tasks), 'block')}, {count_text(every, 'cell')}"

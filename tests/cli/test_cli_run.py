@@ -84,12 +84,15 @@ def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):
     member = SimpleNamespace(experiment="one", n=5, label="[red]a[/b]\x1b[2J", spec="erm", cell="c")
     planned = SimpleNamespace(members=[member], tasks=[], suite=SimpleNamespace(name="s"))
     source = SimpleNamespace(notes=("note [/x]\x1b[2J",), dataset="data\x1b[2J", protocol=None, units={})
-    monkeypatch.setattr(api, "planned", lambda *args, **kwargs: Planned([source], {"one": 0, "two": 1}, {}, planned))
+    monkeypatch.setattr(
+        api, "planned", lambda *args, **kwargs: Planned([source, source], {"one": 0, "two": 1}, {}, planned)
+    )
     done = rankbench("plan")
     assert done.exit_code == 0
     assert "\x1b" not in done.output
     for text in ("[red]a[/b]\\x1b[2J", "note [/x]\\x1b[2J", "\none: data\\x1b[2J"):
         assert text in done.output
+    assert done.output.count("note [/x]") == 1  # of two sources
 
 
 NO_TIMES = b"winner,loser\n" + b"a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 5
