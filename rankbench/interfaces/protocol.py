@@ -356,7 +356,10 @@ class Protocol(Component):
         return 0 if not self.counts or prepared.pool is not None else task.key.n * JUDGMENT
 
     def assumptions(self) -> list[str]:
-        """Return what a reader must know about the protocol's own populations."""
+        """Return what a reader must know about the protocol, in sentences.
+
+        A sentence that begins with "Losses" says what scores are compared with; a page has it on its first screen.
+        """
         return []
 
 

@@ -64,7 +64,7 @@ class OwnLog(LogProtocol):
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric(
             "disagreement",
-            sentence="Share of decisive votes that the scores order the other way.",
+            sentence="Pairwise error rate, the share of decisive votes that the scores order the other way.",
             low=0,
             high=1,
             chance=0.5,

@@ -30,7 +30,7 @@ class Analysis:
     record : SuiteRecord
     sections : list of Section
     cells_known, cells_planned : int
-        How far the run got.
+        Number of computed cells, and of planned ones.
     """
 
     record: SuiteRecord

@@ -13,8 +13,7 @@ References
 A claim is a set of contrasts. It *held* if the own 95% interval of every contrast lies on
 the claimed side; it *did not hold* if one of the intervals that cover all contrasts at
 once lies entirely on the other side; otherwise the run could not tell (`verdicts`). The
-verdict is that of the intervals over queries and draws; what draws alone would have said
-is given beside it.
+verdict rests on intervals over queries and draws; the verdict by draws alone stands beside it.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tup
     contrasts : list of WeightedContrast
         No two of them the same.
     notes : tuple of str
-        What is left out, and why.
+        Contrasts that are left out, and why.
     complete : bool
-        Whether all that the claim needs is there.
+        True if every contrast of the claim is there.
     """
     found: dict[Weights, str] = {}
     notes: list[str] = []
@@ -74,7 +73,7 @@ def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tup
 
 
 def _missing(sampler: Sampler, key: ArmKey) -> str:
-    """Say of an arm that it cannot be compared; empty if it can."""
+    """Return why an arm cannot be compared; empty if it can."""
     arm = sampler.arm(key)
     if arm is not None and arm.racing:
         return ""
@@ -182,7 +181,7 @@ class Finding:
     Attributes
     ----------
     text : str
-        What is compared, in words.
+        Compared contenders, in words.
     estimate : float
         A difference or a ratio, as the claim's kind has it.
     lower, upper : float
@@ -214,9 +213,9 @@ class JudgedClaim:
     about : Split
         The same; for curves the split that the protocol declares for them.
     by_draws : Verdict
-        What the intervals over draws alone say.
+        Verdict by the intervals over draws alone.
     notes : tuple of str
-        What was left out, and why.
+        Contrasts that were left out, and why.
     against : tuple of str
         If the claim did not hold: the contrasts that lie on the other side, the clearest
         first.

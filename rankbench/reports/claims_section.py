@@ -1,30 +1,36 @@
-"""The section on claims gives verdicts; the details give the intervals that they rest on."""
+"""The section on claims gives verdicts; the details give their intervals."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from rankbench.core.text import interval_text, markdown, number, numbered, sentence
-from rankbench.interfaces.cell import Split
+from rankbench.interfaces.cell import SPLITS, Split
 from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.claim_verdicts import Finding, JudgedClaim
+from rankbench.reports.claim_verdicts import Finding, JudgedClaim, Verdict
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, TerminalNode, first_rows
-from rankbench.reports.leaderboard_intro import claims_counted, split_words
-from rankbench.reports.recommendation import joined_words
 from rankbench.store.records import SourceRecord
 
 MOST_DIGITS = 8
 
-MOST_CONTRASTS = 20
+MOST_CONTRASTS = 10
 """Contrasts of claims in the details; all are in ``claims.csv``."""
 
 LATE = "written knowing earlier results"
-"""What is said of claims whose origin is ``post hoc``."""
+"""Mark of claims whose origin is ``post hoc``."""
+
+VERDICTS: dict[Verdict, str] = {
+    "held": "held",
+    "did not hold": "did not hold here",
+    "could not tell": "could not tell",
+}
+"""Words of a page for verdicts."""
 
 
 def claims_section(analysis: Analysis) -> list[Node]:
@@ -32,29 +38,25 @@ def claims_section(analysis: Analysis) -> list[Node]:
     ordered = _by_claim(analysis)
     if not ordered:
         return []
-    titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
     words = split_words(analysis)
     splits = list(words)
     columns = [Column("claim"), *(Column(words[split]) for split in splits)]
     return [
         *_heading([answers[0].claim for answers in ordered]),
         Paragraph(
-            f"Verdicts are about {_subject(analysis)}. One contrast on the other side suffices "
-            "for *did not hold*: it does not refute the paper."
-        ),
-        Paragraph(
-            "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side; a claim needs all of "
-            "them, so that is a test at 5% as it is. *Did not hold*: of the intervals that cover all contrasts of the "
-            "claim at once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. "
-            + _intervals([titles[answers[0].experiment] for answers in ordered])
+            "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side. A claim needs all of "
+            "them: a test at 5%. *Did not hold here*: the 95% intervals that cover all contrasts of the claim at once "
+            "put one on the other side. That does not refute the paper: verdicts are about these data and contenders. "
+            "Otherwise the run *could not tell*. Intervals are over queries and draws, or by the corrected "
+            "resampled t where repetitions share training data."
         ),
         Grid.from_rows(columns, [_summary(answers, splits) for answers in ordered]),
-        *map(Paragraph, claims_counted(analysis)),
+        Paragraph(claims_counted(analysis)),
     ]
 
 
 def claims_details(analysis: Analysis) -> list[Node]:
-    """Return the contrasts of all claims with the intervals that the verdicts rest on."""
+    """Return the contrasts of all claims, with the intervals of the verdicts."""
     sources = {section.sampler.experiment.name: section.sampler.source for section in analysis.sections}
     rows, said, notes = list[tuple[str, ...]](), dict[str, list[str]](), list[str]()
     for answers in _by_claim(analysis):
@@ -67,8 +69,8 @@ def claims_details(analysis: Analysis) -> list[Node]:
     titles = ("difference or ratio", "alone", "all at once", "all at once, over draws")
     columns = [Column("claim"), Column("contrast"), Column("on"), *(Column(title, "right") for title in titles)]
     explained = (
-        "*Alone*: the 95% interval of that contrast by itself, which *held* rests on. *All at once*: those that cover "
-        "every contrast of the claim together (95%), which *did not hold* rests on."
+        "*Alone*: the 95% interval of one contrast, for the verdict *held*. *All at once*: 95% intervals that cover "
+        "every contrast of the claim together, for the verdict *did not hold here*."
     )
     return [
         Heading(2, "The contrasts of the claims"),
@@ -87,7 +89,7 @@ def _by_claim(analysis: Analysis) -> list[list[JudgedClaim]]:
 
 
 def claims_in_short(analysis: Analysis) -> list[TerminalNode]:
-    """Return for a terminal a row for each claim, verdicts first, and how many held; nothing without claims."""
+    """Return a row for each claim for a terminal, verdicts first, and the number that held; nothing without claims."""
     ordered, words = _by_claim(analysis), split_words(analysis)
     if not ordered:
         return []
@@ -100,43 +102,44 @@ def claims_in_short(analysis: Analysis) -> list[TerminalNode]:
         )
     columns = [Column("claim"), *(Column(markdown(title)) for title in words.values()), Column("")]
     note = [Paragraph(f"† {LATE}")] if any(answers[0].claim.origin == "post hoc" for answers in ordered) else []
-    return [Grid.from_rows(columns, rows), *note, *map(Paragraph, claims_counted(analysis))]
+    return [Grid.from_rows(columns, rows), *note, Paragraph(claims_counted(analysis))]
+
+
+def split_words(analysis: Analysis) -> dict[Split, str]:
+    """Return what claims are about, by split, in a few words."""
+    titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
+    about = [(a.about, titles[a.experiment].short(a.about)) for s in analysis.sections for a in s.answers]
+    words = {split: " / ".join(dict.fromkeys(name for at, name in about if at == split)) for split in SPLITS}
+    return {split: name for split, name in words.items() if name}
+
+
+def claims_counted(analysis: Analysis) -> str:
+    """Count the claims by verdict, for each kind of data that they were judged on."""
+    answers = [answer for section in analysis.sections for answer in section.answers]
+    asked = Counter((answer.experiment, answer.claim.id) for answer in answers)
+    twice = sum(count > 1 for count in asked.values())
+    parts = []
+    for split, words in split_words(analysis).items():
+        found = Counter(answer.verdict for answer in answers if answer.about == split)
+        counted = [f"{said} {found[verdict]}" for verdict, said in VERDICTS.items() if found[verdict]]
+        parts.append(f"on {words} {', '.join(counted)}")
+    said = f"{len(asked)} claim{'s' if len(asked) != 1 else ''}"
+    if twice:  # else the verdicts, added up, would be more than the claims
+        said += f", {f'{twice} of them ' if twice < len(asked) else ''}judged on several kinds of data"
+    return f"**Do the claims hold?** {said}: {'; '.join(parts)}."
 
 
 def _heading(claims: Sequence[Claim]) -> list[Node]:
-    """Return a title that promises no more than what is so, and the sentence that says which is which."""
-    late = [claim for claim in claims if claim.origin == "post hoc"]
+    """Return a title, and say which claims were written knowing results."""
+    late = sum(claim.origin == "post hoc" for claim in claims)
     if not late:
         return [Heading(2, "The claims, declared before the run")]
     said = (
-        f"Claims marked *{LATE}* are no predictions: results of their experiment, of a trial of it or of another "
-        "program for it had been seen before they were written, or last changed."
+        f"Claims marked *{LATE}* are no predictions: results of the experiment, of a trial of it, or of another "
+        "program for it were known when they were written or last changed."
     )
-    if len(late) < len(claims):
-        return [Heading(2, "The claims"), Paragraph(f"{said} The others were declared before the run.")]
-    return [Heading(2, f"The claims, {LATE}"), Paragraph(said)]
-
-
-def _subject(analysis: Analysis) -> str:
-    """Say what verdicts are about: minimizers where something was minimized, and what losses are given for."""
-    claiming = [section.sampler for section in analysis.sections if section.answers]
-    arms = [arm for sampler in claiming for race in sampler.races for arm in race.arms]
-    parts = ["this data"]
-    if any(not math.isnan(arm.optimality) for arm in arms):
-        parts.append("these minimizers")
-    sources = [sampler.source for sampler in claiming if sampler.source.test_share is None]
-    names = [source.short(split).split()[-1] for source in sources for split in source.shown_splits()]
-    parts += [f"these {name}" for name in dict.fromkeys(names)]
-    return joined_words(parts)
-
-
-def _intervals(sources: Sequence[SourceRecord]) -> str:
-    """Say which intervals verdicts rest on."""
-    resampled = [source.test_share is not None for source in sources]
-    if all(resampled):
-        return "Intervals are those of the corrected resampled t: repetitions share training data."
-    where = "; where repetitions share training data, they are those of the corrected resampled t"
-    return f"Intervals are over queries and draws{where if any(resampled) else ''}."
+    others = " The others were declared before the run." if late < len(claims) else ""
+    return [Heading(2, "The claims"), Paragraph(said + others)]
 
 
 def _summary(answers: Sequence[JudgedClaim], splits: Sequence[Split]) -> list[str]:
@@ -153,13 +156,14 @@ def _mark(claim: Claim) -> str:
 
 
 def _words(answer: JudgedClaim) -> str:
-    verdict = f"**{answer.verdict}**" if answer.verdict != "could not tell" else answer.verdict
+    said = VERDICTS[answer.verdict]
+    verdict = said if answer.verdict == "could not tell" else f"**{said}**"
     if answer.against:
         clearest, *more = answer.against
         verdict += f" ({markdown(clearest)}{f'; and {len(more)} more' if more else ''})"
     if answer.split is None:
         return f"{verdict} (over draws)"
-    return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"
+    return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {VERDICTS[answer.by_draws]})"
 
 
 def _contrasts(answer: JudgedClaim, source: SourceRecord, ratio: bool) -> list[tuple[str, ...]]:

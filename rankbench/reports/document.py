@@ -81,7 +81,7 @@ class Image:
 
 
 TerminalNode: TypeAlias = Paragraph | Bullets | Grid
-"""What a terminal shows."""
+"""Blocks of a terminal."""
 
 Node: TypeAlias = Heading | Paragraph | Bullets | Quote | Grid | Image
 
@@ -137,7 +137,7 @@ def csv_of(
     exponents : collection of str
         Columns whose numbers are written with an exponent and two decimals.
     form : str
-        How other numbers that are no integers are written.
+        Format of other numbers that are no integers.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -161,7 +161,7 @@ def terminal_of(blocks: Sequence[TerminalNode]) -> RenderableType:
 
 
 def _inline(text: str) -> Text:
-    """Return a line of Markdown as text: what was escaped is itself again, marks are styles."""
+    """Return a line of Markdown as text, without escapes; marks become styles."""
     found, styles = Text(), list[str]()
     for token in (child for block in Markdown(text).parsed for child in block.children or ()):
         if token.nesting > 0:

@@ -45,7 +45,7 @@ ArmKey: TypeAlias = tuple[int, str]
 """n (as run) and label."""
 
 KEPT = 256_000_000
-"""Bytes of resampled means that an experiment keeps for later; what was given up is resampled again."""
+"""Bytes of resampled means that an experiment keeps for later; others are resampled again."""
 
 FEW_SPLITS = 10
 """Fewer overlapping splits may all give the same number by chance: that is no certainty."""
@@ -60,7 +60,7 @@ def bootstrap_seed(seed: int) -> int:
 
 @dataclass(frozen=True)
 class Arm(ArmResults):
-    """One contender at one n, with what is stored of it.
+    """One contender at one n, with its stored cells.
 
     Attributes
     ----------
@@ -111,18 +111,18 @@ class Arm(ArmResults):
 
     @property
     def times(self) -> str:
-        """How often something went wrong, as in "1 of 6 repetitions"; empty if it never did."""
+        """Number of repetitions that failed, as in "1 of 6 repetitions"; empty if none did."""
         wrong = sum(cell.status != "done" for cell in self.stored.values())
         return f"{wrong} of {len(self.cells)} repetitions" if wrong else ""
 
     @property
     def first_reason(self) -> str:
-        """What went wrong first."""
+        """Reason of the first failure."""
         return next((cell.reason for _, cell in sorted(self.stored.items()) if cell.status == self.status), "")
 
     @property
     def reason(self) -> str:
-        """What went wrong first, and how often."""
+        """Reason of the first failure, and the number of failures."""
         return f"{self.times}: {self.first_reason}" if self.times and self.first_reason else self.times
 
     def info(self, name: str) -> float:
@@ -131,7 +131,7 @@ class Arm(ArmResults):
         return float(np.mean(values)) if values else math.nan
 
     def fact(self, fact: Fact) -> float:
-        """Return what is told of a declared fact; nan if unknown."""
+        """Return the value of a declared fact; nan if unknown."""
         if fact.summary == "mean":
             return self.info(fact.name)
         return _largest(self.stored[r].info.get(fact.name, math.nan) for r in self.done)
@@ -340,7 +340,7 @@ def _race(n: int, members: Sequence[Member], cells: Mapping[str, StoredCell], fa
 
 
 def _equal(arm: Arm, arms: Sequence[Arm], facts: Sequence[Fact]) -> str:
-    """Return the label of the arm that an arm is the same as, by what a fact says about all its repetitions."""
+    """Return the label of the arm that equals an arm, by a fact about all repetitions; empty if none does."""
     for fact in (fact for fact in facts if fact.same_as):
         owner = arm.config | {fact.parameter: fact.same_as}
         if not arm.done or str(arm.config.get(fact.parameter)) == fact.same_as:

@@ -34,7 +34,7 @@ FIGURE_COLUMNS = (
 
 
 def figure_csv(drawing: Drawing) -> str:
-    """Return what a figure shows, from the plot at the top left on, row by row.
+    """Return the numbers of a figure, from the plot at the top left on, row by row.
 
     Numbers have six significant digits: the last bits are the machine's.
     """
@@ -59,7 +59,7 @@ def _marks(plot: Plot) -> Iterator[tuple[object, ...]]:
 
 
 def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: Drawing) -> str:
-    """Return the figure's title, and under it which data, n if there is one, and what its bands are."""
+    """Return the figure's title, and under it the data, n if there is one, and the kind of its bands."""
     title = one_line(figure.title or sampler.experiment.title)
     counts = sorted({len(race.repetitions) for race in races})
     words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
@@ -84,7 +84,7 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: D
 
 
 class SampledResults(ExperimentResults):
-    """What kinds of figures see of a sampler.
+    """View of a sampler for kinds of figures.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class SampledResults(ExperimentResults):
         self._sampler, self._together = sampler, together
 
     def metric(self, name: str) -> Metric:
-        """Return what is known of a metric, or of a curve."""
+        """Return the declaration of a metric, or of a curve."""
         source = self._sampler.source
         return source.metric(name) if name in self.metrics else Metric(name, source.curve(name)[1])
 

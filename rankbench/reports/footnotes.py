@@ -1,4 +1,4 @@
-"""Footnotes tell what a table leaves out, and describe the data."""
+"""Footnotes name contenders that a table leaves out, and describe the data."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from rankbench.store.records import SourceRecord
 
 
 def footnotes(race: Race, source: SourceRecord) -> list[str]:
-    """Return notes on the tables of one n; where nothing is compared, on what did not work alone."""
+    """Return notes on the tables of one n; where nothing is compared, on failures alone."""
     lines = troubles(race)
     if source.layout == "race":
         told = [*_equal(race, source), *_facts(race, source), *_budget(race, source.budget), *_optimality(race)]
-        lines = [*told, *lines, *_thin(race, source)]
+        lines = [*told, *lines, *thin(race, source)]
     if source.layout == "race" and source.judged_on == STRETCHES and len(race.repetitions) == 1:
         lines.append(
-            f"Neighboring stretches may be alike: standard errors are those of the long-run variance, with {LAGS} "
-            "neighbors on either side (Newey and West) or of an autoregression, of differences of all pairs together."
+            f"Neighboring stretches may be alike: standard errors allow for the long-run variance of all differences, "
+            f"by {LAGS} neighbors on either side (Newey and West) or by an autoregression."
         )
     return lines
 
@@ -37,13 +37,13 @@ def _equal(race: Race, source: SourceRecord) -> list[str]:
     for arm in (arm for arm in race.arms if arm.equals):
         found.setdefault(arm.equals, []).append(markdown(arm.label))
     return [
-        f"† {', '.join(labels)}: {because}, so this is the same as {markdown(owner)}; counted once in all tests."
+        f"† {', '.join(labels)}: {because}, so that these equal {markdown(owner)}; tests count them once."
         for owner, labels in found.items()
     ]
 
 
 def _facts(race: Race, source: SourceRecord) -> list[str]:
-    """Tell what the protocol knows beside losses: the largest value of contenders that share a place."""
+    """Return the protocol's facts beside losses: the largest value of contenders that share a place."""
     lines = []
     for fact in (fact for fact in source.facts if fact.about == "race"):
         found: dict[str, tuple[float, str]] = {}
@@ -60,7 +60,7 @@ def _facts(race: Race, source: SourceRecord) -> list[str]:
 
 
 def _budget(race: Race, budget: Budget | None) -> list[str]:
-    """Say what stochastic contenders were given: steps and what they cost."""
+    """Return the budget of stochastic contenders: steps and their cost."""
     if budget is None:
         return []
     found: dict[tuple[str, str], list[str]] = {}
@@ -87,13 +87,13 @@ def _optimality(race: Race) -> list[str]:
         return []
     worst = max(known, key=lambda arm: arm.optimality)
     return [
-        f"Farthest from its optimum that any fit stopped (gradient norm or duality gap): {worst.optimality:.1e} "
+        f"Largest distance from its optimum where a fit stopped (gradient norm or duality gap): {worst.optimality:.1e} "
         f"({markdown(worst.label)})."
     ]
 
 
 def troubles(race: Race) -> list[str]:
-    """Say what went wrong as it was said: a reason may advise a command, which is copied from here."""
+    """Return failures in the words of their reasons: a reason may advise a command, which readers copy from here."""
     return [
         f"{markdown(arm.label)} is not ranked: **{arm.status}**, "
         + (f"{arm.times}: {literal(arm.first_reason)}" if arm.first_reason else sentence(arm.times))
@@ -102,25 +102,28 @@ def troubles(race: Race) -> list[str]:
     ]
 
 
-def _thin(race: Race, source: SourceRecord) -> list[str]:
+def thin(race: Race, source: SourceRecord) -> list[str]:
+    """Return why intervals say less than they would with more repetitions; nothing where repetitions suffice."""
     splits, single = source.shown_splits(), len(race.repetitions) == 1
     if any(source.fixed(split) for split in splits):
-        return ["One unit is judged, and it is the same every time: no intervals and no ranks."]
+        return ["Every repetition judges the same unit: no intervals and no ranks."]
     if single and all(len(source.units[split]) == 1 for split in splits):
         return ["One repetition: no intervals and no ranks."]
     if source.pool is not None and race.n >= source.pool:
         return [
-            f"All {grouped_digits(source.pool)} {markdown(source.counts)} that there are, so that every draw is the "
-            f"same: one repetition, without intervals over draws. Intervals and ranks are over {source.judged_on} "
-            "alone, for contenders as they were trained."
+            f"One draw has all {grouped_digits(source.pool)} {markdown(source.counts)}: intervals and ranks are over "
+            f"{source.judged_on} alone, for contenders as they were trained."
         ]
     if single:
         return [
-            f"One repetition: intervals and ranks are over {source.judged_on} alone. They hold for these draws and say "
-            "nothing about others."
+            f"One repetition: intervals and ranks are over {source.judged_on} alone, for contenders as they were "
+            "trained; other draws may differ."
         ]
     if too_few(len(race.repetitions)):
-        return [f"Fewer than {FEWEST} repetitions: no intervals of means, and hardly any contenders can be told apart."]
+        return [
+            f"Fewer than {FEWEST} repetitions: no intervals of means. Ranks, which hold together, allow for chance "
+            "agreement of so few; a difference by itself does not."
+        ]
     return []
 
 
@@ -133,7 +136,7 @@ class Group:
     sources : tuple of SourceRecord
     experiments : tuple of str
     n : tuple of int
-        What was drawn, in increasing order.
+        Numbers that were drawn, in increasing order.
     """
 
     sources: tuple[SourceRecord, ...]
@@ -167,7 +170,7 @@ def source_groups(analysis: Analysis) -> list[Group]:
 
 
 def data_facts(groups: Sequence[Group]) -> list[Node]:
-    """Return which experiments are made from which data, and what is assumed of these; a sentence stands once."""
+    """Return the data of each experiment, and the assumptions about them; a sentence stands once."""
     parts: list[Node] = []
     told: dict[str, list[str]] = {}
     for group in groups:

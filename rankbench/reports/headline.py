@@ -1,4 +1,4 @@
-"""The headline is what a terminal says first, with a partial table and notices."""
+"""The headline comes first on a terminal, with a partial table and notices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from rankbench.core.text import code, first_of, grouped_digits, markdown, number, without_nan
+from rankbench.core.text import first_of, grouped_digits, markdown, number, without_nan
 from rankbench.interfaces.cell import Split
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
@@ -14,7 +14,7 @@ from rankbench.reports.experiment_data import samplers_of
 from rankbench.reports.figures import DrawnFigure
 from rankbench.reports.leaderboard_intro import headline_section, items_said, leaders_of, who_is_best
 from rankbench.reports.standings import Standing, best_first, standings_so_far
-from rankbench.reports.tables import rank_text
+from rankbench.reports.tables import metric_name, metric_title, rank_text
 from rankbench.store.journal import StoredResults
 
 MOST_SHOWN = 15
@@ -22,16 +22,16 @@ MOST_SHOWN = 15
 
 
 class Headline(NamedTuple):
-    """Who is best, in sentences and as a table.
+    """Best contenders, in sentences and as a table.
 
     Attributes
     ----------
     sentences : tuple of str
         Sentences in Markdown.
     title : str
-        What the table is of, in Markdown; empty where no contenders are compared.
+        Title of the table, in Markdown; empty where no contenders are compared.
     splits : mapping of str to str
-        What was judged on, in a few words.
+        Title of each split, in a few words.
     rows : tuple of Standing
         Of the headline experiment's largest n with results, by its first metric, on each split.
     """
@@ -80,7 +80,7 @@ def _cells(row: Standing, *, ranked: bool) -> tuple[str, ...]:
 
 
 def headline_of(analysis: Analysis) -> Headline:
-    """Return what a run says first."""
+    """Return the headline of a run."""
     said, section = tuple(items_said(analysis)), headline_section(analysis)
     leaders = leaders_of(section) if section is not None else []
     if section is None or not leaders:
@@ -90,13 +90,13 @@ def headline_of(analysis: Analysis) -> Headline:
     rows = tuple(row for row in section.rows if row.n == n and row.metric == metric)
     at = f", n = {grouped_digits(n)}" if source.counts else ""
     simulated = ", **simulated data**" if source.simulated else ""
-    title = f"{markdown(sampler.experiment.name)}{at}: {code(metric)}, {source.metric(metric).better}{simulated}"
+    title = f"{markdown(sampler.experiment.name)}{at}: {metric_title(source.metric(metric))}{simulated}"
     splits = {one.split: one.split_title for one in leaders}
     return Headline((*who_is_best(section), *said), title, splits, rows)
 
 
 def partial(results: StoredResults) -> list[TerminalNode]:
-    """Return tables of what is known so far: for each experiment, means at the largest n with results."""
+    """Return tables of results so far: for each experiment, means at the largest n with results."""
     found: list[TerminalNode] = []
     for sampler in samplers_of(results):
         source, metric = sampler.source, sampler.metrics[0]
@@ -104,7 +104,8 @@ def partial(results: StoredResults) -> list[TerminalNode]:
         if source.layout == "race" and race is not None:
             simulated = ", **simulated data**" if source.simulated else ""
             at = f"n = {grouped_digits(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
-            title = f"{markdown(sampler.experiment.title)} by {code(metric)}: {at}{simulated}"
+            by = metric_name(metric, source.direction(metric))
+            title = f"{markdown(sampler.experiment.title)} by {by}: {at}{simulated}"
             splits = {split: source.short(split) for split in source.shown_splits()}
             rows = tuple(row for split in splits for row in standings_so_far(sampler, race, metric, split))
             found += Headline((), title, splits, rows).nodes()
@@ -122,9 +123,9 @@ class Notice(NamedTuple):
     ----------
     kind : {"skipped", "diverged", "failed", "left out", "damaged", "unused"}
     text : str
-        Who, where and why, in one line, the reason as it was given.
+        Contender, place and reason, in one line.
     trace : str
-        The traceback of what was raised, if something was and this machine ran it.
+        The traceback, if an exception was raised on this machine.
     """
 
     kind: Literal["skipped", "diverged", "failed", "left out", "damaged", "unused"]
@@ -133,10 +134,10 @@ class Notice(NamedTuple):
 
 
 def notices(analysis: Analysis, figures: Sequence[DrawnFigure]) -> list[Notice]:
-    """Return what was skipped, diverged, failed, was left out of a figure that should show it, or is unused.
+    """Return notices of contenders that were skipped, diverged, failed or are missing in a figure, and of unused data.
 
-    A contender that has no numbers is named once with its reason, not again for every figure; one
-    that the suite's figure does not ask for is named under the figure alone.
+    A contender without numbers has one notice with its reason, not one for every figure. A contender that the
+    suite's figure does not ask for is named under the figure alone.
     """
     unused = dict.fromkeys(text for section in analysis.sections for text in section.sampler.source.unused)
     return [*_without_numbers(analysis), *_not_drawn(figures), *(Notice("unused", text) for text in unused)]

@@ -1,7 +1,7 @@
 """The leaderboard is a Markdown page of a suite's results, with the details in a second one.
 
-The page's first screen has the question, the data, who is best with a table of verdicts, the figure, and how to verify
-it. Then follow the recommendation, who is best in each experiment, the first items, the claims, and what made it all.
+The page's first screen has the question, the data, the best contender with a table of verdicts, the figure, and how to
+verify them. Then come the recommendation, the best contender of each experiment, the first items, claims, and versions.
 The details have each experiment at its largest n, the grounds of the recommendation, contrasts of claims, and the data.
 """
 
@@ -24,13 +24,13 @@ from rankbench.store.records import SuiteRecord
 PAGE, DETAILS = "leaderboard.md", "details.md"
 
 MOST_NAMED = 30
-"""Contenders that are named under a figure as left out for one reason."""
+"""Contenders that a figure names as left out for one reason."""
 
 
 def leaderboard(
     analysis: Analysis, found: Sequence[Recommendation], figures: Sequence[DrawnFigure]
 ) -> dict[str, list[Node]]:
-    """Return the page and the details of a suite, with what is recommended and its figures, as documents by file."""
+    """Return the page and the details of a suite, with recommendations and figures, as documents by file."""
     record = analysis.record
     groups = source_groups(analysis)
     experiments = [part for section in analysis.sections for part in _experiment(section, figures)]
@@ -41,7 +41,7 @@ def leaderboard(
         (PAGE, _titled("Each experiment", at_a_glance(analysis))),
         (PAGE, _titled("First in the ranking", top_items(analysis))),
         (PAGE, claims_section(analysis)),
-        (PAGE, _titled("What made this", _made_by(record))),
+        (PAGE, _titled("Versions", _made_by(record))),
         (DETAILS, [Heading(1, f"{markdown(record.title)}: details"), *_how_to_read(record), *experiments]),
         (DETAILS, _titled("Grounds of the recommendation", [part for one in found for part in one.grounds])),
         (DETAILS, claims_details(analysis)),
@@ -74,25 +74,23 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
     if not kinds:
         return []
     lines = [
-        "**rank**: the places that a contender may hold: *1 to 6* is any from the first to the sixth, all ranges "
-        "of a table together at 95%. Contenders whose ranges do not overlap differ significantly; those whose ranges "
-        "overlap may or may not: see the differences. Bold: nothing is significantly better, where any two differ "
-        "significantly.",
+        "**rank**: the places that a contender may hold, as *1 to 6*; all ranges of a table hold together at 95%. "
+        "Contenders whose ranges do not overlap differ significantly; others may or may not: see the differences. "
+        "Bold: no contender is significantly better.",
     ]
     units = dict.fromkeys(source.judged_on for source in kinds if source.test_share is None)
     for unit in units:
         lines += [
-            f"**over draws**: 95% interval if the judgments were drawn again, for these very {unit} (what the "
-            "papers show).",
-            f"**over {unit} and draws**: 95% interval for other {unit} as well. Verdicts go by it. Contenders share "
-            f"{unit} and draws, so intervals of two means may overlap while their *difference* is significant: look "
-            "at the difference, **minus** the baseline named before the run.",
+            f"**over draws**: 95% interval for new draws of judgments, on these very {unit} (as in the papers).",
+            f"**over {unit} and draws**: 95% interval for other {unit} as well; verdicts rest on it. Contenders share "
+            f"{unit} and draws, so intervals of two means may overlap while their *difference* is significant: look at "
+            "the difference, **minus** the baseline named before the run.",
         ]
     if any(source.test_share is not None for source in kinds):
         lines += [
-            "**corrected**: 95% interval of the corrected resampled t. The runs split the same observations and so "
-            "share training data; taken for independent, their intervals would be far too narrow. **wins**: runs in "
-            "which a contender was better than the baseline.",
+            "**corrected**: 95% interval of the corrected resampled t. Runs split the same observations and share "
+            "training data; intervals for independent runs would be far too narrow. **wins**: runs in which a "
+            "contender was better than the baseline.",
         ]
     cautions = {
         metric.name: metric.caution
@@ -101,7 +99,7 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
         if metric.caution
     }
     lines += [f"**{markdown(name)}** {caution}" for name, caution in cautions.items()]
-    return [Heading(2, "How to read the tables"), Bullets(tuple(lines))]
+    return [Heading(2, "Words of the tables"), Bullets(tuple(lines))]
 
 
 def _experiment(section: Section, figures: Sequence[DrawnFigure]) -> list[Node]:
@@ -134,7 +132,7 @@ def _experiment(section: Section, figures: Sequence[DrawnFigure]) -> list[Node]:
 
 
 def _not_in(drawing: Drawing) -> list[str]:
-    """Say under a figure who is not in it, and why."""
+    """Name contenders that a figure leaves out, and why."""
     found: dict[str, list[str]] = {}
     for omission in drawing.left_out:
         why = omission.why if omission.cause != "choice" else "not chosen by the suite"

@@ -1,32 +1,39 @@
-"""The introduction tells the question, the data, and who is best."""
+"""The introduction has the question, the data, and the best contender."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from rankbench.core.text import code, grouped_digits, interval_text, markdown, number, sentence
-from rankbench.interfaces.cell import RANKING, SPLITS, Split
+from rankbench.interfaces.cell import RANKING, Split
+from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.claim_verdicts import Verdict
 from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, Quote, first_rows
 from rankbench.reports.experiment_data import Arm, Race
 from rankbench.reports.figures import SampledResults
-from rankbench.reports.footnotes import Group
+from rankbench.reports.footnotes import Group, thin
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.standings import Standing, best_first
-from rankbench.reports.tables import difference_verdict, item_table, mean_interval, metric_title, rank_text
+from rankbench.reports.tables import (
+    difference_verdict,
+    item_table,
+    mean_interval,
+    metric_name,
+    metric_title,
+    rank_text,
+)
 from rankbench.stats.contrasts import contender_rank_ranges
+from rankbench.store.records import SourceRecord
 
 MOST_NAMED = 4
 """Contenders that a sentence names; of more it says how many."""
 
 
 class Leaders(NamedTuple):
-    """Who may be the best of a table: the headline at the largest n that has results, on one split.
+    """Contenders that may be the best of a table: the headline at the largest n that has results, on one split.
 
     Attributes
     ----------
@@ -35,12 +42,12 @@ class Leaders(NamedTuple):
     split_title : str
         In a few words.
     rows : tuple of Standing
-        Who is measured and has a place, the best mean first; places are among these rows. Contenders that know what
-        the others have to learn, and those that equal another one, are not among them.
+        Contenders with a place, the best mean first; places are among these rows. Oracles and contenders that equal
+        another one are not among them.
     oracles : tuple of str
-        Labels of those that know.
+        Labels of contenders that know what the others have to learn.
     one_draw : bool
-        There is one repetition, of several that could be drawn: what is shown holds for what was learned from it.
+        There is one repetition of several that could be drawn: ranks hold for contenders as trained on it.
     """
 
     n: int
@@ -52,22 +59,22 @@ class Leaders(NamedTuple):
 
     @property
     def first(self) -> tuple[Standing, ...]:
-        """Those that nobody is significantly better than."""
+        """Contenders that none is significantly better than."""
         return tuple(row for row in self.rows if row.rank_low == 1)
 
     @property
     def sure(self) -> bool:
-        """Whether one contender is significantly better than every other one, for other draws too."""
+        """True if one contender is significantly better than every other one, for other draws too."""
         return self.ahead and not self.one_draw
 
     @property
     def ahead(self) -> bool:
-        """Whether one contender is significantly better than every other one, as it was trained here."""
+        """True if one contender is significantly better than every other one, as it was trained here."""
         return len(self.rows) > 1 and self.rows[0].rank_high == 1 and len(self.first) == 1
 
 
 def leaders_of(section: Section) -> list[Leaders]:
-    """Return who may be the best of an experiment, one for each split; nothing where no contender has a number."""
+    """Return the leaders of an experiment, one for each split; nothing where no contender has a number."""
     sampler = section.sampler
     races = [race for race in sampler.races if race.racing and race.repetitions]
     if not races or not section.rows:
@@ -83,7 +90,7 @@ def _leaders(section: Section, race: Race, split: Split) -> Leaders:
     arms = [arm for arm in race.racing if arm not in known and race.twin(arm) is None]
     rows = [by_label[arm.label] for arm in arms]
     if known and len(arms) > 1 and rows[0].rank_low is not None:
-        # Places among those that are measured: an oracle takes none of them.
+        # An oracle takes no place from the others.
         sample = sampler.sample(arms, metric, split, race.repetitions)
         ranges = contender_rank_ranges(sample, maximize=source.direction(metric) == "maximize")
         places = zip(rows, ranges, strict=True)
@@ -95,10 +102,10 @@ def _leaders(section: Section, race: Race, split: Split) -> Leaders:
 
 
 def said_of_leaders(found: Leaders) -> str:
-    """Return who is significantly better than whom, in Markdown, without a period."""
+    """Return which contender is significantly better than which, in Markdown, without a period."""
     rows, first = found.rows, found.first
     if not rows:
-        return "nobody is ranked: there are no intervals"
+        return "no contender is ranked: there are no intervals"
     best, others, rest = f"**{markdown(rows[0].contender)}**", len(rows) - 1, len(rows) - len(first)
     each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
     if not others:
@@ -113,17 +120,15 @@ def said_of_leaders(found: Leaders) -> str:
     listed = ("; " if any("," in name for name in kept) else ", ").join(kept)
     more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
     trained = " as trained on the one draw" if found.one_draw else ""
-    are = "s are" if rest > 1 else " is"
-    behind = f"{grouped_digits(rest)} other{are} significantly worse than a contender{trained}"
-    near = f"{len(first)} of {grouped_digits(len(rows))} contenders are not separated from the best ({listed}{more})"
-    return f"{best} has the best mean; {near}; {behind}"
+    other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
+    near = f"{len(first)} of {grouped_digits(len(rows))} contenders {are(len(first))} not separated from the best"
+    return f"{best} has the best mean; {near} ({listed}{more}); {other} significantly worse than a contender{trained}"
 
 
-VERDICTS: dict[Verdict, str] = {
-    "held": "held",
-    "did not hold": "did not hold",
-    "could not tell": "cannot be decided by these data",
-}
+def are(count: int) -> str:
+    """Return the verb of so many."""
+    return "is" if count == 1 else "are"
+
 
 MOST_ITEMS = 10
 """Items of a ranking that stand on the page."""
@@ -135,8 +140,7 @@ MOST_CONTENDERS = 6
 def headline_section(analysis: Analysis) -> Section | None:
     """Return the experiment that stands for a suite.
 
-    The one that a recommendation is drawn from, else that about which most is claimed; of equals the first that has
-    a figure.
+    It has a recommendation, or else the most claims; of equals it is the first with a figure.
     """
 
     def weight(section: Section) -> tuple[bool, int, bool]:
@@ -147,7 +151,7 @@ def headline_section(analysis: Analysis) -> Section | None:
 
 
 def question_and_data(analysis: Analysis, groups: Sequence[Group]) -> list[Node]:
-    """Return a paragraph: the question, and whether judgments are real; then what was assumed of real data."""
+    """Return a paragraph with the question and the kind of data, then the assumptions about real data."""
     simulated = [group for group in groups if group.first.simulated]
     drawn = [group for group in groups if group.first.simulated or group.first.dataset]
     real = [group for group in groups if group.first.dataset and not group.first.simulated]
@@ -171,7 +175,7 @@ def question_and_data(analysis: Analysis, groups: Sequence[Group]) -> list[Node]
 
 
 def _judgments(group: Group) -> str:
-    """Return how many judgments a real log has; nothing where judgments are simulated, or of subsets."""
+    """Return the number of judgments of a real log; nothing where judgments are simulated, or of subsets."""
     whole = [source.pool for source in group.sources if source.pool is not None] or list(group.n)
     if group.first.assumptions or len(set(whole)) != 1 or not group.first.counts:
         return ""
@@ -183,7 +187,7 @@ def _experiments(groups: Sequence[Group]) -> str:
 
 
 def in_short(analysis: Analysis) -> list[Node]:
-    """Return who is best, with a table and the figure of the headline experiment, and how to verify that."""
+    """Return the best contender, a table and the figure of the headline experiment, and how to verify them."""
     section, record = headline_section(analysis), analysis.record
     lines = [*who_is_best(section), *items_said(analysis)]
     parts: list[Node] = []
@@ -205,13 +209,12 @@ def _contenders(section: Section, leaders: Leaders, analysis: Analysis, answers:
     """Return the first contenders of the headline with a verdict each; the first answer gets their interval."""
     sampler, split, n = section.sampler, leaders.split, leaders.n
     source, base, metric = sampler.source, sampler.experiment.baseline, sampler.metrics[0]
+    splits = source.test_share is not None
     rows = best_first([row for row in section.rows if (row.n, row.metric, row.split) == (n, metric, split)])
     shown = [row for i, row in enumerate(rows) if i < MOST_CONTENDERS or row.contender == base]
     columns = [Column("contender"), Column("mean", "right"), Column("95% interval", "center")]
     notes = [f"{code(sampler.experiment.name)}{f', n = {grouped_digits(n)}' if source.counts else ''}"]
     notes += [leaders.split_title, metric_title(source.metric(metric))]
-    chance = source.metric(metric).chance
-    notes += [] if chance is None else [f"chance level {chance:.4g}"]
     against: dict[str, tuple[str, ...]] = {base: ("baseline", "", "")}
     compared = [row.contender for row in shown if row.rank_low is not None and row.contender != base]
     if any(row.contender == base and row.rank_low is not None for row in shown):
@@ -230,26 +233,37 @@ def _contenders(section: Section, leaders: Leaders, analysis: Analysis, answers:
         against = {row.contender: (rank_text(row),) for row in shown}
     empty = ("",) * (len(columns) - 3)
     table = [
-        (row.shown, number(row.mean), interval_text(*mean_interval(row, source)), *against.get(row.contender, empty))
+        (row.shown, number(row.mean), interval_text(*mean_interval(row, splits)), *against.get(row.contender, empty))
         for row in shown
     ]
     if leaders.rows and answers:
         best = leaders.rows[0]
         minus = against.get(best.contender, ())
-        answers[0] += f" Its mean is {number(best.mean)}, 95% interval {interval_text(*mean_interval(best, source))}"
+        interval = interval_text(*mean_interval(best, splits))
+        answers[0] += f" Its mean is {number(best.mean)}, 95% interval {interval}"
         answers[0] += f"; minus **{markdown(base)}**: {minus[0]}, {minus[1]}." if len(minus) == 3 and minus[1] else "."
     if len(rows) > len(shown):
         notes.append(f"{len(rows) - len(shown)} more contenders in [details.md](details.md)")
-    return [Grid.from_rows(columns, table), Paragraph(f"{'; '.join(notes)}.")]
+    race = next(race for race in sampler.races if race.n == n)
+    explained = [said_of_metric(source.metric(metric)), *_compared_with(source), *said_of_split(source, split)]
+    lines = f"{'; '.join(notes)}.", " ".join([*explained, *thin(race, source)])
+    return [Grid.from_rows(columns, table), Bullets(lines)]
+
+
+def _compared_with(source: SourceRecord) -> list[str]:
+    """Return the assumption about losses of `Protocol.assumptions`; beside real data a page quotes all assumptions."""
+    found = [text for text in source.assumptions if source.simulated and text.startswith("Losses ")]
+    return [markdown(sentence(text.partition(". ")[0])) for text in found]
 
 
 def who_is_best(section: Section | None) -> list[str]:
-    """Say who is best in an experiment, if there is one, a sentence for each split."""
+    """Say which contender is best in an experiment, if there is one, a sentence for each split."""
     if section is None:
         return []
     sampler, lines = section.sampler, []
     for leaders in leaders_of(section):
-        how = f"by {code(sampler.metrics[0])} in {code(sampler.experiment.name)}"
+        metric = sampler.source.metric(sampler.metrics[0])
+        how = f"by {metric_name(metric.name, metric.direction)} in {code(sampler.experiment.name)}"
         if sampler.source.counts and len(sampler.races) > 1:
             how += f", n = {grouped_digits(leaders.n)}"
         if leaders.oracles:
@@ -259,37 +273,8 @@ def who_is_best(section: Section | None) -> list[str]:
     return lines
 
 
-def split_words(analysis: Analysis) -> dict[Split, str]:
-    """Return what claims are about, by split, in a few words."""
-    titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
-    about = [(a.about, titles[a.experiment].short(a.about)) for s in analysis.sections for a in s.answers]
-    words = {split: " / ".join(dict.fromkeys(name for at, name in about if at == split)) for split in SPLITS}
-    return {split: name for split, name in words.items() if name}
-
-
-def claims_counted(analysis: Analysis) -> list[str]:
-    """Count the claims by verdict, for each kind of what they were judged on."""
-    answers = [answer for section in analysis.sections for answer in section.answers]
-    if not answers:
-        return []
-    asked = Counter((answer.experiment, answer.claim.id) for answer in answers)
-    late = len({(a.experiment, a.claim.id) for a in answers if a.claim.origin == "post hoc"})
-    twice = sum(count > 1 for count in asked.values())
-    parts = []
-    for split, words in split_words(analysis).items():
-        found = Counter(answer.verdict for answer in answers if answer.about == split)
-        counted = [f"{found[verdict]} {said}" for verdict, said in VERDICTS.items() if found[verdict]]
-        parts.append(f"on {words} {', '.join(counted)}")
-    said = f"{len(asked)} claim{'s' if len(asked) != 1 else ''}"
-    if twice:  # else the verdicts, added up, would be more than the claims
-        said += f", {f'{twice} of them ' if twice < len(asked) else ''}judged on several kinds of data"
-    if late:
-        said += f" ({late} written knowing earlier results)"
-    return [f"**Do the claims hold?** {said}: {'; '.join(parts)}."]
-
-
 def at_a_glance(analysis: Analysis) -> list[Node]:
-    """Return a table of who is best in each experiment, at its largest n, by its headline."""
+    """Return a table of the best contender of each experiment, at its largest n, by its headline."""
     rows = []
     for section in analysis.sections:
         source, experiment = section.sampler.source, section.sampler.experiment
@@ -313,21 +298,25 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
 
 
 def _judged_by(analysis: Analysis) -> list[Node]:
-    """Say what the metrics of the table are; of losses, where it is said."""
-    metrics = dict.fromkeys(
-        section.sampler.source.metric(section.sampler.metrics[0]) for section in analysis.sections if section.rows
-    )
-    said = []
-    for one in metrics:
-        text = one.sentence or f"a loss; {code(f'rankbench info {one.name}')} says which."
-        coin = "" if one.chance is None else f" Chance level: {one.chance:.4g}."
-        said.append(f"{code(one.name)}: {text[:1].lower()}{text[1:]}{coin}")
-    sources = [section.sampler.source for section in analysis.sections]
-    titles = dict.fromkeys(source.splits.get(split, "") for source in sources for split in source.shown_splits())
-    # What a title explains stands in its parentheses.
-    explained = [found for title in titles if (found := re.fullmatch(r"(.+?) \((.+)\)", title))]
-    said += [f"*{markdown(found[1][:1].lower() + found[1][1:])}*: {markdown(found[2])}." for found in explained]
-    return [Bullets(tuple(said))]
+    """Return sentences about the metrics and the splits of the table."""
+    samplers = [section.sampler for section in analysis.sections]
+    said = [said_of_metric(one.source.metric(one.metrics[0])) for one in samplers if one.source.layout == "race"]
+    splits = [(one.source, split) for one in samplers for split in one.source.shown_splits()]
+    said += [text for source, split in splits for text in said_of_split(source, split)]
+    return [Bullets(tuple(dict.fromkeys(said)))]
+
+
+def said_of_metric(metric: Metric) -> str:
+    """Return a sentence about a metric, with its chance level."""
+    text = metric.sentence or f"{code(f'rankbench info {metric.name}')} describes it."
+    chance = "" if metric.chance is None else f" Chance level: {metric.chance:.4g}."
+    return f"{metric_name(metric.name, metric.direction)}: {text[:1].lower()}{text[1:]}{chance}"
+
+
+def said_of_split(source: SourceRecord, split: Split) -> list[str]:
+    """Return the explanation in the parentheses of a split's title, as a sentence; nothing without parentheses."""
+    found = re.fullmatch(r"(.+?) \((.+)\)", source.splits.get(split, ""))
+    return [f"*{markdown(found[1][:1].lower() + found[1][1:])}*: {markdown(found[2])}."] if found else []
 
 
 def _best(leaders: Leaders) -> tuple[str, str]:
@@ -358,7 +347,7 @@ def top_items(analysis: Analysis) -> list[Node]:
 
 
 def items_said(analysis: Analysis) -> list[str]:
-    """Return which item is first, a sentence for each ranking of items."""
+    """Return the first item, a sentence for each ranking of items."""
     return [_first_item(*ranking) for ranking in _rankings(analysis)]
 
 
@@ -372,13 +361,14 @@ def _rankings(analysis: Analysis) -> Iterator[tuple[Section, Arm, Split]]:
 
 
 def _first_item(section: Section, arm: Arm, split: Split) -> str:
+    """Say which item has the highest score."""
     sampler = section.sampler
     units = sampler.source.units[split]
     score, _, _, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
     best = min(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
-    who = f"**{markdown(units[best])}** has the highest score"
+    who = f"**{markdown(units[best])}** has the highest score of {grouped_digits(len(units))} items"
+    near = int((low == 1).sum())
+    told = f"{who}; {near} of them {are(near)} not separated from the first"
     if low[best] == high[best] == 1:
-        told = f"{who} of {grouped_digits(len(units))}, significantly higher than each other one"
-    else:
-        told = f"{who}; {int((low == 1).sum())} of {grouped_digits(len(units))} are not separated from the first"
+        told = f"{who}, significantly higher than each other one"
     return f"By {markdown(arm.label)}, {told} (95%, all places at once)."

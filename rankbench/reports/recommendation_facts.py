@@ -1,11 +1,11 @@
-"""Recommendation facts tell who is shown to be better than whom.
+"""Recommendation facts tell which methods are significantly better than others.
 
-Everything that a page says of the differences between methods, and of their means and a coin, goes by one set of
-intervals: of all pairs of methods, and of all means where it is known what a coin gets, in all metrics that it goes by
-and all evaluations. They hold together at 95%: those of a table are simultaneous, at 5% divided by the number of
-tables of differences and of means. So two sentences cannot contradict each other, a reference may be chosen by the
-same data, and at most one page in twenty says anything wrong about who is better, than others or a coin. A method is
-*as good* as another where these intervals lie within the margin, in every metric. Everything else is not known.
+A page compares methods, and their means with chance levels, by one set of intervals. The set has all differences of two
+methods, and all means in metrics with a chance level, in all metrics and evaluations of the recommendation. The
+intervals hold together at 95%. Intervals of one table are simultaneous, at 5% divided by the number of tables of
+differences and of means. So two sentences cannot contradict each other, a reference may be chosen by the same data, and
+at most one page in twenty calls a method wrongly better than another one or than chance. Two methods are *equivalent*
+where the interval of their difference lies within the margin, in every metric. Everything else is not known.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
-
 from rankbench.core.runtime import one_blas_thread
+from rankbench.interfaces.cell import Direction
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.standings import Differences, Standing, best_first, differences_of
 from rankbench.stats.contrasts import FEWEST
@@ -42,9 +41,9 @@ class Evaluation:
     whole : bool
         A single run is all there is: the intervals are over queries.
     chance : dict of str to float
-        What a coin gets, by metric that knows it.
+        Chance levels, by metric that has one.
     failed : dict of str to str
-        Of those that are not judged: what happened, and how often.
+        By contender that is not judged: the failure, and how often it occurred.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Evaluation:
 
     @property
     def few(self) -> bool:
-        """Whether runs are too few to tell anything apart by."""
+        """True if runs are too few for intervals."""
         return self.runs < FEWEST and not (self.whole and self.runs == 1)
 
     def row(self, metric: str, label: str) -> Standing | None:
@@ -77,9 +76,13 @@ class Evaluation:
         """Number of tables in which a method might be called better."""
         return 0 if self.few else sum(bool(rows) for rows in self.rows.values())
 
+    def direction(self, metric: str) -> Direction:
+        """Return whether less or more is better."""
+        return next((row.direction for row in self.rows[metric]), "minimize")
+
     def sign(self, metric: str) -> int:
         """Return 1 where less is better, else -1."""
-        return -1 if any(row.direction == "maximize" for row in self.rows[metric]) else 1
+        return 1 if self.direction(metric) == "minimize" else -1
 
     def interval(self, metric: str, label: str, other: str) -> tuple[float, float]:
         """Return the interval of a contender minus another, below 0 where it is better; nan where there is none."""
@@ -97,24 +100,24 @@ class Evaluation:
         return (1, len(self.rows[metric])) if self.few or found is None else found.places(label)
 
     def better(self, label: str, other: str) -> list[str]:
-        """Return the metrics in which a contender is shown to be better than another."""
+        """Return the metrics in which a contender is significantly better than another."""
         return [metric for metric in self.rows if self.interval(metric, label, other)[1] < 0]
 
     def worse(self, label: str) -> list[str]:
-        """Return the metrics in which some method is shown to be better than a contender."""
+        """Return the metrics in which some method is significantly better than a contender."""
         return [metric for metric in self.rows if self.places(metric, label)[0] > 1]
 
     def leaders(self, baseline: str) -> list[str]:
-        """Return who is shown to be better than the baseline in some metric, and worse than nothing in any.
+        """Return contenders that beat the baseline significantly in some metric, and that no method beats in any.
 
-        Who is above a coin comes first, then the best mean in the last metric: it tells more than those before it.
+        Contenders that beat chance come first, then the best mean in the last metric, which says more than the others.
         """
         found = [label for label in self.labels if self.better(label, baseline) and not self.worse(label)]
         order = [row.contender for row in self.rows[list(self.rows)[-1]]] if self.rows else []
-        return sorted(found, key=lambda label: (bool(self.short_of_a_coin(label)), order.index(label)))
+        return sorted(found, key=lambda label: (bool(self.short_of_chance(label)), order.index(label)))
 
-    def beats_coin(self, metric: str, label: str) -> bool:
-        """Return whether a contender is shown to predict better than a coin, by intervals that hold together."""
+    def beats_chance(self, metric: str, label: str) -> bool:
+        """Return whether a contender is significantly better than the chance level."""
         found = self.differences.get(metric)
         if self.few or found is None or label not in found.means:
             return False
@@ -123,26 +126,24 @@ class Evaluation:
 
     @property
     def of_chance(self) -> list[str]:
-        """Metrics that know what a coin gets."""
+        """Metrics with a chance level."""
         return [metric for metric in self.rows if metric in self.chance and self.rows[metric]]
 
-    def short_of_a_coin(self, label: str) -> list[str]:
-        """Return the metrics in which a contender is not shown to predict better than a coin."""
-        return [metric for metric in self.of_chance if not self.beats_coin(metric, label)]
+    def short_of_chance(self, label: str) -> list[str]:
+        """Return the metrics in which a contender is not significantly better than the chance level."""
+        return [metric for metric in self.of_chance if not self.beats_chance(metric, label)]
 
-    def above_nothing(self, metric: str) -> bool:
-        """Return whether a metric knows what a coin gets, and nobody is shown to be better than it."""
-        return metric in self.of_chance and not any(self.beats_coin(metric, row.contender) for row in self.rows[metric])
-
-    def interval_of_mean(self, row: Standing) -> tuple[float, float]:
-        """Return the interval of a mean alone: over queries too, but for repeated splits, which have none."""
-        return (row.lower, row.upper) if self.split else (row.lower_queries, row.upper_queries)
+    @property
+    def at_chance(self) -> list[str]:
+        """Metrics in which no contender is significantly better than the chance level."""
+        beaten = {m for m in self.of_chance if any(self.beats_chance(m, row.contender) for row in self.rows[m])}
+        return [metric for metric in self.of_chance if metric not in beaten]
 
 
 def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
-    """Collect an experiment's tables; what holds together on a page is not known yet."""
+    """Collect an experiment's tables, without intervals that hold together on a page."""
     source, race = section.sampler.source, section.sampler.races[-1]
-    judged = source.shown_splits()[-1]  # what was held out, where something was
+    judged = source.shown_splits()[-1]  # the held-out one, where there is one
     ranked = [row for row in section.rows if row.rank_low is not None and not row.oracle]
     own = [row for row in ranked if row.n == race.n and row.split == judged]
     rows = {metric: best_first([row for row in own if row.metric == metric]) for metric in metrics}
@@ -163,12 +164,12 @@ def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
 
 
 ALPHA = 0.05
-"""Share of pages on which anything wrong may be said about who is better."""
+"""Share of pages on which a method may be called better wrongly."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is known about the methods of an experiment that asks for a recommendation.
+    """Facts about the methods of an experiment that asks for a recommendation.
 
     Attributes
     ----------
@@ -179,18 +180,14 @@ class Case:
     margins : dict of str to float
         By metric.
     counts : str
-        What was predicted: votes, sessions.
+        Predicted judgments: votes, sessions.
     purpose : str
     specs : dict of str to str
         By label.
-    no_intervals : frozenset of str
-        Labels of those whose rankings of the items have no intervals.
-    finished : bool
-        Whether any method finished.
     confirmed_by : tuple of str, optional
         Names of the other evaluations that must not contradict it; None: all.
     views : str
-        Why other evaluations answer another question.
+        Reason for which other evaluations answer another question.
     """
 
     main: Evaluation
@@ -200,19 +197,17 @@ class Case:
     counts: str = "votes"
     purpose: str = ""
     specs: Mapping[str, str] = field(default_factory=dict)
-    no_intervals: frozenset[str] = frozenset()
-    finished: bool = True
     confirmed_by: tuple[str, ...] | None = None
     views: str = ""
 
     @property
     def confirming(self) -> tuple[Evaluation, ...]:
-        """The other evaluations that must not contradict what is recommended."""
+        """The other evaluations that must not contradict the recommendation."""
         return tuple(one for one in self.others if self.confirmed_by is None or one.name in self.confirmed_by)
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """What the recommendation goes by, the headline first."""
+        """Metrics of the recommendation, the headline first."""
         return tuple(self.main.rows)
 
     @property
@@ -232,22 +227,22 @@ class Case:
 
     @cached_property
     def winner(self) -> str:
-        """Who is shown to be better than the baseline, and worse than nothing; empty: nobody."""
+        """The contender that leads (`Evaluation.leaders`); empty: none."""
         return next(iter(self.main.leaders(self.baseline)), "")
 
     @property
     def reference(self) -> str:
-        """Who others are compared with."""
+        """The contender that others are compared with."""
         return self.winner or self.baseline
 
     @cached_property
     def better(self) -> dict[str, list[str]]:
-        """Metrics in which contenders are shown to be better than the baseline, by label."""
+        """Metrics in which contenders are significantly better than the baseline, by label."""
         found = {label: self.main.better(label, self.baseline) for label in self.main.labels}
         return {label: metrics for label, metrics in found.items() if metrics}
 
-    def near(self) -> list[str]:
-        """Return who is within the margin of the reference in every metric."""
+    def equivalent(self) -> list[str]:
+        """Return the contenders that are within the margin of the reference in every metric."""
         return [
             label
             for label in self.main.labels
@@ -255,30 +250,19 @@ class Case:
             and all(self.within(self.main, metric, label, self.reference) for metric in self.metrics)
         ]
 
-    def alike(self) -> list[str]:
-        """Return who is as good as the reference: near it, and told apart from it in no metric."""
-        return [
-            label
-            for label in self.near()
-            if not any(
-                low > 0 or high < 0
-                for low, high in (self.main.interval(metric, label, self.reference) for metric in self.metrics)
-            )
-        ]
-
     def within(self, one: Evaluation, metric: str, label: str, other: str) -> bool:
-        """Return whether a difference is shown to be within the margin."""
+        """Return whether the interval of a difference lies within the margin."""
         margin = self.margins.get(metric, 0.0)
         low, high = one.interval(metric, label, other)
         return -margin < low and high < margin
 
     def contradicted(self, label: str) -> list[str]:
-        """Return the evaluations that confirm in which some method is better than a contender."""
+        """Return the confirming evaluations in which some method is significantly better than a contender."""
         return [other.name for other in self.confirming if other.worse(label)]
 
 
 def asking(analysis: Analysis) -> list[Section]:
-    """Return the experiments that a recommendation is drawn from: the first that asks for one, of each data set."""
+    """Return the experiments with a recommendation: the first that asks for one, of each data set."""
     found: dict[str, Section] = {}
     for section in analysis.sections:
         if section.sampler.experiment.recommend and section.rows:
@@ -287,7 +271,7 @@ def asking(analysis: Analysis) -> list[Section]:
 
 
 def together_level(section: Section, analysis: Analysis) -> float | None:
-    """Return the level of all differences of each table of a page that recommends something; None where none is."""
+    """Return the level of each table's differences on a page that recommends something; None on others."""
     if section not in asking(analysis):
         return None
     case, _ = _tables_of(section, analysis)
@@ -295,7 +279,7 @@ def together_level(section: Section, analysis: Analysis) -> float | None:
 
 
 def case_of(section: Section, analysis: Analysis) -> Case:
-    """Collect what is known about an experiment that asks for a recommendation."""
+    """Collect the facts about an experiment that asks for a recommendation."""
     case, cut_otherwise = _tables_of(section, analysis)
     if not case.tables:
         return case
@@ -325,8 +309,6 @@ def _tables_of(section: Section, analysis: Analysis) -> tuple[Case, list[Section
         source.counts,
         experiment.purpose,
         {row.contender: row.spec for row in section.rows},
-        without_intervals(analysis),
-        any(row.status == "done" and row.repetitions for row in section.rows),
         experiment.confirmed_by,
         experiment.views,
     )
@@ -334,7 +316,7 @@ def _tables_of(section: Section, analysis: Analysis) -> tuple[Case, list[Section
 
 
 def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:
-    """Add the intervals of all differences of a table, and of all its means; of either they cover at a level."""
+    """Add the simultaneous intervals of all differences of a table, and of all its means."""
     if one.few:
         return one
     race = section.sampler.races[-1]
@@ -344,17 +326,3 @@ def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:
         if rows
     }
     return replace(one, differences=found)
-
-
-def without_intervals(analysis: Analysis) -> frozenset[str]:
-    """Return the contenders that rank the items too, in this suite, without any intervals."""
-    found = set()
-    for section in analysis.sections:
-        sampler = section.sampler
-        if sampler.source.layout != "ranking":
-            continue
-        for arm in (arm for race in sampler.races for arm in race.arms if arm.done):
-            lower = [sampler.values(arm, "lower", split) for split in sampler.source.shown_splits()]
-            if np.isnan(np.concatenate(lower)).all():
-                found.add(arm.label)
-    return frozenset(found)

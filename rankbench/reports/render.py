@@ -65,7 +65,7 @@ class Pages(NamedTuple):
 
 
 def figure_of(results: StoredResults, file: str = "") -> Canvas:
-    """Return one figure of stored results, as matplotlib has it: as `pictures_of` draws it.
+    """Return one figure of stored results, as `pictures_of` draws it.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def publish(pages: Pages, results: StoredResults, source: Path, out: Path) -> li
     ----------
     pages : Pages
     results : StoredResults
-        What the pages were made from.
+        Source of the pages.
     source : Path
         Folder whose ``run.json`` is published too.
     out : Path

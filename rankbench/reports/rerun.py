@@ -40,7 +40,7 @@ def rerun(
     directory, rows
         See `rankbench.reports.verify.verify_files`.
     blocks : int or None
-        How many, drawn without replacement; None: all.
+        Number of blocks, drawn without replacement; None: all.
     seed : int
         Of that draw.
     workers : int
@@ -97,10 +97,9 @@ def rerun(
         f"all {len(tasks):,} blocks"
     )  # fmt: skip
     how = (
-        "the code, the versions and the class of processor are those of the rows, so every number must be equal to "
-        "the byte"
+        "the rows have the same code, versions and class of processor, so every number must be equal to the byte"
         if comparison.exact
-        else "other code, versions or another class of processor than those of the rows: values may differ by the "
+        else "other code, versions or another class of processor than the rows have: values may differ by the "
         "tolerance of their metric, and where an order decides some may flip"
     )
     said = [f"{drawn[:1].upper()}{drawn[1:]} were computed again ({how}): {comparison.equal:,} of {comparison.cells:,} "
@@ -135,7 +134,7 @@ def _plan_differences(
 ) -> Iterator[Difference]:
     """Compare the plan that the record gives today with the published one.
 
-    How far numbers may differ, and what they mean, is not taken from the rows that are to be verified.
+    The tolerance and the meaning of numbers are not taken from the rows that are to be verified.
     """
     again, published = {place.cell for place in shown.values()}, comparison.first.members()
     alone = [m for m in published if m.cell in comparison.stored and m.cell not in again]

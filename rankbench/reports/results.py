@@ -1,4 +1,4 @@
-"""Results give what a run left: to Python, as JSON, and on a terminal."""
+"""Results of a run go to Python, to JSON, and to a terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """What a run left behind.
+    """Results of a run.
 
     Attributes
     ----------
@@ -45,18 +45,18 @@ class Results:
     rows : DataFrame
         The rows of ``results.parquet``.
     claims : DataFrame
-        The suite's declared claims and what became of them, a row for each contrast. Claims about curves have no
+        The suite's declared claims and their verdicts, a row for each contrast. Claims about curves have no
         ``split``; ``about`` is the one that the protocol declares for the curve.
     recommendation : list of str
-        Which method to use, a sentence each, in Markdown; empty where the suite does not ask.
+        Sentences on the method to use, in Markdown; empty where the suite does not ask.
     failures : dict of str to int
         Number of cells that ended in ``error`` or ``timeout``, by reason.
     skipped : dict of str to int
         Number of cells of contenders that could not take part, by reason.
     notices : list of Notice
-        What was skipped, diverged, failed or left out of a figure, a sentence each.
+        Contenders that were skipped, diverged, failed or are missing in a figure, a sentence each.
     headline : Headline
-        Who is best in the experiment that stands for the suite.
+        Best contenders of the experiment that stands for the suite.
     verdicts : list of TerminalNode
         The claims and their verdicts, for a terminal.
     """
@@ -104,7 +104,7 @@ class Results:
 
 
 def report(directory: Path | str, out: Path | str | None = None, *, ended: bool = True) -> Results:
-    """Write everything that a run ends in; the same results give the same bytes.
+    """Write the report of a run; the same results give the same bytes.
 
     Each file is replaced whole or not at all. Figures (``*.svg``, ``*.png`` and ``*.csv``) in the
     folder ``figures`` that the present plan does not draw are deleted.
@@ -175,7 +175,7 @@ def _sweep(folder: Path, kept: Collection[str]) -> None:
 
 
 def run_record(found: Results) -> dict[str, Any]:
-    """Return what a run ends in as plain values for JSON; docs/reference/json.md documents them."""
+    """Return the results of a run as plain values for JSON; docs/reference/json.md documents them."""
     names = ("experiment", "claim", "text", "about", "verdict", "origin")
     claims = found.claims.select(names).unique(maintain_order=True).to_dicts() if found.claims.height else []
     return {
@@ -191,7 +191,7 @@ def run_record(found: Results) -> dict[str, Any]:
 
 
 def run_summary(found: Results) -> RenderableType:
-    """Return for a terminal who is best, the verdicts on a run's claims, what it recommends, and its files."""
+    """Return a run's best contenders, verdicts on claims, recommendation and files, for a terminal."""
     parts = [*found.headline.nodes(), *found.verdicts, *map(Paragraph, found.recommendation)]
     files = [str(path) for path in (found.directory / name for name in REPORTED) if path.exists()]
     figures = found.directory / FIGURES

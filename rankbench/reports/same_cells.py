@@ -22,7 +22,7 @@ FLIPPED = 0.01
 """Share of a cell's units, or one of fewer than 100, in which a metric that jumps may have another value."""
 
 SHIFT = 0.001
-"""How far its mean may move by that, relative to the larger of the mean and 1: of a cell, and so of all cells."""
+"""Largest change of a mean by flips, relative to the larger of the mean and 1: of a cell, and so of all cells."""
 
 
 class EarlierCell(NamedTuple):
@@ -47,7 +47,7 @@ def places_of(members: Sequence[Member], first: StoredResults) -> dict[str, Earl
 
 
 class SameCells:
-    """Cells of a second computation beside those of the first.
+    """Cells of a second computation beside the cells of the first.
 
     Parameters
     ----------
@@ -59,15 +59,15 @@ class SameCells:
         (`Metric.jumps`) `FLIPPED` of a cell's units may have any other value, where the cell's mean moves by at most
         `SHIFT`.
     again : str
-        What the second computation is called.
+        Name of the second computation.
 
     Attributes
     ----------
     cells, equal : int
-        How many were compared, and how many are equal to the byte.
+        Number of compared cells, and of cells that are equal to the byte.
     differences : list of Difference
     flipped : list of str
-        What has another value, and may.
+        Values that differ, and may.
     """
 
     def __init__(self, first: StoredResults, now: SuiteRecord, *, exact: bool, again: str = "computed again") -> None:
@@ -143,7 +143,7 @@ def stored_cell(
 
 
 def _numbers(cell: CellResult) -> dict[str, tuple[str, NDArray[np.float64]]]:
-    """Return all numbers of a cell by what errors call them, those of losses with their metric."""
+    """Return all numbers of a cell by their names in errors, losses with their metric."""
     facts = {"optimality": cell.optimality, **cell.info}
     found = {f"fact {name}": ("", np.array([value], dtype=np.float64)) for name, value in facts.items()}
     for (metric, split), values in cell.losses.items():
@@ -161,14 +161,14 @@ def unchanged_cells(base: StoredResults, head: StoredResults, gate: Sequence[str
     ----------
     base, head : StoredResults
     gate : sequence of str
-        What is compared; empty: everything.
+        Names of compared cells; empty: all.
 
     Returns
     -------
     differing : list of str
-        What differs by more than `SameCells` allows, or is gone.
+        Values that differ by more than `SameCells` allows, or are gone.
     flipped : list of str
-        What differs, and may.
+        Values that differ, and may.
     """
     record, done = head.record(), head.cells()
     same = SameCells(base, record, exact=False, again="head")

@@ -30,8 +30,8 @@ NAN = math.nan
 class Standing:
     """A row of ``leaderboard.csv``; every column is described in docs/reference/leaderboard-columns.md.
 
-    Attributes are in the order of the columns, `facts` standing for those of `COLUMN_FACTS`; nan and None are
-    written as nothing.
+    Attributes are in the order of the columns, with `facts` in place of the columns `COLUMN_FACTS`; nan and None are
+    empty cells.
     """
 
     experiment: str
@@ -77,7 +77,7 @@ class Standing:
 
 
 def oracle_mark(label: str, oracle: bool) -> str:
-    """Return what is written behind an oracle's label; nothing where the label says it."""
+    """Return the mark behind an oracle's label; nothing where the label says it."""
     return " (oracle)" if oracle and "oracle" not in label.lower() else ""
 
 
@@ -93,7 +93,7 @@ def standings(sampler: Sampler) -> list[Standing]:
 
 
 def standings_so_far(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Standing]:
-    """Return the rows of who has results, with means alone: those of the repetitions that all of them finished."""
+    """Return the rows of contenders with results, with means alone over the repetitions that all of them finished."""
     table = _Table(sampler, race, metric, split)
     return [
         table.row(arm, {"mean": table.means(arm).mean()} if arm.racing and race.repetitions else {})
@@ -103,7 +103,7 @@ def standings_so_far(sampler: Sampler, race: Race, metric: str, split: Split) ->
 
 
 Values: TypeAlias = dict[str, dict[str, Any]]
-"""By label and column what is known of contenders."""
+"""Values of contenders by label and column."""
 
 
 class _Table(NamedTuple):
@@ -148,7 +148,7 @@ class _Table(NamedTuple):
         distinct = [arm for arm in self.race.racing if self.race.twin(arm) is None]
         sample = self._sample(distinct)
         if sample.alike:
-            return  # nothing to tell anything apart by
+            return  # there are no intervals
         maximize = self.sampler.source.direction(self.metric) == "maximize"
         ranges = contender_rank_ranges(sample, maximize=maximize)
         by_label = {arm.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
@@ -213,7 +213,7 @@ class _Table(NamedTuple):
 
 
 def best_first(rows: Sequence[Standing]) -> list[Standing]:
-    """Return rows from the best mean to the worst; what has no rank comes last."""
+    """Return rows from the best mean to the worst, then rows without rank."""
     sign = -1 if rows and rows[0].direction == "maximize" else 1
 
     def place(row: Standing) -> tuple[bool, bool, float]:
@@ -225,7 +225,7 @@ def best_first(rows: Sequence[Standing]) -> list[Standing]:
 
 @dataclass(frozen=True)
 class Differences:
-    """Intervals of the differences between all contenders of a table, whoever they are compared with.
+    """Intervals of the differences between all contenders of a table, for any reference.
 
     An interval from a reference that was named beforehand would be shorter, but no longer hold where the data choose
     the reference, as the best mean does.
@@ -237,7 +237,7 @@ class Differences:
     lower, upper : ndarray of float64, shape (C, C)
         Of the row's mean minus that of the column, with the sign that has less be better; nan where there is none.
     means : dict of str to (float, float)
-        Intervals of the means, by label, where it is known what a coin gets.
+        Intervals of the means, by label, of a metric with a chance level.
     """
 
     labels: tuple[str, ...]

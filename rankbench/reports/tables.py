@@ -19,7 +19,7 @@ from rankbench.core.text import (
     sentence,
     significant,
 )
-from rankbench.interfaces.cell import RANKING, VOTES, Split
+from rankbench.interfaces.cell import RANKING, VOTES, Direction, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import Arm, Race, Sampler
@@ -31,7 +31,7 @@ MOST_ROWS = 20
 
 
 def race_title(race: Race, source: SourceRecord) -> str:
-    """Return what stands behind an experiment's name: n and how far the repetitions got."""
+    """Return n and the number of repetitions, which stand behind an experiment's name."""
     have, times = len(race.repetitions), "run" if source.test_share is not None else "repetition"
     done = f", {have} {times}{'s' if have != 1 else ''}"
     if have != race.planned:
@@ -40,14 +40,18 @@ def race_title(race: Race, source: SourceRecord) -> str:
     return drawn if source.layout != "race" else drawn + done
 
 
-def metric_title(metric: Metric) -> str:
+def metric_name(name: str, direction: Direction) -> str:
     """Return a metric's name, which says that it is a loss where less is better."""
-    loss = " loss" if metric.direction == "minimize" and "loss" not in metric.name else ""
-    return f"{code(metric.name)}{loss}, {metric.better}"
+    return f"{code(name)}{' loss' if direction == 'minimize' and 'loss' not in name else ''}"
+
+
+def metric_title(metric: Metric) -> str:
+    """Return a metric's name and its better direction."""
+    return f"{metric_name(metric.name, metric.direction)}, {metric.better}"
 
 
 def difference_verdict(lower: float, upper: float, margin: float = 0.0) -> str:
-    """Return what the interval of a difference says, below 0 where the contender is better."""
+    """Return the verdict of a difference's interval, which is below 0 where the contender is better."""
     if math.isnan(lower) or math.isnan(upper):
         return "no interval"
     apart = "worse" if lower > 0 else "better" if upper < 0 else ""
@@ -56,9 +60,9 @@ def difference_verdict(lower: float, upper: float, margin: float = 0.0) -> str:
     return apart or "no significant difference"
 
 
-def mean_interval(row: Standing, source: SourceRecord) -> tuple[float, float]:
-    """Return the interval of a mean for other units too; of splits that overlap, the corrected one."""
-    return (row.lower, row.upper) if source.test_share is not None else (row.lower_queries, row.upper_queries)
+def mean_interval(row: Standing, splits: bool) -> tuple[float, float]:
+    """Return the interval of a mean for other units too; the corrected one where runs are splits of one log."""
+    return (row.lower, row.upper) if splits else (row.lower_queries, row.upper_queries)
 
 
 def intervals_tables(sampler: Sampler, race: Race, rows: Sequence[Standing]) -> list[Node]:
@@ -85,12 +89,12 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
         columns += [Column(f"minus {markdown(baseline)}", "right"), Column(spread[-1], "center")]
         columns += [Column("wins", "center")] if resampled else []
     lines = []
-    told_apart = any(row.rank_low is not None and row.rank_low > 1 for row in rows)
+    separated = any(row.rank_low is not None and row.rank_low > 1 for row in rows)
     for row in best_first(rows):
         name = row.shown + (" †" if row.equals else "")
         cells = [
             rank_text(row),
-            f"**{name}**" if row.rank_low == 1 and told_apart and not row.oracle else name,
+            f"**{name}**" if row.rank_low == 1 and separated and not row.oracle else name,
             number(row.mean),
             number(row.sd) if resampled else interval_text(row.lower, row.upper),
             interval_text(row.lower, row.upper) if resampled else interval_text(row.lower_queries, row.upper_queries),
@@ -108,7 +112,7 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
 
 
 def rank_text(row: Standing) -> str:
-    """Return the places that a contender may hold; of one without, why it has none."""
+    """Return the places that a contender may hold, or its status."""
     if row.rank_low is None:
         return row.status if row.status != "done" else "—"
     return place_range_text(row.rank_low, row.rank_high or row.rank_low)
@@ -136,7 +140,7 @@ def exact_tables(sampler: Sampler, race: Race) -> list[Node]:
 
 
 def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
-    """Return the table of items of the first contender that finished, and what is to say of each."""
+    """Return the table of items of the first contender that finished, and notes on each contender."""
     parts: list[Node] = []
     for split in sampler.source.shown_splits():
         done = [arm for arm in race.arms if arm.done]
@@ -181,7 +185,7 @@ def item_table(sampler: Sampler, arm: Arm, split: Split) -> Grid:
 
 
 def _facts(arm: Arm, source: SourceRecord) -> list[str]:
-    """Return what the protocol has to say about one contender."""
+    """Return the facts of the protocol about one contender."""
     lines = []
     for fact in (fact for fact in source.facts if fact.about == "contender"):
         value = arm.fact(fact)
@@ -192,7 +196,7 @@ def _facts(arm: Arm, source: SourceRecord) -> list[str]:
 
 
 def _without_interval(lower: NDArray[np.float64]) -> list[str]:
-    """Return what the dashes of a ranking mean, if there are any."""
+    """Return the meaning of dashes in a ranking, if there are any."""
     missing = int(np.isnan(lower).sum())
     if not missing:
         return []

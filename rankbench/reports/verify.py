@@ -33,7 +33,7 @@ from rankbench.store.published import (
 
 
 class Difference(NamedTuple):
-    """Something that is not what the rows, or a second computation, give.
+    """Difference between a published value and the rows, or a second computation.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Difference(NamedTuple):
     where : str
         Row, line, or contender with its block; empty: the whole file.
     what : str
-        What is there, and what should be.
+        Present value, and the right one.
     """
 
     file: str
@@ -55,14 +55,14 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Verification:
-    """What came of a verification.
+    """Result of a verification.
 
     Attributes
     ----------
     differences : tuple of Difference
         None: all is as it should be.
     shown : tuple of str
-        What was compared, a sentence each.
+        Comparisons, a sentence each.
     """
 
     differences: tuple[Difference, ...]
@@ -109,7 +109,7 @@ def verify_files(directory: Path, rows: Path | None = None) -> Verification:
 def _verified(
     directory: Path, results: StoredResults, digests: Digests | None, found: list[Difference]
 ) -> Verification:
-    """Return what came of making a folder again from its rows, added to what was found before."""
+    """Return the result of making a folder again from its rows, added to earlier differences."""
     try:
         made = pages_of(results).files
         found += _facts(directory, results)
@@ -197,7 +197,7 @@ def _cut(text: str, length: int = 160) -> str:
 
 
 def _facts(directory: Path, results: StoredResults) -> list[Difference]:
-    """Compare what ``run.json`` says of the suite, its data and its code with what the rows say."""
+    """Compare suite, data and code in ``run.json`` with the rows."""
     record, made, members = results.record(), json.loads(results.contents.suite), results.members()
     keys = ("versions", "cpu", "blas", "code_digest", "plugins", "seed")
     expected = {

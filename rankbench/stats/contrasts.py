@@ -113,7 +113,7 @@ class MeanIntervals:
 
 
 class PairedIntervals(NamedTuple):
-    """Paired differences with the intervals that tell whether they are real.
+    """Paired differences with intervals that tell whether they are significant.
 
     Attributes
     ----------

@@ -290,7 +290,7 @@ def test_they_are_rows_with_a_status_and_not_failures(results: rankbench.Results
 
 def test_the_leaderboard_has_the_versions_of_packages_and_says_what_was_missing(results: rankbench.Results) -> None:
     text = synthetic.both_pages(results.directory)
-    made = text.partition("## What made this")[2]
+    made = text.partition("## Versions")[2]
     assert f"- click `{version('click')}`" in made
     assert "- nowhere `missing`" in made
     assert made.count("- numpy ") == 1

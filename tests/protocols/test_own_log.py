@@ -50,12 +50,14 @@ def test_held_out_losses_are_those_of_the_truth_nearly(results: rankbench.Result
 def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> None:
     text = synthetic.both_pages(results.directory)
     section = text.split("## Recommendation")[1]
-    assert "No method is shown to be better than **win rate**, the baseline, in `disagreement`" in section
+    assert "No method is significantly better than **win rate**, the baseline, in `disagreement` loss" in section
     number, interval = r"0\.\d{4}", r"\[0\.\d{4}, 0\.\d{4}\]"
-    assert re.search(rf"\| `methods` \| `disagreement` \| win rate \| {number} \| {interval} \| reference ", section)
+    assert re.search(
+        rf"\| `methods` \| `disagreement` loss \| win rate \| {number} \| {interval} \| reference ", section
+    )
     assert "Elo" in section
     assert "best mean of 3 contenders" in section
-    assert re.search(rf"\| `later` \| `disagreement` \| win-rate \| {number} \| {interval} ", section)
+    assert re.search(rf"\| `later` \| `disagreement` loss \| win-rate \| {number} \| {interval} ", section)
     assert "judges like these" in section
 
 

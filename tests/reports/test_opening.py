@@ -49,13 +49,13 @@ def found(*rows: Standing) -> Leaders:
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.2, 2, 3), row("c", 0.3, 2, 3)),
-            "**a** has the best mean; 1 of 3 contenders are not separated from the best (a); 2 others",
+            "**a** has the best mean; 1 of 3 contenders is not separated from the best (a); 2 others",
         ),
         (
             found(row("a, b", 0.1, 1, 2), row("c", 0.2, 1, 3), row("d", 0.3, 2, 3)),
             "**a, b** has the best mean; 2 of 3 contenders are not separated from the best (a, b; c)",
         ),
-        (found(), "nobody is ranked: there are no intervals"),
+        (found(), "no contender is ranked: there are no intervals"),
         (found(row("a", 0.1, 1, 1)), "**a** is alone"),
     ],
 )
@@ -86,7 +86,7 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     text = synthetic.both_pages(tmp_path / "known")
     # Marked where it is ranked, and not in bold.
     assert "| 1 | truth (oracle) |" in text
-    assert "**good** is significantly better than the other one (by `ndcg` in `e`; not counted: truth, which" in text
+    assert "**good** is significantly better than the other one (by `ndcg` loss in `e`; not counted: truth," in text
 
 
 @pytest.mark.parametrize("repetitions", [1, 8])
@@ -118,12 +118,21 @@ def test_a_page_begins_with_what_is_asked(tmp_path: Path, monkeypatch: pytest.Mo
     lines = page.splitlines()
     assert lines[2].startswith("Who ranks best? **All data are *SIMULATED***: no person judged anything")
     assert lines[4].startswith("- On design queries ")
-    assert "(by `ndcg` in `figure-3`, n = 400,000). Its mean is " in lines[4]
+    assert "(by `ndcg` loss in `figure-3`, n = 400,000). Its mean is " in lines[4]
     assert lines[5].startswith("- On held-out queries ")
     # What is not there comes after what is, and what the words of a table mean is said.
     assert page.index("- by-time is left out (the log does not say when).") > page.index("- On held-out queries ")
-    assert "- `ndcg`: a loss; `rankbench info ndcg` says which." in page
+    assert "- `ndcg` loss: `rankbench info ndcg` describes it." in page
     assert "- *design queries*: with training judgments, as in the paper." in page
+
+
+def test_what_scores_are_compared_with_stands_on_the_first_screen(tmp_path: Path) -> None:
+    assumptions = ["100 queries.", "Losses compare scores with the limit scores (27), as ever. They differ."]
+    page = synthetic.page(tmp_path, synthetic.small(), assumptions=assumptions)
+    screen = page[: page.index("Verify: ")]
+    compared = "Losses compare scores with the limit scores (27), as ever. *design queries*: with training judgments"
+    assert f"- `ndcg` loss: `rankbench info ndcg` describes it. {compared}" in screen
+    assert "They differ" not in screen
 
 
 @pytest.mark.parametrize("name", sorted(manager.suites()))

@@ -124,8 +124,8 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
     places = [text.index(words) for words in (
         "- On design queries ", "| contender | mean | 95% interval |", "figures/figure-3.svg",
         "Verify: `rankbench verify", "## Each experiment", "**C1** Small k is worse. | **held** | **held** |",
-        "**Do the claims hold?** 1 claim, judged on several kinds of data: on design queries 1 held; on held-out ",
-        "## What made this", ": details\n", "## How to read", "n = 400,000, 6 repetitions",
+        "**Do the claims hold?** 1 claim, judged on several kinds of data: on design queries held 1; on held-out ",
+        "## Versions", ": details\n", "## Words of the tables", "n = 400,000, 6 repetitions",
         "Also in [leaderboard.csv](leaderboard.csv)", "n = 200,000, 6 repetitions", "## The contrasts of the claims",
         "ab" * 32, "Labels are nonlinear", "n was scaled by 1/2.",
     )]  # fmt: skip
@@ -165,7 +165,7 @@ def curved(*claims: dict[str, Any]) -> Plan:
 def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> None:
     text = synthetic.page(tmp_path, curved(COINCIDE, {"contrasts": [{"a": "regression k=1", "b": "logistic"}]}))
     assert "**C1** They coincide. | **held** (over draws) | — |" in text
-    refuted = r"\*\*did not hold\*\* \(regression k=1 vs logistic, n = \d00,000; and 1 more\)"
+    refuted = r"\*\*did not hold here\*\* \(regression k=1 vs logistic, n = \d00,000; and 1 more\)"
     assert re.search(rf"\*\*C2\*\* Small k is worse. \| {refuted} \| {refuted} \|", text)
     assert text.index("does not refute the paper") < text.index("**C1** They coincide. |")
 
@@ -212,16 +212,16 @@ def test_trouble_is_a_footnote(tmp_path: Path) -> None:
     ("repetitions", "said"),
     [
         (1, "One repetition: intervals and ranks are over queries alone"),
-        (2, "Fewer than 4 repetitions: no intervals of means, and hardly any"),
+        (2, "Fewer than 4 repetitions: no intervals of means. Ranks, which hold together, allow for chance agreement"),
     ],
 )
 def test_few_repetitions_tell_little(tmp_path: Path, repetitions: int, said: str) -> None:
     plan = synthetic.claimed()
     plan.repetitions = repetitions
     text = synthetic.page(tmp_path, plan)
-    assert said in text
+    assert text.count(said) == 2  # on the first screen and in the details
     assert "could not tell | could not tell" in text
-    # Nothing is told apart after two, so nobody is bold.
+    # No difference is significant after two, so no contender is bold.
     assert bool(re.search(r"\| regression k=inf \| 0\.\d{4} \| — \| — \|", text)) is (repetitions == 2)
 
 

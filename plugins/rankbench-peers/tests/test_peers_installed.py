@@ -114,7 +114,7 @@ def test_a_run_has_versions_and_rows_for_all_of_them(tmp_path, monkeypatch, miss
         away = bool(missing) and missing in label
         assert (status, f"'{missing}' is not installed" in reason) == (("skipped", True) if away else ("done", False))
     text = (tmp_path / "out" / "leaderboard.md").read_text()
-    made = text.partition("## What made this")[2]
+    made = text.partition("## Versions")[2]
     for name in ("choix", "evalica", "scikit-learn", "lightgbm"):
         assert f"\n- {name} `" in made
     if missing:
