@@ -223,7 +223,10 @@ class Experiment(Record):
     confirmed_by : tuple of str, optional
         Experiments on the same data that must not contradict what is recommended; by default all.
     views : str
-        Why other experiments on the same data answer another question, in sentences: said beside who leads in each.
+        Reason for which other experiments on the same data answer another question, in sentences.
+    least_judgments : int
+        Least number of judgments of an item that may be called first in a ranking of items; by default 10, below which
+        scores have no interval. ``units.csv`` keeps all items.
     contenders : tuple of ContenderEntry
         At least one.
     figures : tuple of Figure
@@ -243,6 +246,7 @@ class Experiment(Record):
     caveats: tuple[str, ...] = ()
     confirmed_by: tuple[Name, ...] | None = None
     views: str = ""
+    least_judgments: int = Field(default=10, ge=0)
     n: Counts = (1,)
     repetitions: int = Field(default=1, ge=1, le=1_000_000)
     losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)

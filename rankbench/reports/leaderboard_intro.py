@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from rankbench.core.text import code, grouped_digits, interval_text, markdown, number, sentence
-from rankbench.interfaces.cell import RANKING, Split
+from rankbench.interfaces.cell import RANKING, VOTES, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, Quote, first_rows
@@ -361,13 +363,18 @@ def _rankings(analysis: Analysis) -> Iterator[tuple[Section, Arm, Split]]:
 
 
 def _first_item(section: Section, arm: Arm, split: Split) -> str:
-    """Say which item has the highest score."""
+    """Say which item has the highest score, of those with enough judgments, if any has."""
     sampler = section.sampler
-    units = sampler.source.units[split]
+    units, least = sampler.source.units[split], sampler.experiment.least_judgments
     score, _, _, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
-    best = min(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
-    who = f"**{markdown(units[best])}** has the highest score of {grouped_digits(len(units))} items"
-    near = int((low == 1).sum())
+    judged = sampler.values(arm, VOTES, split) if VOTES in sampler.metrics else np.full(len(units), np.inf)
+    chosen = np.flatnonzero(judged >= least)
+    named = f" with at least {grouped_digits(least)} {markdown(sampler.source.counts)}"
+    if len(chosen) in (0, len(units)):
+        chosen, named = np.arange(len(units)), ""
+    best = min(chosen.tolist(), key=lambda i: (-round(float(score[i]), 9), units[i]))
+    who = f"**{markdown(units[best])}** has the highest score of {grouped_digits(len(chosen))} items{named}"
+    near = int((low[chosen] == 1).sum())
     told = f"{who}; {near} of them {are(near)} not separated from the first"
     if low[best] == high[best] == 1:
         told = f"{who}, significantly higher than each other one"

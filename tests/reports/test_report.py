@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import shutil
 from pathlib import Path
@@ -89,6 +90,33 @@ def test_a_ranking_of_items_is_said_first(tmp_path: Path) -> None:
     found = report(synthetic.write(tmp_path, [plan], {"design": 5}, layout="ranking"))
     assert found.headline.sentences[0].startswith("By regression k=1, **")
     assert f"- {found.headline.sentences[0]}" in synthetic.both_pages(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("least", "said"),
+    [
+        (10, "**b** has the highest score of 3 items with at least 10 judgments; 2 of them are not separated from the"),
+        (30, "**c** has the highest score of 2 items with at least 30 judgments; 1 of them is not separated from the"),
+        (0, "**a** has the highest score of 4 items; 3 of them are not separated from the first"),
+        (1000, "**a** has the highest score of 4 items; 3 of them are not separated from the first"),
+    ],
+)
+def test_only_items_with_enough_judgments_may_be_first(tmp_path: Path, least: int, said: str) -> None:
+    """Item a was judged once and may hold any place; where none has enough judgments, all count."""
+    losses = ("score", "lower", "upper", "rank-low", "rank-high", "votes")
+    plan = Plan("items", [Contender("one", {})], (100,), 1, "", losses, {"least_judgments": least})
+    members, (block,) = synthetic.blocks_of(plan, {"design": 4})
+    columns = [[3, 2, 1, 0], [math.nan, 1, 0, -1], [math.nan, 3, 2, 1], [1, 1, 1, 4], [4, 2, 3, 4], [1, 20, 30, 40]]
+    values = {(name, "design"): np.array(column, float) for name, column in zip(losses, columns, strict=True)}
+    block.cells[0].losses.update(values)
+    record = synthetic.record([plan], {"design": 4}, layout="ranking", units={"design": list("abcd")})
+    with synthetic.Store(tmp_path) as store:
+        store.begin(record, members)
+        store.commit(block)
+    found = report(tmp_path)
+    assert found.headline.sentences == (f"By one, {said}{' first' * said.endswith('the')} (95%, all places at once).",)
+    units = pl.read_csv(tmp_path / "units.csv")
+    assert units["unit"].unique(maintain_order=True).to_list() == list("abcd")
 
 
 def test_every_column_is_documented_in_order() -> None:
