@@ -258,14 +258,11 @@ class TableKind(Component):
     @classmethod
     def defect(cls) -> str:
         """Return what is wrong with the columns; see `Component.defect`."""
-        columns: tuple[str, ...] = getattr(cls, "columns", ())
-        marks: tuple[str, ...] = getattr(cls, "marks", ())
-        if not _words_of(columns) or columns[0] != QUERY:
-            return f"columns is {columns!r}, not a tuple of names that begins with {QUERY!r}"
-        if not _words_of(cls.optional) and cls.optional != ():
-            return f"optional is {cls.optional!r}, not a tuple of names"
-        if not _words_of(marks) or not set(marks) <= {*columns, *cls.optional} - {QUERY}:
-            return f"marks is {marks!r}, not a tuple of its own columns; {QUERY!r} marks no kind, as every table has it"
+        if cls.columns[:1] != (QUERY,):
+            return f"columns is {cls.columns!r}, not a tuple of names that begins with {QUERY!r}"
+        own = {*cls.columns, *cls.optional} - {QUERY}
+        if not cls.marks or not own.issuperset(cls.marks):
+            return f"marks is {cls.marks!r}, not a tuple of its own columns; {QUERY!r} marks no kind: each table has it"
         required = [name for name, parameter in cls.parameters().items() if parameter.is_required()]
         if required:
             return f"the parameter {required[0]!r} has no default; every file is shown to the kind as it is by default"
@@ -355,7 +352,3 @@ class TableKind(Component):
     def facts(self, table: pl.LazyFrame) -> dict[str, int | float | str]:
         """Return what ``rankbench data describe`` says beside the numbers of rows and queries, by name."""
         return {}
-
-
-def _words_of(names: object) -> bool:
-    return isinstance(names, tuple) and bool(names) and all(isinstance(name, str) and name for name in names)

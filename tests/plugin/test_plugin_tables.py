@@ -197,7 +197,6 @@ STARS = {"columns": ("query_id", "stars"), "marks": ("stars",)}
         (STARS | {"marks": ()}, "marks no kind"),
         (STARS | {"marks": ("query_id",)}, "marks no kind"),
         (STARS | {"marks": ("points",)}, "not a tuple of its own columns"),
-        (STARS | {"optional": ["weight"]}, "not a tuple of names"),
         (STARS | {"__annotations__": {"best": int}}, "the parameter 'best' has no default"),
         (STARS, ""),
     ],
