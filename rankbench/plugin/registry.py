@@ -136,7 +136,6 @@ def kind_of_class(found: type) -> str:
 
 
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
-_DISTRIBUTION = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?\Z", re.ASCII | re.IGNORECASE)  # PEP 508
 _RESERVED = frozenset({"inf", "true", "false", "null"})  # values in the contender grammar
 
 
@@ -203,7 +202,6 @@ class Registry:
         source = getattr(found, "source", None)
         if not isinstance(source, str) or not source.strip():
             raise PluginError(f"{where} does not say its source (paper and equation, or where it is described)")
-        _check_packages(found.packages, f"{where}.packages")
         if inspect.isabstract(found):
             missing = ", ".join(sorted(found.__abstractmethods__))
             raise PluginError(f"{where} does not implement {missing}")
@@ -321,9 +319,3 @@ def _complete(found: type[Component], where: str, origin: Origin) -> None:
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         first = str(error).partition("\n")[0]
         raise PluginError(f"{where}: its parameters cannot be validated: {first}") from error
-
-
-def _check_packages(packages: object, what: str) -> None:
-    named = isinstance(packages, tuple) and all(isinstance(p, str) and _DISTRIBUTION.match(p) for p in packages)
-    if not named:
-        raise PluginError(f"{what} is {packages!r}, not a tuple of names of distributions such as ('numpy',)")

@@ -17,7 +17,6 @@ from rankbench.plugin.loading import load
 from rankbench.suites.suite_files import describe_suite
 
 NAMES = ("Upper", "under_score", "two words", "-x", "x-", "a--b", "3d", "", "inf", "true", 7, None)
-PACKAGES = ("numpy", ["numpy"], frozenset({""}), ("numpy", ""), ("scikit_learn>=1",), ("numpy\n",), ("-numpy",), (3,))
 
 
 @pytest.mark.parametrize(
@@ -25,11 +24,10 @@ PACKAGES = ("numpy", ["numpy"], frozenset({""}), ("numpy", ""), ("scikit_learn>=
     [
         *(({"name": name}, f".name is {name!r}, not a kebab-case name") for name in NAMES),
         *(({"source": source}, "does not say its source") for source in ("", "  ", None, 3)),
-        *(({"packages": given}, f".packages is {given!r}, not a tuple of names of distr") for given in PACKAGES),
     ],
 )
 def test_what_a_class_declares_is_looked_at(entry, model, declared, said):
-    loaded = load([entry(brings=lambda: [model(**declared), model("good", packages=("a", "B_c.d-2"))])])
+    loaded = load([entry(brings=lambda: [model(**declared), model("good")])])
     assert loaded.registry.names("model") == ["good"]
     (cause,) = loaded.statuses[0].causes
     assert said in cause
