@@ -89,7 +89,9 @@ def structure_of(aggregator: Aggregator, comparisons: Comparisons, m: int) -> ND
         raise _mismatch(aggregator, "comparisons")
     said = comparisons.weighed()
     tied = said.ties is not None and bool(said.ties.any())
-    kernel = None if tied and _takes_ties(aggregator) else aggregator.kernel()
+    # What a class makes of ties itself its compiled form is not shown.
+    own = type(aggregator).from_comparisons is not ComparisonAggregator.from_comparisons
+    kernel = None if tied and own else aggregator.kernel()
     if kernel is None:
         return np.asarray(aggregator.checked_numbers("from_comparisons", aggregator.from_comparisons(said, m)))
     whole = said.without_ties()
@@ -105,12 +107,6 @@ def structure_of(aggregator: Aggregator, comparisons: Comparisons, m: int) -> ND
     adjacency = np.zeros((m, m))
     adjacency[tails[:count], heads[:count]] = edges[:count]
     return adjacency
-
-
-def _takes_ties(aggregator: ComparisonAggregator) -> bool:
-    """Return whether the class makes something of ties itself, which its compiled form is not shown."""
-    own = type(aggregator).from_comparisons is not ComparisonAggregator.from_comparisons
-    return own or isinstance(aggregator, CountAggregator)
 
 
 def sample_structure(
