@@ -131,7 +131,7 @@ def test_parts_are_the_split():
 def test_policies_reach_the_sessions():
     for several, sessions in (("first", 2), ("each", 3), ("drop", 1)):
         notes = ClickPrediction(several=several).prepare(Log(), 1).notes
-        assert f"{sessions} held-out sessions" in notes[0]
+        assert f"; {sessions} held-out session{'s' * (sessions > 1)} of" in notes[0]
     with pytest.raises(SpecError, match="must not be 'all'"):
         ClickPrediction(several="all").prepare(Log(), 1)
     assert "each becomes a session" in ClickPrediction(several="each").assumptions()[0]
