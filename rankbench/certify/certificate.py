@@ -80,7 +80,7 @@ class Certificate:
     Attributes
     ----------
     content : dict
-        As docs/reference/certificate-format.md describes it; plain values.
+        Plain values, in the format of docs/reference/certificate-format.md.
     """
 
     content: dict[str, Any]

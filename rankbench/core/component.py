@@ -160,12 +160,12 @@ class Component(Typed):
     properties : frozenset of Property
         Mathematical properties that the component promises.
     packages : tuple of str
-        Distributions of others that compute it; leaderboards print their versions. A
+        Distributions of third parties that compute it; leaderboards print their versions. A
         component that misses one raises `SpecError` when it is used, and is skipped.
     derived_forms : mapping of str to tuple of str
-        Set by the kind's base class: methods that compute what plain methods say, as compiled
-        forms do, with these plain methods. A class that overrides a plain method must override
-        an inherited form of it too, or has two formulas: see `defect`.
+        Methods that are another form of plain methods, as compiled ones, with the names of
+        these; set by the kind's base class. A class that overrides a plain method must override
+        its inherited forms too, or has two formulas: see `defect`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=True, defer_build=True)

@@ -84,7 +84,7 @@ class SelectionAggregator(Aggregator):
     Attributes
     ----------
     stops : bool
-        See `ClickModel`.
+        Whether the user stops at the first click, as of `ClickModel`.
     """
 
     derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"selection_kernel": ("estimate",)}

@@ -142,9 +142,9 @@ class Reader(Component):
     extensions : tuple of str
         File name endings, with the dot, in lower case; ``.gz .bz2 .xz .zst`` after them are ignored.
     parquet : bool
-        Whether its files are Parquet, or folders of shards of it, whose columns `scan` passes on as they stand, or as
-        its parameter ``columns``, if it has one, says: votes are then counted from the files themselves, also on other
-        machines.
+        Whether its files are Parquet, or folders of Parquet shards, whose columns `scan` passes on as they stand, or
+        under the names of its parameter ``columns``. rankbench then counts votes from the files themselves, on other
+        machines too.
     """
 
     kind: ClassVar[str] = "reader"

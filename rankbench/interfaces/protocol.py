@@ -230,7 +230,7 @@ class Protocol(Component):
     metrics : tuple of Metric
         Its own metrics. Empty: contenders are judged by loss components.
     facts : tuple of Fact
-        Facts of its rows, beside losses, that a report tells; by default what `erm` says of its solutions.
+        Facts about fits that reports show beside losses; by default the facts of `erm`.
     budget : Budget or None
         Fact with the budget of stochastic contenders.
     curves : dict of str to (Split, Direction)
@@ -253,9 +253,9 @@ class Protocol(Component):
     tunes : bool
         Whether it chooses among the points of a contender's grid.
     simulated : bool
-        Whether its populations are (for protocols that take no data set).
+        Whether the populations that it makes, if it takes no data set, are simulated.
     few : int
-        Judgments of a block that compiles, in a moment, what larger ones need; 0: it is not worth it.
+        Judgments of a small block that compiles the kernels of larger ones in a moment; 0: there is no such block.
     """
 
     kind: ClassVar[str] = "protocol"

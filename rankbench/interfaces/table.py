@@ -162,11 +162,11 @@ class TableKind(Component):
     optional : tuple of str
         Columns that it may have besides. Other columns of a file are ignored.
     marks : tuple of str
-        Columns that each show that a file is meant for this kind: other missing columns are then
-        an error. Of two kinds whose columns are all there, that with all of the other's and more is taken.
+        Columns that show, each alone, that a file is meant for this kind: a missing column is then an error. If a file
+        has all columns of two kinds, and one kind has all columns of the other and more, the file is of that kind.
     roles : tuple of str
-        Roles of ``--columns`` for a column of this kind. Where some are said, kinds that have one of them are asked
-        alone; if there is none, every kind is.
+        Roles of ``--columns`` for a column of this kind. rankbench tries kinds that have one of the given roles, and every
+        kind if none has.
     judgments : tuple of JudgmentKind
         Judgments in it for aggregators, the kind of a row (see `as_judgments`) first. Empty: nothing is aggregated.
     words : str
@@ -174,11 +174,10 @@ class TableKind(Component):
     method : str
         The aggregator that ranks such a log where none is named. Empty: that of the judgments that rows are.
     history : str
-        The aggregator that has scores over time of such a log, or a grid of it from which the search for its likeliest
-        parameters begins. Empty: that of the judgments that rows are.
+        The aggregator of scores over time of such a log, or a grid of it, where the search for the likeliest parameters
+        begins. Empty: that of the judgments that rows are.
     suite : str
-        The suite that asks which method suits such a log, for ``rankbench run --log``. Empty: that of the
-        judgments that rows are.
+        The suite of ``rankbench run --log`` for such a log. Empty: that of the judgments that rows are.
     together : bool
         Whether the rows of a query stand together and in an order of their own, which must be kept. If not,
         shards are sorted by query.
