@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -110,6 +110,13 @@ def counts_called(name: str) -> Literal["counts", "share", "perhaps", ""]:
     if words & _SHARES and words <= _COUNTS | _BESIDE | _SHARES:
         return "share"
     return "perhaps" if words & (_COUNTS | _PERHAPS) and words <= _COUNTS | _PERHAPS | _BETWEEN else ""
+
+
+def may_count(texts: Sequence[str]) -> bool:
+    """Return whether numbers may be of votes: whole ones, which do not number the rows."""
+    numbers = [float(text) for text in texts if text]
+    whole = all(number >= 0 and number.is_integer() for number in numbers)
+    return whole and not (len(set(numbers)) == len(numbers) == max(numbers) - min(numbers) + 1 > 1)
 
 
 def without_counts(names: Iterable[str], roles: Mapping[str, str]) -> None:

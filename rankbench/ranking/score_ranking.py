@@ -227,7 +227,7 @@ def rank_scores(
     with readable(path):
         read, left = reduced(table, without)
         better, notes = turned(read, lower)
-        notes += _perhaps_less(read.tasks, lower)
+        notes += _doubtful_tasks(read.tasks, lower)
         whole, more = completed(better, missing)
     # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)
@@ -286,12 +286,18 @@ _LESS_IS_BETTER = {"wer", "cer", "ppl", "perplexity", "loss", "rmse", "mse", "ma
 """Words in names of measures, in small letters."""
 
 
-def _perhaps_less(tasks: Sequence[str], lower: Sequence[str]) -> list[str]:
-    """Say on which tasks less may be better, by their names, where nobody said so."""
-    called = [task for task in tasks if _LESS_IS_BETTER & {*plain_name(task).split("_")}]
-    if not called or lower:
-        return []
-    return [f"more is taken for better on {listed(called)}, too: --lower turns a task where less is better"]
+_SUMS = {"average", "avg", "mean", "overall"}
+
+
+def _doubtful_tasks(tasks: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """Return notes on tasks that are called like error rates, where no task is turned, or like averages."""
+    less = [task for task in tasks if _LESS_IS_BETTER & {*plain_name(task).split("_")}] if not lower else []
+    sums = [task for task in tasks if plain_name(task).strip("_") in _SUMS]
+    said = {
+        f"more is taken for better on {listed(less)}, too: --lower turns a task where less is better": less,
+        f"tasks called like averages count as tasks: {listed(sums)} (--without leaves a task out)": sums,
+    }
+    return [note for note, named in said.items() if named]
 
 
 def _units(scores: TaskScores) -> str:

@@ -76,6 +76,9 @@ def test_a_table_without_any_click(tmp_path):
     [
         ("q,3,a b a,1", 4, "shown", "'a' is shown twice"),
         ("q,3,,1", 4, "shown", "no item was shown"),
+        ("q,3,\"['a', 'b']\",1", 4, "shown", "is no list with spaces between its entries"),
+        ('q,3,"a, b",1', 4, "shown", "is no list with spaces between its entries"),
+        ('q,3,"a,b",1', 4, "shown", "'a,b' is no list with spaces between its entries"),
         ("q,3,a b,0", 4, "clicked", "positions count from 1"),
         ("q,3,a b,4", 4, "clicked", "position 4 was clicked, but 2 items were shown"),
         ("q,3,a b,1 x", 4, "clicked", "not 'x'"),

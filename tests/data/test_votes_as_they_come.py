@@ -170,6 +170,18 @@ def test_rates_beside_counts_are_shares_of_so_many_votes(tmp_path: Path, names: 
     assert dict(table.select("item", "votes").rows()) == cast
 
 
+def test_numbers_of_games_do_not_weigh_rates(tmp_path: Path) -> None:
+    path = written(tmp_path / "games.csv", "game,white,black,score\n1,a,b,1\n2,b,c,0.5\n3,c,a,0\n")
+    with pytest.raises(InputError, match="--columns left=white,right=black,points=score reads 'a' beats 'b'") as caught:
+        read(path)
+    assert "weight" not in str(caught.value)
+
+
+def test_football_pools_have_draws_called_x(tmp_path: Path) -> None:
+    path = written(tmp_path / "games.csv", "home_team,away_team,result\na,b,1\nb,c,X\nc,a,2\n")
+    assert read(path) == votes("a>b", "b=c", "a>c")
+
+
 def test_wins_and_losses_of_one_item_are_games_of_a_series(tmp_path: Path) -> None:
     path = written(tmp_path / "series.csv", "team,opponent,wins,losses\na,b,3,1\nb,c,2,2\n")
     with pytest.raises(InputError) as caught:
@@ -229,6 +241,12 @@ def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp
         ("a.csv", "model_a,model_b,winner\nGPT-4,Bo,gpt-4\n", "'gpt-4' is neither of the two items, nor a tie"),
         ("a.csv", "home,away,result\na,b,1-0\nb,a,Feb-1\n", "is a score that a spreadsheet took for a date"),
         ("a.csv", "Stamp,Rank [Ada],Rank [Bo]\nmon,1st,2nd\ntue,2nd,1st\n", "of no table that is known: 'Stamp', 'Ra"),
+        (
+            "a.csv",
+            "home,away,FTR,draw\na,b,H,3.2\n",
+            "'3.2' is not a truth value (true or false); --columns tie= reads",
+        ),
+        ("a.csv", "winner,loser,draw\na,b,3.2\n", ":2 [draw]: '3.2' is not a truth value (true or false); --columns"),
         ("a.csv", "winer,loser\na,b\n", "column 'winner' is missing, which comparisons must have; did you mean 'wi"),
         ("a.csv", "foo,bar,baz\n1,2,3\n4,5,6\n", "these columns are of no table that is known: 'foo', 'bar', 'baz'"),
         ("a.csv", "sep=;\nwinner;loser\na;b\na;\n", ":4 [loser]: the value is missing"),

@@ -330,6 +330,13 @@ def test_measures_of_which_less_is_better_are_named() -> None:
     assert not any("taken for better" in note for note in rankbench.rank(table, lower=["WER", "test loss"]).notes)
 
 
+def test_rows_called_like_averages_are_named() -> None:
+    table = {"task": ["arc", "mmlu", "Average"], "m1": [0.5, 0.75, 0.625], "m2": [0.25, 1.0, 0.625]}
+    noted = "tasks called like averages count as tasks: 'Average' (--without leaves a task out)"
+    assert noted in rankbench.rank(table).notes
+    assert noted not in rankbench.rank(table, without=["Average"]).notes
+
+
 def test_all_tasks_are_named_where_flags_may_be_among_them() -> None:
     tasks = {f"t{at}": [0.5 + at / 100, 0.25, 0.125] for at in range(6)}
     flags = {"Flagged": [True, False, False], "MoE": [False, False, True]}

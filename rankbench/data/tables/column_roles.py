@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from rankbench.data.tables.outcomes import MOST_WORDS, name_parts
 from rankbench.data.tables.rank_columns import rank_columns
 from rankbench.data.tables.sides import LEFT_OUT, WORD_ROLES, OutcomeWords, dropped, of_two_sides
 from rankbench.errors import InputError
-from rankbench.interfaces.row_weights import WEIGHTLESS, counts_called
+from rankbench.interfaces.row_weights import WEIGHTLESS, counts_called, may_count
 from rankbench.interfaces.table import (
     ROWS_SHOWN,
     ColumnReading,
@@ -311,10 +311,10 @@ def _own_readings(
     rates = [name for name in numbers if all(0 <= float(x) <= 1 for x in cells[name] if x)]
     others = [name for name in numbers if name not in rates]
     if len(rates) == 1 and len(others) < 2:
-        counts = [name for name in others if all(float(x) >= 0 and float(x).is_integer() for x in cells[name] if x)]
-        of_all = {"weight": counts[0]} if counts else {}
-        yield numbers_reading(raw, {**sides, "points": rates[0], **of_all})
-        yield numbers_reading(raw, {**turned, "points": rates[0], **of_all})
+        weights = [{"weight": name} for name in others if may_count(cells[name])]
+        plain = [] if weights and counts_called(others[0]) else [dict[str, str]()]
+        for one, beside in product((sides, turned), weights + plain):
+            yield numbers_reading(raw, {**one, "points": rates[0], **beside})
     elif len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
         yield numbers_reading(raw, {**sides, "margin": numbers[0]})
         yield numbers_reading(raw, {**turned, "margin": numbers[0]})

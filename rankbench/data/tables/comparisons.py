@@ -190,6 +190,8 @@ class ComparisonsCheck(TableCheck):
             row = int(self.kept[row])
         if message == MISSING and column in ("winner", "loser"):
             message += "; --columns drop= leaves such rows out"
+        if column in (MARKED, "tie"):
+            message += "; --columns tie= reads the log without this column"
         return super().error(message, row, self.names.get(column) or column)
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:

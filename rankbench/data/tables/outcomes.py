@@ -99,7 +99,7 @@ def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
 
 def tie_words(left: str, right: str) -> list[str]:
     """Return the words that mean that neither column won, in small letters; see `side_words`."""
-    return _as_written([*TIED, *(("d",) if _at_home(left, right) else ())], brackets=False)
+    return _as_written([*TIED, *(("d", "x") if _at_home(left, right) else ())], brackets=False)
 
 
 def _at_home(left: str, right: str) -> bool:

@@ -82,6 +82,8 @@ class SelectionTable(TableKind):
 
 
 _NAMES = ("query_id", "session_id")
+_OTHER_LISTS = r"^\s*\[.*\]\s*$|,\s|^\S*,\S*$"
+"""Texts of lists as other programs write them, such as ['A', 'B'], or A,B."""
 
 
 class SelectionsCheck(TableCheck):
@@ -163,7 +165,9 @@ class SelectionsCheck(TableCheck):
             column = column.cast(pl.List(inner))
         if column.dtype == pl.String or column.dtype.is_integer():
             # CSV cannot tell an empty text from a missing value, and may hold single numbers only.
-            words = column.cast(pl.String).fill_null("").str.extract_all(r"\S+")
+            text = column.cast(pl.String).fill_null("")
+            self.refuse(text.str.contains(_OTHER_LISTS), column, "{} is no list with spaces between its entries")
+            words = text.str.extract_all(r"\S+")
         elif isinstance(column.dtype, pl.List | pl.Array):
             self.refuse(column.is_null(), column, "the list is missing")
             words = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
