@@ -165,8 +165,8 @@ class TableKind(Component):
         Columns that show, each alone, that a file is meant for this kind: a missing column is then an error. If a file
         has all columns of two kinds, and one kind has all columns of the other and more, the file is of that kind.
     roles : tuple of str
-        Roles of ``--columns`` for a column of this kind. rankbench tries kinds that have one of the given roles, and every
-        kind if none has.
+        Roles of ``--columns`` for a column of this kind. rankbench tries kinds that have one of the given roles, and
+        every kind if none has one.
     judgments : tuple of JudgmentKind
         Judgments in it for aggregators, the kind of a row (see `as_judgments`) first. Empty: nothing is aggregated.
     words : str

@@ -228,8 +228,10 @@ def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
             f"no: {facts['component_count']:,} groups ({sizes}{more} items) that were never compared with one another"
         )
     if facts["scale_count"] > 1:
-        alone = "an item that never won, or never lost, is a group of its own"
-        strongly = f"no: {facts['scale_count']:,} groups, the largest of {facts['scales'][0]:,} items ({alone})"
+        strongly = (
+            f"no: {facts['scale_count']:,} groups, the largest of {count_text(facts['scales'][0], 'item')} (an item "
+            "that never won, or never lost, is a group of its own)"
+        )
     time = "not given" if facts["time"] is None else " to ".join(facts["time"])
     if facts["time"] is not None and facts["untimed"]:
         time += f"; missing in {count_text(facts['untimed'], 'row')}, so that there is no order of time  !"
