@@ -83,7 +83,7 @@ def _flushed(main: Callable[[], object]) -> int:
 
             full = f"; is there space in {tempfile.gettempdir()}?" if error.errno == errno.ENOSPC else ""
             sys.stderr.write(f"error: {error.strerror}, of standard output or a temporary file{full}\n")
-        return code or 1
+        return code or (BROKEN_PIPE if isinstance(error, BrokenPipeError) else 1)
     return code
 
 
@@ -103,7 +103,7 @@ SHORT_HELPS = {
     "rank": "Rank the systems of a score table.",
     "certify": "Decide whether a surrogate is consistent, with a proof.",
     "plan": "Show the blocks and contenders of a run, without running it.",
-    "report": "Make leaderboards and figures again from stored rows.",
+    "report": "Make leaderboards and figures again from stored rows, and publish them.",
     "compare": "Compare two results and say what is worse.",
     "time": "Time contenders in turns, of one version or of two.",
     "history": "Record results of runs, and show when they changed.",
@@ -169,7 +169,7 @@ def offered() -> tuple[Subcommand, ...]:
     )
 
 
-INTERRUPTED = 130
+INTERRUPTED, BROKEN_PIPE = 130, 141
 
 MEANINGS = {
     0: "all is well",
@@ -178,6 +178,7 @@ MEANINGS = {
     2: "rankbench cannot use an option, a name, a file or a plugin that you gave",
     3: "the folder of a run's results is in use or cannot be used",
     INTERRUPTED: "interrupted",
+    BROKEN_PIPE: "the program that reads the output has ended",
 }
 """`rankbench.errors` says which error means which."""
 
@@ -267,6 +268,8 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
+        except BrokenPipeError:  # click would exit with 1, which says that something is worse
+            ctx.exit(BROKEN_PIPE)
         except BaseException as error:
             if not (failure := _failure(error)):
                 raise

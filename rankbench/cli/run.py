@@ -214,7 +214,7 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
 def report(directory: Path, out: Path | None, verbose: bool) -> Answer:
-    """Make leaderboards and figures again from stored rows.
+    """Make leaderboards and figures again from stored rows, and publish them.
 
     rankbench computes nothing anew: everything comes from the journal of the run in DIRECTORY,
     which may still be going on, or from the rows of a published folder. The same rows give

@@ -131,7 +131,10 @@ def _verified(
         compared = FACTS if not pictures else f"{FACTS} and {count_text(pictures, 'picture')}"
         shown.append(f"Compared with the sha256 in {DIGESTS}: {compared}.")
     else:
-        shown.append(f"There is no {DIGESTS}: pictures, and times in {FACTS}, were compared with nothing.")
+        shown.append(
+            f"There is no {DIGESTS}: pictures, and times in {FACTS}, were compared with nothing. "
+            f"To publish this folder: rankbench report {directory} --out FOLDER."
+        )
     return Verification(tuple(found), tuple(shown))
 
 

@@ -303,7 +303,7 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
             )
         raise StoreError(
             f"{directory}: there are no results here: neither {FILE} (a run's folder, its --out) nor rows (a published "
-            "one)"
+            "one, as rankbench report RUN --out FOLDER writes it)"
         )
     opened = PublishedRows(found)
     # All rows are under the digest of their manifest: to read and hash the two lists takes a millisecond.

@@ -62,6 +62,17 @@ def test_a_full_standard_output_is_said_in_a_line(arguments: list[str]) -> None:
     assert ended.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("arguments", part_of([["list"], ["--help"], ["list", "--json"]]))
+def test_a_closed_pipe_is_no_failure(arguments: list[str]) -> None:
+    """Exit code 1 would tell a gate that something is worse."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-c", MAIN, *arguments]
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
 @pytest.mark.parametrize("closed", part_of(["1", "2", "0"]))
 def test_closed_standard_files(closed: str) -> None:
     command = ["sh", "-c", f'exec "$0" -c "{MAIN}" env {closed}>&-', sys.executable]
