@@ -251,7 +251,7 @@ def rank_scores(
         if found.dropped:
             notes.append(f"{method}: {found.dropped:,} of {replicates:,} resamples have no scores, and are left out")
     notes.append(
-        f"P(first) and P(top {k}) are shares of resamples ({_units(whole)}), no chances that a system is the best one"
+        f"P(first) and P(top {k}) are shares of resamples ({_units(whole)}), not probabilities of being the best"
     )
     facts = {
         "schema_version": _SCHEMA,

@@ -198,9 +198,13 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
     worst = [f"{short_repr(lacking[at])} ({int(by[at])})" for at in np.argsort(-by, kind="stable") if by[at]]
     note = (
         f"{int((~left).sum())} of {len(left)} {missing} are left out, as {why}: {int(gaps.sum()):,} of {gaps.size:,} "
-        f"cells are missing, most of them of {first_of(worst, _NAMED)}; ranks are of what is left, which need not be "
-        "like the rest"
+        f"cells are missing, most in {first_of(worst, _NAMED)}; the ranking may not hold for them"
     )
+    # A row or column without which more is left.
+    whole = [int((~np.delete(gaps, at, axis=axis).any(axis=axis)).sum()) for at in range(len(lacking))]
+    at = int(np.argmax(whole))
+    if whole[at] > left.sum() and len(lacking) > 2:
+        note += f"; --without {lacking[at]} keeps {whole[at]} of {len(left)} {missing}"
     if left.sum() < 2:
         raise InputError(
             f"{note}; fewer than two {missing} are left: try --missing {other}, or leave those out that lack most"
@@ -216,7 +220,7 @@ def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:
     values, seeds = scores.values[used], [seed for seed, some in zip(scores.seeds, used, strict=True) if some]
     counts = there[used].sum(axis=0)
     if len(seeds) == 1:
-        note = "there is one score a cell: tasks alone are resampled, and what another run would give is not known"
+        note = "each cell has one score, so tasks alone are resampled: intervals exclude the variation between runs"
     elif counts.min() < len(seeds):
         note = (
             f"cells have from {counts.min()} to {counts.max()} seeds: scores are averaged in each cell, "

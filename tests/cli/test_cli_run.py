@@ -186,8 +186,8 @@ def test_the_terminal_has_methods_side_by_side(table: Path) -> None:
     assert header.split("  ")[0] == "rank"
     assert all(word in header for word in ("tier", "mean-score", "P(first)", "P(top 3)", "mean-rank", "borda-count"))
     assert "=m2" in first
-    assert "note: there is one score a cell" in found.stderr
-    assert "no chances that a system is the best one" in found.stderr
+    assert "note: each cell has one score" in found.stderr
+    assert "not probabilities of being the best" in found.stderr
 
 
 def test_json_is_complete(table: Path) -> None:

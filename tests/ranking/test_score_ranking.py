@@ -128,6 +128,18 @@ def test_missing_cells_are_left_out_and_said() -> None:
     assert "1 of 4 systems are left out" in systems.notes[0]
 
 
+def test_a_note_names_the_system_without_which_most_tasks_stay() -> None:
+    rows = [
+        ("t1", 1.0, 2.0, 3.0),
+        ("t2", 2.0, 1.0, None),
+        ("t3", 3.0, 1.0, None),
+        ("t4", 1.0, None, 2.0),
+        ("t5", 4, 2, 3),
+    ]
+    found = rankbench.rank(pl.DataFrame(rows, ["task", "a", "b", "c"], orient="row"), ["mean-score"], replicates=100)
+    assert any("3 of 5 tasks are left out" in note and "--without c keeps 4 of 5 tasks" in note for note in found.notes)
+
+
 def test_missing_everywhere_is_refused_with_those_that_lack_most() -> None:
     table = pl.DataFrame({"task": ["t", "u", "t", "v"], "system": ["a", "a", "b", "b"], "score": [1.0, 2.0, 3.0, 4.0]})
     with pytest.raises(InputError, match=r"2 of 3 tasks are left out.*'a' \(1\), 'b' \(1\).*--missing systems"):
