@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-CLOSE = 0.12
-"""Words of five letters touch one another where ticks are closer than this share of the axis; longer ones do before."""
+LETTER = 0.085
+"""Inches of a letter of a tick's words, with room between words."""
+
+BESIDE = 0.8
+"""Inches of a plot that stand beside its axis: numbers and words of the other axis."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +65,16 @@ class LogAxis:
             places[math.inf] = right + gap
         return cls(places)
 
-    def ticks(self, axes: Axes) -> None:
-        """Put a tick at every value; those that would touch the one before have no words."""
+    def ticks(self, axes: Axes, columns: int = 1) -> None:
+        """Put a tick at every value, in one of so many columns; words that would touch those before are left out."""
         inner = sorted(value for value in self.places if 0 < value < math.inf)
-        spaced, apart = set[float](), -math.inf
-        letters = max((len(re.sub(r"\\cdot |[${}^]", "", _tick_label(value, inner))) for value in inner), default=0)
-        close = CLOSE * max(1, letters / 5)
-        for value in inner:
-            if self.places[value] >= apart:
-                spaced.add(value)
-                apart = self.places[value] + close * (self.places[inner[-1]] - self.places[inner[0]])
+        letters = {value: len(re.sub(r"\\cdot |[${}^]", "", _tick_label(value, inner))) for value in inner}
+        length = axes.figure.bbox.width / axes.figure.dpi / columns - BESIDE
+        spaced = inner[:1]
+        for value in inner[1:]:
+            room = LETTER * (letters[spaced[-1]] + letters[value]) / 2 / length
+            if self.places[value] - self.places[spaced[-1]] >= room * (self.places[inner[-1]] - self.places[inner[0]]):
+                spaced.append(value)
         shown = [value for value in self.places if value in spaced or value in (0.0, math.inf)]
         axes.set_xticks([self.places[value] for value in shown], [_tick_label(value, inner) for value in shown])
         axes.set_xticks([place for value, place in self.places.items() if value not in shown], minor=True)
@@ -173,7 +176,7 @@ def _plot(
     for level in (level for level in plot.levels if level.name in names):
         _level(axes, level, shown[level.name], looks[level.name])
     if drawing.x_scale == "ticks":
-        axis.ticks(axes)
+        axis.ticks(axes, len(drawing.plots[0]))
     else:
         axes.set_xscale(drawing.x_scale)
     if plot.zero:
