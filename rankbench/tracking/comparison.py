@@ -284,9 +284,9 @@ def _p(found: Sequence[ChangeEstimate], sign: float) -> NDArray[np.float64]:
 _COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")
 
 _PLUS: dict[ChangeSubject, tuple[str, str]] = {
-    "quality": ("worse", "of a metric it is a difference, and + is worse, whether more or less of the metric is good"),
-    "speed": ("slower", "of a time it is a share of base's, and + is slower"),
-    "ranking": ("fell", "of an item it is how far its score fell, so + is a fall"),
+    "quality": ("worse", "a positive difference of a metric is worse"),
+    "speed": ("slower", "a positive share of a base time is slower"),
+    "ranking": ("fell", "a positive change of an item is a fall of its score"),
 }
 """Meaning of a change above 0: in the head of its column, and in a clause."""
 
@@ -326,9 +326,10 @@ def columns_of(changes: Sequence[Change]) -> tuple[str, ...]:
 
 
 def how_to_read(changes: Sequence[Change]) -> str:
-    """Return which way changes go, in a sentence."""
+    """Return which way changes go, and what intervals and p are of."""
     said = [clause for about, (_, clause) in _PLUS.items() if any(one.about == about for one in changes)]
-    return f"A change is head against base: {'; '.join(said)}."
+    meaning = "; ".join(said)
+    return f"{meaning[0].upper()}{meaning[1:]}. The interval is for its row alone; p is adjusted for all rows."
 
 
 def comparison_markdown(comparison: Comparison) -> str:
@@ -348,7 +349,6 @@ def comparison_markdown(comparison: Comparison) -> str:
         page += [Paragraph(how_to_read(shown)), Grid.from_rows([Column(name) for name in columns_of(shown)], cells)]
         if len(shown) > MOST:
             page.append(Paragraph(f"The JSON has {count_text(len(shown) - MOST, 'more row')}."))
-        page.append(Paragraph("The interval of a change is for its row alone, p is for all rows together."))
     if comparison.notes:
         notes = Bullets(tuple(markdown(note) for note in comparison.notes))
         page += [Paragraph("Other differences:"), notes]

@@ -468,7 +468,7 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     assert run.stdout.startswith("::error")
     assert summary.read_text() == (tmp_path / "c.md").read_text() == page
     lines = CliRunner().invoke(compare, [str(base), str(head)]).stdout.splitlines()
-    assert lines[0].startswith("A change is head against base: of a metric it is a difference, and + is worse")
+    assert lines[0].startswith("A positive difference of a metric is worse. The interval is for its row alone")
     assert "change (+ worse)" in lines[1]
     assert CliRunner().invoke(compare, [str(base), str(base)]).exit_code == 0
     better = [str(head), str(base)]
@@ -488,10 +488,10 @@ def changed(about: ChangeSubject, size: float = 0.25) -> Change:
 @pytest.mark.parametrize(
     ("about", "head", "clause"),
     [
-        (("quality",), "change (+ worse)", "+ is worse, whether more or less of the metric is good"),
-        (("speed",), "change (+ slower)", "+ is slower"),
-        (("ranking",), "change (+ fell)", "+ is a fall"),
-        (("speed", "quality"), "change (+ worse or slower)", "; of a time it is a share of base's, and + is slower"),
+        (("quality",), "change (+ worse)", "A positive difference of a metric is worse."),
+        (("speed",), "change (+ slower)", "A positive share of a base time is slower."),
+        (("ranking",), "change (+ fell)", "A positive change of an item is a fall of its score."),
+        (("speed", "quality"), "change (+ worse or slower)", "; a positive share of a base time is slower."),
     ],
 )
 def test_the_head_says_which_way(about: tuple[ChangeSubject, ...], head: str, clause: str) -> None:
