@@ -176,7 +176,7 @@ MEANINGS = {
     1: "something failed: a contender of a run (with run --strict also one that was skipped), a check, "
     "or this machine (a file, memory)",
     2: "rankbench cannot use an option, a name, a file or a plugin that you gave",
-    3: "the folder of a run's results is in use or cannot be used",
+    3: "the folder of a run's results cannot be used (compare, time: something could not be tested)",
     INTERRUPTED: "interrupted",
     BROKEN_PIPE: "the program that reads the output has ended",
 }
