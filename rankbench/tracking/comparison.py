@@ -384,9 +384,10 @@ def comparison_annotations(comparison: Comparison) -> list[str]:
         found.append(f"::error title={_property(f'{one.what} is worse')}::{_message(one.where + what)}")
     for line in (comparison.differing or ())[: _ERRORS - len(found)]:
         found.append(f"::error title=rankbench compare --unchanged::{_message(line)}")
-    whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds()))))
-    # A job may go on after exit code 3: who reads the page of the change sees that nobody tested it.
+    # A job may go on after exit code 3: who reads the page of the change sees that nobody tested it, and why.
     untested = comparison.exit_code == 3
+    why = comparison.notes if untested else ()
+    whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds(), "; ".join(why)))))
     coarse = any(one.detectable_percent > 100 * COARSE for one in comparison.by_verdict("not shown"))
     title = f"rankbench compare{' - not tested' if untested else ''}"
     return [*found, f"::{'warning' if untested or coarse else 'notice'} title={title}::{whole}"]

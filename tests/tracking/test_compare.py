@@ -382,7 +382,9 @@ def test_one_job_a_side_is_described(tmp_path: Path) -> None:
         assert {one.verdict for one in found.changes} == {"described"}
         assert math.exp(found.changes[0].change) == pytest.approx(10, rel=0.2)
         assert found.exit_code == 3
-        assert any("with 4 jobs or more on each side, and found 1" in note for note in found.notes)
+        (note,) = found.notes
+        assert "with 4 jobs or more on each side, and found 1" in note
+        assert comparison_annotations(found)[-1].endswith(note)
 
 
 @pytest.mark.parametrize("times", TIMES)
