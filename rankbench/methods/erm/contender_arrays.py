@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,11 @@ MOST_ITEMS = 1 << 16
 
 INFINITE = 1 << 62
 """Order that stands for all of a query's judgments in integer arrays."""
+
+SampledVotes: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
+"""Winners, losers and weights of some judgments of a query."""
+
+_NOTHING: SampledVotes = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 
 
 def as_order(k: float) -> int:
@@ -76,23 +81,16 @@ class Target:
         """Tell targets apart by everything that determines them."""
         return (self.aggregator.digest(), self.order, self.surrogate.digest())
 
-    def make(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        labels: NDArray[np.float64],
-        floor: float,
-    ) -> NDArray[np.float64]:
+    def make(self, sample: SampledVotes, labels: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
         """Return the target of one sample, in NumPy, shape (m,); see `TargetTable` for the floor."""
         if self.aggregator.needs_truth:
             scores = label_structure(self.aggregator, labels)
         else:
-            scores = sample_structure(self.aggregator, winners, losers, weights, len(labels))
+            scores = sample_structure(self.aggregator, *sample, len(labels))
         # Not the other way round: nan is larger than nothing, and stays.
         if (np.abs(scores) <= floor).all() and not self.aggregator.needs_truth:
             # The sample may hold none of the query's heavy judgments.
-            floor = min(floor, self.floor(float(weights.max()), labels))
+            floor = min(floor, self.floor(float(sample[2].max()), labels))
         target = self.surrogate.target(np.zeros_like(scores) if (np.abs(scores) <= floor).all() else scores)
         return np.asarray(self.surrogate.checked_numbers("target", target))
 
@@ -193,10 +191,8 @@ class TargetPlan:
         for row, target in enumerate(self.targets):
             if target.aggregator.needs_truth:
                 for low, high in zip(queries.offsets[:-1], queries.offsets[1:], strict=True):
-                    nobody, labels = np.zeros(0, dtype=np.int32), queries.labels[low:high].copy()
-                    table.complete[row, low:high] = target.make(
-                        nobody, nobody, np.zeros(0), labels, target.floor(0.0, labels)
-                    )
+                    labels = queries.labels[low:high].copy()
+                    table.complete[row, low:high] = target.make(_NOTHING, labels, target.floor(0.0, labels))
         return table, scratch
 
 

@@ -24,7 +24,7 @@ from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.kernels.random import seed_state
 from rankbench.methods.baselines import feature_matrix
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
+from rankbench.methods.erm.contender_arrays import TargetPlan
 from rankbench.methods.erm.interpreted import Interpreted, is_compiled
 from rankbench.methods.erm.kernels.sampling import WINDOW, ContenderPath
 from rankbench.methods.erm.lockstep import Lockstep, record_steps
@@ -124,7 +124,6 @@ class _Fits:
         self.errors: dict[str, float] = {}
         self.targets: dict[str, MeanTarget] = {}
         self.singles = {label: self._single(c) for label, c in group.items()}
-        judged = judged_arrays(block.design, block.comparisons)
         seed = seed_state([*block.entropy, STREAM])
         self.steppers = {label: c for label, c in group.items() if isinstance(c.optimizer, StepOptimizer)}
         wanted = [
@@ -132,16 +131,10 @@ class _Fits:
             for label, c in group.items()
             if isinstance(c.surrogate, ScoreSurrogate) and (label in self.steppers or self.singles[label] is None)
         ]
-        self.stream: Lockstep | Interpreted
-        if compiled:
-            self.plan = TargetPlan(wanted)
-            table, scratch = self.plan.table(block.design, judged)
-            self.complete = table.complete
-            self.stream = Lockstep(self.x, judged, self.plan, table, scratch, list(self.steppers.values()), seed)
-        else:
-            self.plan = TargetPlan(wanted)
-            self.stream = Interpreted(self.x, block, judged, self.plan, list(self.steppers.values()), seed)
-            self.complete = self.stream.complete
+        self.plan = TargetPlan(wanted)
+        stream: type[Lockstep | Interpreted] = Lockstep if compiled else Interpreted
+        self.stream = stream(self.x, block, self.plan, list(self.steppers.values()), seed)
+        self.complete = self.stream.complete
 
     @cached_property
     def _enumerated(self) -> NDArray[np.float64]:

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator_calls import sample_structure
-from rankbench.interfaces.method import Block, StepOptimizer
+from rankbench.interfaces.method import StepOptimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, scratch_for
-from rankbench.methods.erm.kernels.sampling import WINDOW, ContenderPath, Judged
+from rankbench.methods.erm.contender_arrays import SampledVotes, as_order, scratch_for
+from rankbench.methods.erm.kernels.sampling import WINDOW, ContenderPath
 from rankbench.methods.erm.kernels.targets import draw_sample
-from rankbench.methods.erm.lockstep import FEWEST, FRESH, unaveraged
+from rankbench.methods.erm.lockstep import FEWEST, FRESH, Stream, unaveraged
 
 
 def is_compiled(contender: Composition) -> bool:
@@ -36,31 +36,18 @@ def is_compiled(contender: Composition) -> bool:
     return not isinstance(optimizer, StepOptimizer) or optimizer.kernel(contender.penalty) is not None
 
 
-class Interpreted:
+class Interpreted(Stream):
     """One pass over a block's stream of draws, in Python; see `rankbench.methods.erm.lockstep.Lockstep`."""
 
-    def __init__(
-        self,
-        x: NDArray[np.float64],
-        block: Block,
-        judged: Judged,
-        plan: TargetPlan,
-        contenders: list[Composition],
-        seed: NDArray[np.uint64],
-    ) -> None:
-        self.x, self.block, self.judged, self.plan, self.seed = x, block, judged, plan, seed
-        self.contenders = contenders
-        self.rows = list(range(len(contenders)))
-        counts = block.comparisons.counts
-        most = int(counts.max(initial=0))
-        orders = [as_order(e.k) for e in contenders if isinstance(e.surrogate, PairwiseSurrogate)]
-        self.longest = max([plan.longest(most), *(min(k, most) for k in orders)])
-        self.scratch = scratch_for(judged, int(block.design.sizes.max(initial=1)), 0, 0, 0)
-        self.sums = plan.sums(most, len(block.design), len(x))
-        self.complete = np.zeros((len(plan), len(x)))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        block, plan = self.block, self.plan
+        self.rows = list(range(len(self.contenders)))
+        self.scratch = scratch_for(self.judged, int(block.design.sizes.max(initial=1)), 0, 0, 0)
+        self.complete = np.zeros((len(plan), len(self.x)))
         self.floors = np.zeros((len(plan), len(block.design)))
         floor = lru_cache(maxsize=None)(lambda target, heaviest, m: target.floor(heaviest, np.zeros(m)))
-        for q in np.flatnonzero(counts > 0):
+        for q in np.flatnonzero(block.comparisons.counts > 0):
             low, high = block.design.offsets[q : q + 2]
             whole = self._judgments(*block.comparisons.offsets[q : q + 2])
             for row, target in enumerate(plan.targets):
@@ -68,9 +55,9 @@ class Interpreted:
                 heaviest = float(whole[2].max())
                 truth = target.aggregator.needs_truth
                 self.floors[row, q] = target.floor(0.0, labels) if truth else floor(target, heaviest, len(labels))
-                self.complete[row, low:high] = target.make(*whole, labels, self.floors[row, q])
+                self.complete[row, low:high] = target.make(whole, labels, self.floors[row, q])
 
-    def _judgments(self, first: int, last: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    def _judgments(self, first: int, last: int) -> SampledVotes:
         said = self.block.comparisons
         return said.winners[first:last].copy(), said.losers[first:last].copy(), said.weights[first:last].copy()
 
@@ -83,10 +70,10 @@ class Interpreted:
         for row, target in enumerate(self.plan.targets):
             if target.order < n_q:
                 labels = self.block.design.labels[low:high].copy()
-                targets[row] = target.make(*self._sample(target.order), labels, self.floors[row, q])
+                targets[row] = target.make(self._sample(target.order), labels, self.floors[row, q])
         return q, targets
 
-    def _sample(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    def _sample(self, k: int) -> SampledVotes:
         return self.scratch.winners[:k].copy(), self.scratch.losers[:k].copy(), self.scratch.weights[:k].copy()
 
     def singles(self) -> NDArray[np.float64]:
@@ -100,7 +87,7 @@ class Interpreted:
                 labels = self.block.design.labels[low:high].copy()
                 for t in range(said.offsets[q], said.offsets[q + 1]):
                     single = self._judgments(t, t + 1)
-                    means[row, low:high] += target.make(*single, labels, self.floors[row, q]) / n_q
+                    means[row, low:high] += target.make(single, labels, self.floors[row, q]) / n_q
         return means
 
     def _add(self, q: int, targets: NDArray[np.float64]) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.interfaces.method import StepOptimizer
+from rankbench.interfaces.method import Block, StepOptimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.kernels.declared import functions
 from rankbench.kernels.signatures import EDGES, GRADIENT, PHI, STEP, WEIGH, Kernel
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, listed_kernels, required_kernel
+from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, judged_arrays, listed_kernels, required_kernel
 from rankbench.methods.erm.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
 from rankbench.methods.erm.kernels.sampling import TILE, WINDOW, ContenderColumns, ContenderPath, Judged
-from rankbench.methods.erm.kernels.targets import Scratch, TargetTable, accumulate, single_targets, top_up
+from rankbench.methods.erm.kernels.targets import Sums, accumulate, single_targets, top_up
 
 FEWEST = 20
 """Draws that every judged query gets at least, for its mean target."""
@@ -38,46 +39,62 @@ def unaveraged(contenders: Sequence[Composition], steps: int) -> NDArray[np.int6
     return np.array([o.unaveraged(steps) if isinstance(o, StepOptimizer) else 0 for o in optimizers], dtype=np.int64)
 
 
-class Lockstep:
-    """One pass over a block's stream of draws.
+@dataclass(eq=False)
+class Stream:
+    """Parts of a pass over a block's stream of draws.
 
-    Parameters
+    Attributes
     ----------
     x : ndarray of float64, shape (N, d)
         Features of the block's items.
-    judged : Judged
-    plan, table, scratch : TargetPlan, TargetTable, Scratch
+    block : Block
+    plan : TargetPlan
         The targets of all contenders, stochastic or not.
     contenders : list of Composition
-        The stochastic ones, compiled.
+        The stochastic ones.
     seed : ndarray of uint64, shape (4,)
         Seed of the stream.
+    judged : Judged
+        The block's judgments.
+    longest : int
+        Judgments of the longest sample.
+    sums : Sums
+        Targets, draws and control variates, added up.
+    """
+
+    x: NDArray[np.float64]
+    block: Block
+    plan: TargetPlan
+    contenders: list[Composition]
+    seed: NDArray[np.uint64]
+    judged: Judged = field(init=False)
+    longest: int = field(init=False)
+    sums: Sums = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.judged = judged_arrays(self.block.design, self.block.comparisons)
+        most = int(self.block.comparisons.counts.max(initial=0))
+        orders = [as_order(c.k) for c in self.contenders if isinstance(c.surrogate, PairwiseSurrogate)]
+        self.longest = max([self.plan.longest(most), *(min(k, most) for k in orders)])
+        self.sums = self.plan.sums(most, len(self.block.design), len(self.x))
+
+
+class Lockstep(Stream):
+    """One pass over a block's stream of draws, compiled.
 
     Attributes
     ----------
     rows : list of int
         Row of each contender in the arrays of a `ContenderPath`.
-    sums : Sums
-        Targets, draws and control variates, added up.
+    complete : ndarray of float64, shape (P, N)
+        Targets of all judgments.
     """
 
-    def __init__(
-        self,
-        x: NDArray[np.float64],
-        judged: Judged,
-        plan: TargetPlan,
-        table: TargetTable,
-        scratch: Scratch,
-        contenders: list[Composition],
-        seed: NDArray[np.uint64],
-    ) -> None:
-        self.x, self.judged, self.table, self.scratch, self.seed = x, judged, table, scratch, seed
-        self.contenders = contenders
-        most = int(np.diff(judged.offsets).max(initial=0))
-        edge_orders = [as_order(e.k) for e in contenders if isinstance(e.surrogate, PairwiseSurrogate)]
-        self.longest = max([plan.longest(most), *(min(k, most) for k in edge_orders)])
-        self.columns, self.rows = _columns(plan, contenders)
-        self.sums = plan.sums(most, len(judged.items) - 1, len(x))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.table, self.scratch = self.plan.table(self.block.design, self.judged)
+        self.complete = self.table.complete
+        self.columns, self.rows = _columns(self.plan, self.contenders)
 
     def run(self, steps: int, record: NDArray[np.int64]) -> ContenderPath:
         """Advance all contenders by `steps` draws, recording them after those in `record`."""

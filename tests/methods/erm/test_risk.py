@@ -14,7 +14,7 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.method import Block
 from rankbench.interfaces.surrogate import ScoreSurrogate, Surrogate
 from rankbench.kernels.random import seed_state
-from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
+from rankbench.methods.erm.contender_arrays import TargetPlan
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.methods.erm.risk import (
     complete_share,
@@ -45,12 +45,10 @@ def sampled(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], Lockstep]:
     aggregator, surrogate = components(name)
     plan = TargetPlan([(aggregator, order, surrogate) for order in (k, *others)])
-    judged = judged_arrays(block.design, block.comparisons)
-    table, scratch = plan.table(block.design, judged)
-    stream = Lockstep(block.design.x.astype(float), judged, plan, table, scratch, [], seed_state([seed]))
+    stream = Lockstep(block.design.x.astype(float), block, plan, [], seed_state([seed]))
     stream.run(steps, np.zeros(0, np.int64))
     row = plan.row(aggregator, k, surrogate)
-    target = mean_target(block.design, block.comparisons, k, table.complete[row], stream.sums, row)
+    target = mean_target(block.design, block.comparisons, k, stream.complete[row], stream.sums, row)
     spread = np.zeros_like(target.mean) if target.error is None else target.error
     return target.mean, spread, stream
 
