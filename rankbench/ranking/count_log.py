@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.errors import ExecutorError, InputError, RankbenchError, nearest
+from rankbench.errors import ExecutorError, InputError, RankbenchError
 from rankbench.ranking.count import NO_TIES, NO_WEIGHTS, Counter, checked_sums, pair_counts
 from rankbench.ranking.item_encoding import CategoryCodes, Codes, IntegerCodes, OutOfRange, codes_for
 from rankbench.ranking.lists import ROW, LogRows, ParquetLog
@@ -60,7 +60,7 @@ def count_frame(
     judge : str, optional
         Column of names or integers that says whose judgment it is: each judge is counted apart.
     signed, first_votes
-        See `parts`.
+        See `rankbench.ranking.stream.LogStream`.
     check : callable, optional
         Called with sums of parts as they are made.
 
@@ -74,7 +74,7 @@ def count_frame(
 
     def counted(codes: Codes) -> LogPart:
         tree = Tree(joined_parts)
-        for part in parts(frame, codes, judge=judge, signed=signed, first_votes=first_votes):
+        for part in parts(LogStream(frame, codes, judge, signed=signed, first_votes=first_votes)):
             tree.add(part)
             if check is not None:
                 check(tree.sums[-1][1])
@@ -91,34 +91,11 @@ def count_frame(
         return counted(CategoryCodes())
 
 
-def parts(
-    frame: pl.LazyFrame,
-    items: Codes,
-    *,
-    judge: str | None = None,
-    first: int = 0,
-    signed: bool = True,
-    first_votes: FirstVotes | None = None,
-) -> Iterator[LogPart]:
+def parts(stream: LogStream) -> Iterator[LogPart]:
     """Yield what is counted in each part of a log, one at least.
 
     Judgments without weights are counted to whole numbers, the same in any order: such a log is
     one part, unless it is counted by judge (how many judges a part may have is limited).
-
-    Parameters
-    ----------
-    frame : LazyFrame
-        A log, or its rows from the beginning of a part on.
-    items : Codes
-        Numbering that fits the items.
-    judge : str, optional
-        Column by which to count apart.
-    first : int
-        Rows of the log before those of the frame, for errors.
-    signed : bool
-        Whether a missing judge is an error; else what follows it is counted by pair alone.
-    first_votes : FirstVotes, optional
-        Keeps the first rows of the frame.
 
     Raises
     ------
@@ -127,17 +104,8 @@ def parts(
     OutOfRange
         Items are integers that are not small.
     """
-    judges = None
-    if judge is not None:
-        schema = log_schema(frame)
-        if judge not in schema:
-            raise InputError(f"column {judge!r} is missing{nearest(judge, schema)}", column=judge)
-        codes_for([schema[judge]], column=judge)
-        # Names by a table of their own: judges' numbers may be anything.
-        judges = CategoryCodes()
-    stream = LogStream(frame, items, judge, judges, first, signed, first_votes)
     chunks = stream.chunks()
-    size = PART // ROWS if stream.weighted or judge is not None else None
+    size = PART // ROWS if stream.weighted or stream.judges is not None else None
     while part := _part(stream, itertools.islice(chunks, size)):
         yield part
 
@@ -233,7 +201,7 @@ def count_parts_on_cluster(
     judge : str, optional
         Column by which to count apart; `rankbench.ranking.lists.ROW` is added.
     signed : bool
-        See `parts`.
+        See `rankbench.ranking.stream.LogStream`.
 
     Raises
     ------
@@ -296,7 +264,7 @@ def _count(rows: LogRows, judge: str | None, signed: bool, small: bool) -> Count
     try:
         schema = log_schema(frame)
         codes = codes_for([schema["winner"], schema["loser"]], small=small)
-        return next(parts(frame, codes, judge=judge, first=rows.first, signed=signed))
+        return next(parts(LogStream(frame, codes, judge, rows.first, signed=signed)))
     except (InputError, OutOfRange) as error:
         return error
 

@@ -14,7 +14,7 @@ from rankbench.data.readers.frame_source import readable
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, nearest
 from rankbench.ranking.count import NO_TIES, NO_WEIGHTS
-from rankbench.ranking.item_encoding import Codes
+from rankbench.ranking.item_encoding import CategoryCodes, Codes, codes_for
 from rankbench.ranking.thread_tables import ROWS, LogPiece
 
 
@@ -56,9 +56,7 @@ class LogStream:
     items : Codes
         Numbering of the items.
     judge : str, optional
-        Column of the judges.
-    judges : Codes, optional
-        Their numbering.
+        Column of the judges, who are numbered by a table of their own: their numbers may be anything.
     first : int
         Rows of the log before those of the frame, for errors.
     signed : bool
@@ -85,15 +83,16 @@ class LogStream:
         frame: pl.LazyFrame,
         items: Codes,
         judge: str | None = None,
-        judges: Codes | None = None,
         first: int = 0,
+        *,
         signed: bool = True,
         first_votes: FirstVotes | None = None,
     ) -> None:
         schema = log_schema(frame)
         self.first_votes = first_votes
         self.signed, self.unsigned = signed, 0
-        self.items, self.judge, self.judges = items, judge, judges
+        self.items, self.judge = items, judge
+        self.judges = None if judge is None else CategoryCodes()
         self.rows, self.votes, self.first = 0, 0, first
         self.tied, self.weighted = "tie" in schema, "weight" in schema
         self.uneven = False
@@ -107,8 +106,11 @@ class LogStream:
             columns.append(pl.col("weight").cast(pl.Float64, strict=False))
         if REST in schema:
             columns.append(pl.col(REST))
-        if judges is not None and judge is not None:
-            columns.append(judges.expression(judge).alias("judge"))
+        if judge is not None and self.judges is not None:
+            if judge not in schema:
+                raise InputError(f"column {judge!r} is missing{nearest(judge, schema)}", column=judge)
+            codes_for([schema[judge]], column=judge)
+            columns.append(self.judges.expression(judge).alias("judge"))
         self.coded = frame.select(columns)
         # Columns that every row must have.
         self.needed = [name for name in self.coded.collect_schema() if signed or name != "judge"]
