@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -102,6 +102,16 @@ class ScoresOverTime:
         return history_canvas(self.table, self.now, place, self.method, self.facts, top)
 
 
+class _DatedLog(NamedTuple):
+    """Votes of a log, their sums by time and pair, how alike they are, names of the times, and *then* among these."""
+
+    votes: Votes
+    counts: TimedCounts
+    alike: AlikeVotes
+    names: Sequence[str]
+    then: int
+
+
 def scores_over_time(
     log: Log,
     method: str = "",
@@ -175,17 +185,14 @@ def scores_over_time(
         if alike.of_changes != alike.worth:
             _, others, chances = weighed_models(points, counts, alike.of_changes, search=search)
             changes = AveragedHistory.from_models(others, chances, then)
-        found = _read(replace(levels, changes=changes.changes), counts, votes, alike, names, then, seed)
+        by_time = _DatedLog(votes, counts, alike, names, then)
+        found = _read(by_time, replace(levels, changes=changes.changes), seed)
     point = weighed[int(np.argmax(weights))]
     grid = [
         {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
         for one, history, weight in zip(weighed, histories, weights, strict=True)
     ]
-    notes = [
-        *source.remarks,
-        *dated,
-        *_notes(votes, counts, alike, names, then, chosen),
-    ]
+    notes = [*source.remarks, *dated, *_notes(by_time, chosen)]
     if len(grid) > 1:
         notes.append(said_of_grid(grid, points, point, search=search))
     facts = {
@@ -259,18 +266,11 @@ def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64
     return found
 
 
-def _read(
-    found: AveragedHistory,
-    counts: TimedCounts,
-    votes: Votes,
-    alike: AlikeVotes,
-    names: Sequence[str],
-    then: int,
-    seed: int,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return tables of the scores over time and of the current scores."""
     from scipy.special import stdtrit
 
+    votes, counts, alike, names, then = log
     scores = found.scores
     present = np.isfinite(scores)
     centered = scores - np.nanmean(scores, axis=1, keepdims=True)
@@ -334,15 +334,9 @@ def _places_now(
     return low, high
 
 
-def _notes(
-    votes: Votes,
-    counts: TimedCounts,
-    alike: AlikeVotes,
-    names: Sequence[str],
-    then: int,
-    unit: TimeUnit,
-) -> list[str]:
+def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
     """Return what a reader must know."""
+    votes, counts, alike, names, then = log
     what = "time" if unit == "time" else unit
     notes = [
         f"scores of {len(counts):,} times ({names[0]} to {names[-1]}, by {what}), each from all votes, those after it "
