@@ -19,7 +19,6 @@ from rankbench.interfaces.click_aggregator import ClickPopulation, SelectionAggr
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Selections
-from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
 from rankbench.plugin.third_party import disposable_judgments
 from rankbench.protocols.judging import each_cell, losses_of, usable_scores
@@ -78,10 +77,16 @@ class Selection(Protocol):
         if not isinstance(dataset, ClickPopulation):
             raise SpecError(f"protocol {self.name!r} was prepared without a population")
         log = dataset.draw(key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
+        truth = partial(_truth, offsets, labels)
 
         def judged(cell: str, contender: Contender) -> CellResult:
-            losses = _judged(contender.component(Aggregator), log, offsets, labels, task.losses)
-            return CellResult(cell, "done", losses={(loss, "design"): values for loss, values in losses.items()})
+            alpha = _scores(contender.component(Aggregator), log, offsets, labels)
+            losses: dict[tuple[str, Split], NDArray[np.float64]] = {}
+            for metric, values in losses_of(task.losses, alpha[None], truth, offsets).items():
+                if isinstance(values, Exception):
+                    raise values
+                losses[metric, "design"] = values[0]
+            return CellResult(cell, "done", losses=losses)
 
         return each_cell(task, judged)
 
@@ -92,23 +97,6 @@ class Selection(Protocol):
             return 0
         some = dataset.draw(SOME, draw_entropy(task.key.seed, prepared.fingerprint, task.key.repetition))
         return 2 * task.key.n * sum(part.nbytes for part in (some.starts, some.items, some.clicked)) // SOME
-
-
-def _judged(
-    aggregator: Aggregator,
-    log: Selections,
-    offsets: NDArray[np.int64],
-    labels: NDArray[np.float64],
-    losses: tuple[Loss, ...],
-) -> dict[str, NDArray[np.float64]]:
-    """Return one contender's losses of every query, by metric."""
-    alpha = _scores(aggregator, log, offsets, labels)
-    judged = {}
-    for metric, values in losses_of(losses, alpha[None], partial(_truth, offsets, labels), offsets).items():
-        if isinstance(values, Exception):
-            raise values
-        judged[metric] = values[0]
-    return judged
 
 
 def _scores(
