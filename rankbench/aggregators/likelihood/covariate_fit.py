@@ -33,7 +33,7 @@ from rankbench.interfaces.covariate_aggregator import ControlledFit, CovariateVo
 from rankbench.interfaces.pair_counts import connected_components, strongly_connected
 
 if TYPE_CHECKING:
-    from rankbench.aggregators.kernels.covariate_votes import RowParts
+    from rankbench.aggregators.kernels.covariate_votes import RowFit, RowParts
 
 _STEPS = 200
 _LONGEST = 4.0
@@ -263,26 +263,22 @@ def controlled_sandwich(
     bread = inverse
     if penalties.firth:
         bread = rows.inverse(rows.sums(fit.scores, beside, inverse, padded=True), 0.0)
-    meat = _middle(rows, fit.scores, beside, inverse, bread, penalties.firth)
+    fitted = rows.at(fit.scores, beside)
+    meat = _middle(rows, fitted, inverse, bread, penalties.firth)
     if clusters is not None:
-        meat += _clustered(rows, clusters, fit.scores, beside, bread)
+        meat += _clustered(fitted, clusters, bread)
     whole: NDArray[np.float64] = bread @ meat @ bread
     known = votes.m + len(fit.effects)
     return whole[:known, :known]
 
 
 def _middle(
-    rows: VoteRows,
-    scores: NDArray[np.float64],
-    beside: NDArray[np.float64],
-    inverse: NDArray[np.float64],
-    bread: NDArray[np.float64],
-    firth: bool,
+    rows: VoteRows, fit: RowFit, inverse: NDArray[np.float64], bread: NDArray[np.float64], firth: bool
 ) -> NDArray[np.float64]:
     """Return the sum of products of what single votes and pseudo-votes say; of clustered votes pseudo-votes alone."""
     from rankbench.aggregators.kernels.covariate_votes import middle_rows
 
-    fit, sigma, own = rows.at(scores, beside), rows.blocks(inverse), rows.blocks(bread)
+    sigma, own = rows.blocks(inverse), rows.blocks(bread)
     clustered = rows.votes.clusters is not None
 
     def learn(begin: int, end: int, _: RowSums, last: NDArray[np.float64], of_rows: RowParts) -> None:
@@ -299,20 +295,14 @@ def _middle(
     return whole
 
 
-def _clustered(
-    rows: VoteRows,
-    clusters: NDArray[np.int32],
-    scores: NDArray[np.float64],
-    beside: NDArray[np.float64],
-    bread: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _clustered(fit: RowFit, clusters: NDArray[np.int32], bread: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum over clusters of corrected u u^T: the series of `rankbench...covariance`, of many at a time."""
     from rankbench.aggregators.kernels.refits import add_information, add_slopes
 
     order = np.argsort(clusters, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(clusters))])
     starts = starts[np.concatenate([[True], np.diff(starts) > 0])].astype(np.int64)
-    given = rows.at(scores, beside), order, starts
+    given = fit, order, starts
     at_once, d = max(1, _NUMBERS // len(bread)), len(bread)
     meat = np.zeros_like(bread)
     for begin in range(0, len(starts) - 1, at_once):
