@@ -155,13 +155,13 @@ def _cells(chunk: list[tuple[LogPiece, NDArray[np.int32] | None]]) -> Cells:
     """Return the sums of a whole chunk: in which pieces it came must not change them."""
     pieces = [piece for piece, _ in chunk]
     judges = [who for _, who in chunk if who is not None]
-    return packed_clusters(
+    whole = LogPiece(
         np.concatenate([piece.winners for piece in pieces]),
         np.concatenate([piece.losers for piece in pieces]),
-        np.concatenate(judges),
         np.concatenate([piece.ties for piece in pieces]) if len(pieces[0].ties) else NO_TIES,
         np.concatenate([piece.weights for piece in pieces]) if len(pieces[0].weights) else NO_WEIGHTS,
     )
+    return packed_clusters(whole, np.concatenate(judges))
 
 
 def _listed(run: SortedPairs, codes: Codes) -> tuple[SortedPairs, NDArray[np.int64], NDArray[np.int32]]:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.count import NO_TIES, NO_WEIGHTS, count_pairs, pair_counts
-from rankbench.ranking.thread_tables import ROWS, SortedPairs, merged_runs
+from rankbench.ranking.thread_tables import ROWS, LogPiece, SortedPairs, merged_runs
 
 _ITEM_BITS, _CLUSTER_BITS = 20, 23
 _TIE, _CLUSTER = 2 * _ITEM_BITS, 2 * _ITEM_BITS + 1
@@ -64,33 +64,27 @@ def compacted(parts: Sequence[Cells]) -> Cells:
     return summed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def packed_clusters(
-    winners: NDArray[np.int32],
-    losers: NDArray[np.int32],
-    clusters: NDArray[np.int32],
-    ties: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-) -> Cells:
-    """Return the sums of some judgments.
+def packed_clusters(piece: LogPiece, clusters: NDArray[np.int32]) -> Cells:
+    """Return the sums of some judgments, given their clusters.
 
     Raises
     ------
     InputError
         More than a million items, or eight million clusters.
     """
-    if max(winners.max(), losers.max()) >= 1 << _ITEM_BITS or clusters.max() >= 1 << _CLUSTER_BITS:
+    first, second = piece.winners, piece.losers
+    if max(first.max(), second.max()) >= 1 << _ITEM_BITS or clusters.max() >= 1 << _CLUSTER_BITS:
         raise InputError(f"judgments by cluster: at most {1 << _ITEM_BITS} items and {1 << _CLUSTER_BITS} clusters")
-    first, second = winners, losers
     keys = clusters.astype(np.uint64) << np.uint64(_CLUSTER)
-    if len(ties):
+    if len(piece.ties):
         # A tie is one and the same whoever is named first.
-        tied = ties > 0
-        first = np.where(tied, np.minimum(winners, losers), winners)
-        second = np.where(tied, np.maximum(winners, losers), losers)
+        tied = piece.ties > 0
+        first = np.where(tied, np.minimum(piece.winners, piece.losers), piece.winners)
+        second = np.where(tied, np.maximum(piece.winners, piece.losers), piece.losers)
         keys |= tied.astype(np.uint64) << np.uint64(_TIE)
     keys |= first.astype(np.uint64) << np.uint64(_ITEM_BITS)
     keys |= second.astype(np.uint64)
-    return summed(keys, weights if len(weights) else None)
+    return summed(keys, piece.weights if len(piece.weights) else None)
 
 
 def cluster_counts(found: Cells, counts: PairCounts, rank: NDArray[np.int64], names: list[str]) -> ClusterCounts:
@@ -164,13 +158,13 @@ def count_clusters(
     names, codes = np.unique(np.asarray(clusters), return_inverse=True)
     if len(codes) != counts.judgments:
         raise InputError("clusters must be as many as comparisons")
-    found = packed_clusters(
+    piece = LogPiece(
         np.asarray(winners, np.int32),
         np.asarray(losers, np.int32),
-        codes.astype(np.int32),
         NO_TIES if ties is None else np.asarray(ties, np.bool_).view(np.uint8),
         NO_WEIGHTS if weights is None else np.asarray(weights, np.float64),
     )
+    found = packed_clusters(piece, codes.astype(np.int32))
     return cluster_counts(found, counts, np.arange(counts.m), [str(name) for name in names])
 
 
