@@ -119,7 +119,7 @@ class _Fits:
         self.block, self.group, self.draws = block, group, draws
         model = next(iter(group.values())).model
         self.x = feature_matrix(block.design, model)
-        self.weights = row_weights(block.design, block.comparisons)
+        self.weights = row_weights(block)
         self.gram = Gram(gram_matrix(self.x, self.weights))
         self.errors: dict[str, float] = {}
         self.targets: dict[str, MeanTarget] = {}
@@ -150,7 +150,7 @@ class _Fits:
             or not isinstance(surrogate, ScoreSurrogate)
         ):
             return None
-        return single_target(self.block.design, self.block.comparisons, contender.aggregator, surrogate)
+        return single_target(self.block, contender.aggregator, surrogate)
 
     def outcomes(self) -> dict[str, Outcome]:
         """Run the stream if anybody needs it, then finish every contender."""
@@ -220,15 +220,12 @@ class _Fits:
         return MeanTarget(self.complete[row], None) if whole else None
 
     def _target(self, label: str, contender: Composition, surrogate: ScoreSurrogate) -> MeanTarget:
-        return self._known(label, contender, surrogate) or mean_target(
-            self.block.design,
-            self.block.comparisons,
-            contender.k,
-            self.complete[self.plan.row(contender.aggregator, contender.k, surrogate)],
-            self.stream.sums,
-            self.plan.row(contender.aggregator, contender.k, surrogate),
-            "quadratic" in surrogate.properties,
-        )
+        known = self._known(label, contender, surrogate)
+        if known is not None:
+            return known
+        row = self.plan.row(contender.aggregator, contender.k, surrogate)
+        controlled = "quadratic" in surrogate.properties
+        return mean_target(self.block, contender.k, self.complete[row], self.stream.sums, row, controlled)
 
     def _scored(self, label: str, contender: Composition, surrogate: ScoreSurrogate) -> Problem | Exception:
         said = self.block.comparisons
@@ -248,7 +245,7 @@ class _Fits:
         if "additive" in aggregator.properties and (surrogate.linear or contender.k == 1):
             return PairwiseProblem(self.x, items, said, surrogate, l2=contender.l2)
         if "sequential" not in aggregator.properties and complete_share(said, contender.k) == 1:
-            graphs, shares = complete_graphs(self.block.design, said, aggregator)
+            graphs, shares = complete_graphs(self.block, aggregator)
             if len(graphs) == 0:
                 return SpecError(f"the judgments cancel in every query: aggregator {aggregator.name!r} makes no edges")
             return PairwiseProblem(self.x, items, graphs, surrogate, l2=contender.l2, shares=shares)

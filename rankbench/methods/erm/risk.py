@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import sample_structure
+from rankbench.interfaces.method import Block
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.methods.erm.kernels.targets import Sums
@@ -53,9 +54,7 @@ def complete_share(comparisons: Comparisons, k: float) -> float:
     return float(counts[counts <= k].sum() / max(len(comparisons), 1))
 
 
-def complete_graphs(
-    queries: Queries, comparisons: Comparisons, aggregator: Aggregator
-) -> tuple[Comparisons, NDArray[np.float64]]:
+def complete_graphs(block: Block, aggregator: Aggregator) -> tuple[Comparisons, NDArray[np.float64]]:
     """Return the graphs made from all judgments of each query, and what their edges count in the risk.
 
     Returns
@@ -66,7 +65,8 @@ def complete_graphs(
         ``n_q / n`` of each edge's query (19).
     """
     tails, heads, weights = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0)]
-    for m, first, last in zip(queries.sizes, comparisons.offsets[:-1], comparisons.offsets[1:], strict=True):
+    comparisons = block.comparisons
+    for m, first, last in zip(block.design.sizes, comparisons.offsets[:-1], comparisons.offsets[1:], strict=True):
         part = slice(first, last)
         winners, losers, said = comparisons.winners[part], comparisons.losers[part], comparisons.weights[part]
         graph = sample_structure(aggregator, winners, losers, said, int(m)) if last > first else np.zeros((0, 0))
@@ -79,9 +79,9 @@ def complete_graphs(
     return graphs, np.repeat(comparisons.counts / max(len(comparisons), 1), edges[1:])
 
 
-def row_weights(queries: Queries, comparisons: Comparisons) -> NDArray[np.float64]:
+def row_weights(block: Block) -> NDArray[np.float64]:
     """Return n_q / (n m_q) for each item, shape (N,): the weights of (19) and (28)."""
-    sizes = queries.sizes
+    sizes, comparisons = block.design.sizes, block.comparisons
     return np.repeat(comparisons.counts / (max(len(comparisons), 1) * np.maximum(sizes, 1)), sizes)
 
 
@@ -112,13 +112,7 @@ def tiled_product(x: NDArray[np.float64], vectors: list[NDArray[np.float64]]) ->
 
 
 def mean_target(
-    queries: Queries,
-    comparisons: Comparisons,
-    k: float,
-    complete: NDArray[np.float64],
-    sums: Sums,
-    row: int,
-    controlled: bool = True,
+    block: Block, k: float, complete: NDArray[np.float64], sums: Sums, row: int, controlled: bool = True
 ) -> MeanTarget:
     """Return the mean target over k-subsets, from complete targets and summed draws.
 
@@ -131,6 +125,7 @@ def mean_target(
 
     Parameters
     ----------
+    block : Block
     k : float
         Order.
     complete : ndarray of float64, shape (N,)
@@ -142,6 +137,7 @@ def mean_target(
         Whether to use control variates. Without them the mean is that of targets that
         occurred, and so within their range: weights stay nonnegative.
     """
+    queries, comparisons = block.design, block.comparisons
     sizes, counts = queries.sizes, comparisons.counts
     if not (counts > k).any():
         return MeanTarget(complete, None)
@@ -210,15 +206,14 @@ def _slopes(
     return np.ldexp(first, -power)[own], np.ldexp(second, -power)[own], size[own]
 
 
-def single_target(
-    queries: Queries, comparisons: Comparisons, aggregator: Aggregator, surrogate: ScoreSurrogate
-) -> MeanTarget | None:
+def single_target(block: Block, aggregator: Aggregator, surrogate: ScoreSurrogate) -> MeanTarget | None:
     """Return the exact mean target of order k = 1, or None where it has no short form.
 
     An equivariant aggregator turns every single judgment of one weight into the same
     structure up to a relabelling: one value for the winner, one for the loser, one for
     everybody else. So win and loss counts determine the mean.
     """
+    queries, comparisons = block.design, block.comparisons
     weights = comparisons.weights
     if "equivariant" not in aggregator.properties or "equivariant" not in surrogate.properties:
         return None

@@ -185,7 +185,7 @@ def test_an_elastic_net_is_where_its_conditions_of_a_minimum_hold(wide: Block) -
         parameters(fit_composed(wide, contenders([one]))[one])
         for one in (spec.format("proximal"), spec.format("composite(c=1,schedule=inverse-t,t0=100)"))
     )
-    weights = row_weights(wide.design, wide.comparisons)
+    weights = row_weights(wide)
     x = wide.design.x * np.sqrt(len(weights) * weights)[:, None]
     target = np.concatenate(
         [Regression().target(limit) for limit in np.split(limit_scores(wide.design), wide.design.offsets[1:-1])]

@@ -48,7 +48,7 @@ def sampled(
     stream = Lockstep(block.design.x.astype(float), block, plan, [], seed_state([seed]))
     stream.run(steps, np.zeros(0, np.int64))
     row = plan.row(aggregator, k, surrogate)
-    target = mean_target(block.design, block.comparisons, k, stream.complete[row], stream.sums, row)
+    target = mean_target(block, k, stream.complete[row], stream.sums, row)
     spread = np.zeros_like(target.mean) if target.error is None else target.error
     return target.mean, spread, stream
 
