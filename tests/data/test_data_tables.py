@@ -235,7 +235,7 @@ class TestHostile:
                 for name in ("x_" + "9" * 5000, "x_٣")
             ),
             ("csv", f"query_id,label,x_0\na,{'z' * 200_000},1\na,0,3\n", r"zzz\.\.\.' is not a"),
-            ("csv", f"query_id,{','.join(map(str, range(5000)))}\n", r"'label' is missing.* and 4981 more"),
+            ("csv", f"query_id,{','.join(map(str, range(5000)))}\n", r"'label' is missing.* and 4,981 more"),
             ("ndjson", '{"query_id":' + "[" * 100_000 + "\n", "nested too deeply"),
         ],
         ids=range(9),
