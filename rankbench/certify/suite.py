@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,7 +122,7 @@ def consistency(out: Path, told: Callable[[str], None]) -> int:
     writer.writerow(HEAD)
     writer.writerows(rows)
     (out / "leaderboard.csv").write_text(text.getvalue(), encoding="utf-8")
-    (out / "leaderboard.md").write_text(_page(rows), encoding="utf-8")
+    (out / "leaderboard.md").write_text(page_of(rows), encoding="utf-8")
     return len(rows)
 
 
@@ -144,39 +145,42 @@ def _row(entry: Entry, certificate: Certificate) -> tuple[str, ...]:
 
 _INTRODUCTION = f"""# Consistency
 
-Who minimizes a surrogate's risk should minimize the loss's: Definition 3 of Duchi, Mackey and Jordan (2013). Every
-built-in surrogate, loss and class of noise, each with a certificate that can be checked without rankbench's search:
+Is a surrogate consistent for a loss: does every minimizer of its risk minimize the loss's risk (Definition 3 of \
+Duchi, Mackey and Jordan, 2013)? The answers are **EXACT**, without data: each has a certificate, which \
+`python -m rankbench.certify.check certificates/*.json` checks without rankbench's search.
 
-    python -m rankbench.certify.check certificates/*.json
+- **VIOLATION**: for the distribution in the certificate, wrong scores have a smaller surrogate risk than all right \
+ones, by the number beside it, in units of the certificate's weights.
+- **VIOLATION_BOUNDARY**: wrong and right scores have the same infimum, exactly.
+- **CONSISTENT**: proved for the whole class of noise.
+- **NO_COUNTEREXAMPLE_FOUND**: a search of so many distributions found none, which proves nothing.
+- **INCONCLUSIVE**: the search decided nothing.
 
-- **VIOLATION**: under the distribution in the certificate, wrong scores have a smaller surrogate risk than all right
-  ones, by the gap.
-- **VIOLATION_BOUNDARY**: they have the same infimum, exactly; the gap is 0.
-- **CONSISTENT**: proved for the whole class.
-- **NO_COUNTEREXAMPLE_FOUND**: so many distributions were looked at, which proves nothing.
-- **INCONCLUSIVE**: nothing was decided.
-
-Gaps are in units of the certificate's weights and do not compare between surrogates. *numerical*: the surrogate's own
-values in double precision, which the checker compares with its formula; the others are proved in exact
-or interval arithmetic. Noise:
-{"; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())}. Distributions of grades are in all three, as
+Numbers of two surrogates do not compare. *numerical*: the surrogate's own values in double precision, which the \
+checker compares with its formula; other proofs are in exact or interval arithmetic. Noise: \
+{"; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())}. Distributions of grades are in all three, as \
 leads of mean gains add up along paths. Logarithmic discounts are tables of 6 decimals.
 """
 
 
-def _page(rows: list[tuple[str, ...]]) -> str:
-    lines = [_INTRODUCTION]
+def page_of(rows: Sequence[tuple[str, ...]]) -> str:
+    """Return the page of rows that `HEAD` names: a table for each loss, with a column for each number of items."""
+    counted = Counter(row[5] for row in rows).most_common()
+    lines = [_INTRODUCTION, f"Answers: {', '.join(f'{count} {verdict}' for verdict, count in counted)}.", ""]
+    head = f"| surrogate | noise | {' | '.join(f'{items} items' for items in LAWS)} | arithmetic |"
     for loss in SHORT_LOSSES:
+        lines += [f"## {loss}", "", head, "|---|---|---|---|---|"]
         shown = [row for row in rows if row[2] == loss]
-        lines += [
-            f"## {loss}",
-            "",
-            "| surrogate | noise | items | verdict | gap | arithmetic |",
-            "|---|---|--:|---|--:|---|",
-        ]
-        for surrogate, aggregator, _, noise, items, verdict, gap, arithmetic, laws, file in shown:
+        for (surrogate, aggregator, noise), same in itertools.groupby(shown, lambda row: (row[0], row[1], row[3])):
+            found = list(same)
             name = f"`{surrogate}`" + (f" on `{aggregator}`" if aggregator else "")
-            counted = f" ({laws} distributions)" if verdict == "NO_COUNTEREXAMPLE_FOUND" else ""
-            lines.append(f"| {name} | {noise} | {items} | [{verdict}]({file}){counted} | {gap} | {arithmetic} |")
+            arithmetic = ", ".join(dict.fromkeys(row[7] for row in found))
+            lines.append(f"| {name} | {noise} | {' | '.join(map(_answer, found))} | {arithmetic} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _answer(row: tuple[str, ...]) -> str:
+    _, _, _, _, _, verdict, gap, _, laws, file = row
+    beside = f" ({laws} distributions)" if verdict == "NO_COUNTEREXAMPLE_FOUND" else f" {gap}" if gap else ""
+    return f"[{verdict}]({file}){beside}"

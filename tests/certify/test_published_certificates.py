@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from amounts import part_of
 
-from rankbench.certify.suite import consistency, entries
+from rankbench.certify.suite import consistency, entries, page_of
 from rankbench.errors import InputError
 
 FOLDER = Path(__file__).resolve().parents[2] / "leaderboards" / "consistency"
@@ -44,6 +44,12 @@ def test_the_stand_alone_checker_accepts_every_certificate_which_says_what_the_p
         assert (content["noise"], str(content["items"])) == (row["noise"], row["items"])
         assert content["surrogate"]["name"] == row["surrogate"].partition(":")[0]
         assert f"]({row['certificate']})" in page
+
+
+def test_the_page_is_made_from_the_table():
+    rows = [tuple(row.values()) for row in published()]
+    assert (FOLDER / "leaderboard.md").read_text(encoding="utf-8") == page_of(rows)
+    assert page_of(rows).count("](certificates/") == len(rows)
 
 
 def test_few_questions_are_left_open():
