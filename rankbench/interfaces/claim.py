@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from rankbench.core.component import Component
 from rankbench.interfaces.cell import Direction, Split
 from rankbench.stats.bootstrap import Crossed
+from rankbench.stats.contrast_columns import VarianceSources
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws
-from rankbench.stats.simultaneous import SimultaneousIntervals
+from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,36 @@ class Compared:
         over_both = Bounds.from_intervals(lambda some: contrasts(sample, matrix[:, some]), len(texts))
         over_draws = Bounds.from_intervals(lambda some: contrasts_over_draws(sample, matrix[:, some]), len(texts))
         return Evidence(texts, over_both, over_draws)
+
+    def of_means(self, statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Evidence:
+        """Return any function of the contenders' means, a number for each contrast, with bootstrap intervals.
+
+        Parameters
+        ----------
+        statistic : callable
+            Takes means of the A contenders, shape (N, A), one row a resample, and returns the P numbers of each,
+            shape (N, P). Smooth, on a scale on which its spread is about normal: logarithms of ratios.
+        """
+        sample = self.sample
+        estimate = statistic(sample.mean[np.newaxis])[0]
+        units = [count for count in (len(sample.draws), len(sample.queries)) if count > 1]
+
+        def intervals(
+            replicates: NDArray[np.float64], some: NDArray[np.intp], size: list[int]
+        ) -> SimultaneousIntervals:
+            smallest = min(size, default=1)
+            sources = VarianceSources.only(len(some), smallest - 1.0)
+            return Studentized.from_replicates(
+                estimate[some], replicates[:, some], sources, units=smallest, spread=bool(size)
+            ).intervals()
+
+        both, draws = statistic(sample.replicates), statistic(sample.draw_replicates)
+        count, own = len(estimate), [len(sample.draws)] if len(sample.draws) > 1 else []
+        return Evidence(
+            tuple(contrast.text for contrast in self.contrasts),
+            Bounds.from_intervals(lambda some: intervals(both, some, units), count),
+            Bounds.from_intervals(lambda some: intervals(draws, some, own), count),
+        )
 
 
 class ClaimKind(Component):
