@@ -18,7 +18,7 @@ from rankbench.cli import main
 from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import InputError, SpecError
 
-WIDE = "model,t1,t2,t3,avg,params,licence\nA,1,2,3,2,7B*,x\nB,2,3,4,3,8,y\nC,0,1,1,.7,,z\n"
+WIDE = "model,t1,t2,t3,avg,grit,licence\nA,1,2,3,2,7B*,x\nB,2,3,4,3,8,y\nC,0,1,1,.7,,z\n"
 
 
 @pytest.fixture
@@ -28,16 +28,16 @@ def wide(tmp_path: Path) -> Path:
 
 
 def test_a_column_is_left_out_whatever_is_in_it(wide: Path) -> None:
-    with pytest.raises(InputError, match=r"\[params\]: '7B\*' is not a number"):
+    with pytest.raises(InputError, match=r"\[grit\]: '7B\*' is not a number"):
         rankbench.rank(wide, without=["avg"])
-    found = rankbench.rank(wide, without=["params", "avg"], replicates=50)
+    found = rankbench.rank(wide, without=["grit", "avg"], replicates=50)
     frame = pl.read_csv(wide).select("model", "t1", "t2", "t3")
     assert found.table.equals(rankbench.rank(frame, replicates=50).table)
     assert found.notes[0] == "columns are left out whose cells do not read as numbers: 'licence' ('x')"
-    assert found.notes[1] == "left out of the tasks: 'avg', 'params'"
-    assert found.as_dict()["without"] == ["params", "avg"]
+    assert found.notes[1] == "left out of the tasks: 'avg', 'grit'"
+    assert found.as_dict()["without"] == ["grit", "avg"]
     assert found.as_dict()["missing"]["cells"] == 0
-    held = rankbench.rank(pl.read_csv(wide), without=["params", "avg", "licence"], replicates=50)
+    held = rankbench.rank(pl.read_csv(wide), without=["grit", "avg", "licence"], replicates=50)
     assert held.table.equals(found.table)
 
 
@@ -74,7 +74,7 @@ def test_names_that_are_almost_right(tmp_path: Path) -> None:
 @pytest.mark.parametrize("without", [["t1", "t2", "t3", "avg"], ["A", "B", "C"]])
 def test_something_must_be_left(wide: Path, without: list[str]) -> None:
     with pytest.raises(SpecError, match="nothing is left"):
-        rankbench.rank(wide, without=["params", *without])
+        rankbench.rank(wide, without=["grit", *without])
 
 
 def test_a_name_of_a_task_and_a_system(tmp_path: Path) -> None:
