@@ -242,7 +242,7 @@ def _contenders(section: Section, leaders: Leaders, analysis: Analysis, answers:
         best = leaders.rows[0]
         minus = against.get(best.contender, ())
         interval = interval_text(*mean_interval(best, splits))
-        answers[0] += f" Its mean is {number(best.mean)}, 95% interval {interval}"
+        answers[0] += f" Its mean is {number(best.mean)}" + f", 95% interval {interval}" * (interval != "—")
         answers[0] += f"; minus **{markdown(base)}**: {minus[0]}, {minus[1]}." if len(minus) == 3 and minus[1] else "."
     if len(rows) > len(shown):
         notes.append(f"{len(rows) - len(shown)} more contenders in [details.md](details.md)")

@@ -248,6 +248,7 @@ def test_few_repetitions_tell_little(tmp_path: Path, repetitions: int, said: str
     plan.repetitions = repetitions
     text = synthetic.page(tmp_path, plan)
     assert text.count(said) == 2  # on the first screen and in the details
+    assert "95% interval —" not in text
     assert "could not tell | could not tell" in text
     # No difference is significant after two, so no contender is bold.
     assert bool(re.search(r"\| regression k=inf \| 0\.\d{4} \| — \| — \|", text)) is (repetitions == 2)
