@@ -182,6 +182,18 @@ def test_football_pools_have_draws_called_x(tmp_path: Path) -> None:
     assert read(path) == votes("a>b", "b=c", "a>c")
 
 
+@pytest.mark.parametrize("more", ["", ",total"])
+def test_votes_for_each_of_two_are_counts(tmp_path: Path, more: str) -> None:
+    rows = [("a", "b", 30, 12), ("b", "a", 5, 7)]
+    text = "".join(f"{x},{y},{n},{k}{f',{n + k}' if more else ''}\n" for x, y, n, k in rows)
+    path = written(tmp_path / "polls.csv", f"this,that,votes this,votes that{more}\n{text}")
+    columns = "left=this,right=that,left_wins=votes this,right_wins=votes that"
+    with pytest.raises(InputError, match=re.escape(f"{columns}' reads 'a' beats 'b' 30 times and loses 12 times")):
+        read(path)
+    table = rankbench.aggregate(path, columns=columns).table
+    assert dict(table.select("item", "wins").rows()) == {"a": 37, "b": 17}
+
+
 def test_wins_and_losses_of_one_item_are_games_of_a_series(tmp_path: Path) -> None:
     path = written(tmp_path / "series.csv", "team,opponent,wins,losses\na,b,3,1\nb,c,2,2\n")
     with pytest.raises(InputError) as caught:

@@ -308,6 +308,8 @@ def _own_readings(
             and not any(char.isdigit() for word in words for char in word)
         ):
             yield from word_readings(raw, {**sides, "winner": name}, [word for word, _ in words.most_common()])
+    if len(numbers) > 2:
+        numbers = [name for name in numbers if not counts_called(name)]  # of two others it may be the sum
     rates = [name for name in numbers if all(0 <= float(x) <= 1 for x in cells[name] if x)]
     others = [name for name in numbers if name not in rates]
     if len(rates) == 1 and len(others) < 2:
@@ -320,7 +322,7 @@ def _own_readings(
         yield numbers_reading(raw, {**turned, "margin": numbers[0]})
     elif len(numbers) == 2 and len(rates) != 1:
         called = frozenset[str]().union(*map(name_parts, numbers))
-        what = "wins" if {"wins", "won"} & called else "score"
+        what = "wins" if {"wins", "won", "votes", "ballots", "count"} & called else "score"
         if what == "score" and len({counts_called(name) for name in numbers}) > 1:
             return
         if _PLACES & called:
