@@ -63,9 +63,7 @@ from rankbench.ranking.score_ranking import rank_scores
 )
 @click.option("--over", type=click.Choice(["time"]), help="Scores over time, with bands, and changes since --since.")
 @time_unit_option("With --over: unit of time whose votes go together; default: the finest of at most 200.")
-@click.option(
-    "--since", default="", metavar="TIME", help="With --over: start of changes; default: the time of the median vote."
-)
+@click.option("--since", default="", metavar="TIME", help="With --over: start of changes; default: the median time.")
 @click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
 def aggregate(
     log: str,

@@ -122,12 +122,7 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
 
 @click.command()
 @click.argument("suite", shell_complete=complete_names("suite", files=True))
-@click.option(
-    "--against",
-    default="",
-    metavar="PYTHON|VERSION|GIT-REF",
-    help="The other version: a Python that has one, a released one, or a commit of this checkout.",
-)
+@click.option("--against", default="", metavar="PYTHON|VERSION|GIT-REF", help="Other version of rankbench to time.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Most rounds.")
 @click.option("--budget", metavar="10m", help="Most time, as 90s or 1h; default: 10m, or no limit with --rounds.")
 @click.option(
@@ -140,12 +135,7 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
 @dataset_option
 @with_option
 @click.option("--only", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Time only this; * stands for anything.")
-@click.option(
-    "--n",
-    type=click.IntRange(min=1),
-    multiple=True,
-    help="Number of judgments, repeatable; default: each experiment's smallest.",
-)
+@click.option("--n", type=click.IntRange(min=1), multiple=True, help="Number of judgments; default: the smallest.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the order of turns; default: a new one, kept.")
 @comparison_options
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE-timings.")

@@ -228,10 +228,8 @@ def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
             f"no: {facts['component_count']:,} groups ({sizes}{more} items) that were never compared with one another"
         )
     if facts["scale_count"] > 1:
-        strongly = (
-            f"no: {facts['scale_count']:,} groups, the largest of {count_text(facts['scales'][0], 'item')} (an item "
-            "that never won, or never lost, is a group of its own)"
-        )
+        largest, alone = count_text(facts["scales"][0], "item"), "one that never won, or never lost, is its own group"
+        strongly = f"no: {facts['scale_count']:,} groups, the largest of {largest} ({alone})"
     time = "not given" if facts["time"] is None else " to ".join(facts["time"])
     if facts["time"] is not None and facts["untimed"]:
         time += f"; missing in {count_text(facts['untimed'], 'row')}, so that there is no order of time  !"
