@@ -74,33 +74,6 @@ def _score(features: Matrix, columns: ContenderColumns, path: ContenderPath) -> 
                 alpha[first + i, j] = path.by_item[j, i]
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _tile(
-    features: Matrix,
-    first: int,
-    columns: ContenderColumns,
-    path: ContenderPath,
-    scratch: Scratch,
-    values: Vector,
-    move: bool,
-) -> None:
-    """Value and, if `move`, gradient of the sixteen score surrogates from row `first`, at ``path.alpha``."""
-    m = features.shape[0]
-    alpha = path.alpha[: columns.tiled * m].reshape(columns.tiled, m)
-    residual = path.residual[: TILE * m].reshape(TILE, m)
-    for i in range(TILE):
-        c = first + i
-        if columns.active[c]:
-            values[c] = columns.gradients[c](
-                alpha[c],
-                scratch.targets[columns.targets[c]][:m],
-                columns.gradient_params[columns.gradient_bounds[c] : columns.gradient_bounds[c + 1]],
-                residual[i],
-            )
-    if move:
-        np.dot(residual, features, path.gradient[first : first + TILE])
-
-
 @njit(cache=True, nogil=True)
 def _weigh(columns: ContenderColumns, path: ContenderPath, g: int, count: int, margins: Vector) -> None:
     """Turn the weights of group g's edges into factors, and take the offsets off their margins."""
@@ -188,9 +161,25 @@ def _surrogates(
     values: Vector,
     move: bool,
 ) -> None:
-    """Write all contenders' sampled surrogates and, if `move`, their gradients in theta."""
+    """Write all contenders' sampled surrogates and, if `move`, their gradients in theta; scores are in ``path.alpha``.
+
+    Those of scores are taken sixteen at a time.
+    """
+    m = features.shape[0]
+    alpha = path.alpha[: columns.tiled * m].reshape(columns.tiled, m)
+    residual = path.residual[: TILE * m].reshape(TILE, m)
     for first in range(0, columns.tiled, TILE):
-        _tile(features, first, columns, path, scratch, values, move)
+        for i in range(TILE):
+            c = first + i
+            if columns.active[c]:
+                values[c] = columns.gradients[c](
+                    alpha[c],
+                    scratch.targets[columns.targets[c]][:m],
+                    columns.gradient_params[columns.gradient_bounds[c] : columns.gradient_bounds[c + 1]],
+                    residual[i],
+                )
+        if move:
+            np.dot(residual, features, path.gradient[first : first + TILE])
     for g in range(columns.orders.shape[0]):
         _group(features, g, n_q, columns, path, scratch, values, move)
 
