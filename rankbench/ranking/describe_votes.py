@@ -14,8 +14,8 @@ from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected
 from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.drift import drift
-from rankbench.ranking.judges import mirrored_votes, position_bias, repeats, votes_with_points
-from rankbench.ranking.suspicions import Findings, count_and_first, lookalikes, odd
+from rankbench.ranking.judges import position_bias, repeats, votes_with_points
+from rankbench.ranking.suspicions import Findings, count_and_first, lookalikes, mirrored_votes, odd
 
 DENSE = 3000
 """Most items whose triples are counted by products of dense matrices (36 MB each)."""

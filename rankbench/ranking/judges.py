@@ -30,11 +30,6 @@ _LEAST_VARIANCE, _MOST_WORTH = 1e-12, 1e6
 _FEWEST_FREEDOM = 0.1
 """Degrees of freedom below which Student's quantile overflows; the interval is all of 0 to 1 well before."""
 
-_STAKE = 1e12
-"""Payment for a mirrored group beside that for another one, which costs what twenty mirrored pairs of votes bring."""
-_SURE = 100
-"""Factor of all bets from which mirrored votes are no chance."""
-
 
 @dataclass(frozen=True)
 class Position:
@@ -135,55 +130,6 @@ def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
     sums = [pl.col("left").sum(), (pl.col("left") ** 2).sum().alias("squares"), pl.col("weight").sum()]
     sums += [(pl.col("weight") * pl.col("left")).sum().alias("heavy"), (pl.col("weight") ** 2).sum().alias("heavier")]
     return grouped.agg(pl.len().cast(pl.Int64).alias("votes"), *sums).sort("judge").collect(engine="streaming")
-
-
-def mirrored_votes(table: pl.LazyFrame) -> tuple[int, int] | None:
-    r"""Return how many votes have a mirrored one, of how many, where games stand there from both sides; else None.
-
-    A mirrored vote is about the same items, with the sides exchanged and the same result, and of the same time, judge
-    and query. Votes on one pair of one time, judge and query are a group, which is mirrored if one of its votes at most
-    has no partner. Where sides are drawn by lot, and two results are as often, a group of n is mirrored by a chance of
-
-    .. math:: p_n \le \tfrac12 \binom{n}{n/2} 2^{-n} \;\text{(n even)}, \quad
-              p_n \le \tfrac32 \binom{n+1}{(n+1)/2} 2^{-n-1} \;\text{(n odd, above 1)}
-
-    A fair bet on each group multiplies a stake by :math:`S / (1 + (S - 1) p_n)` if it is mirrored, else by
-    :math:`1 / (1 + (S - 1) p_n)`, with S = `_STAKE`. By Markov's inequality all bets together win `_SURE` times the
-    stake in one log of a hundred at most. A vote that is alone in its group changes nothing.
-
-    Parameters
-    ----------
-    table : LazyFrame
-        Comparisons in the schema, as `votes_with_points` returns them.
-    """
-    names = table.collect_schema().names()
-    if "first" not in names:
-        return None
-    low, high = pl.min_horizontal("winner", "loser"), pl.max_horizontal("winner", "loser")
-    tie = pl.col("tie").fill_null(value=False) if "tie" in names else pl.lit(value=False)
-    points = pl.col("points") if "points" in names else pl.lit(1.0)
-    of_low = pl.when(pl.col("winner") == low).then(points).otherwise(1 - points)
-    result = pl.when(~tie).then(of_low.round(9))
-    turned = pl.when("first").then("winner").otherwise("loser") != low
-    beside = [name for name in ("query_id", "time", "judge", "weight") if name in names]
-    sizes = (
-        table.select(low.alias("low"), high.alias("high"), *beside, result=result, turned=turned)
-        .group_by("low", "high", "result", *beside)
-        .agg(n=pl.len().cast(pl.Int64), turned=pl.col("turned").sum().cast(pl.Int64))
-        .group_by("low", "high", *beside)
-        .agg(pl.col("n").sum(), alone=(pl.col("n") - 2 * pl.col("turned")).abs().sum())
-        .group_by("n")
-        .agg(groups=pl.len().cast(pl.Int64), mirrored=(pl.col("alone") < 2).sum(), alone=pl.col("alone").sum())
-        .sort("n")
-        .collect(engine="streaming")
-    )
-    bets = 0.0
-    for n, groups, mirrored, _ in sizes.filter(pl.col("n") > 1).iter_rows():
-        even = n + n % 2
-        chance = (1.5 if n % 2 else 0.5) * (math.comb(even, even // 2) / 2**even)
-        bets += mirrored * math.log(_STAKE) - groups * math.log1p((_STAKE - 1) * chance)
-    rows, alone = int((sizes["n"] * sizes["groups"]).sum()), int(sizes["alone"].sum())
-    return (rows - alone, rows) if bets >= math.log(_SURE) else None
 
 
 def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position | None, list[BiasedJudge] | None]:

@@ -19,8 +19,8 @@ from scipy.stats import binom
 
 import rankbench
 from rankbench.errors import InputError
-from rankbench.ranking.judges import mirrored_votes
 from rankbench.ranking.open import open_source
+from rankbench.ranking.suspicions import mirrored_votes
 
 
 def rows_of(log: pl.DataFrame, name: str) -> pl.DataFrame:
