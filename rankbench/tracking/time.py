@@ -100,7 +100,7 @@ class TimedSuite:
     rows : list of TimedRow
         Rows of the running version, or of both versions, `base` first.
     comparison : Comparison or None
-        Comparison of two versions, if anything was timed.
+        Comparison of two versions, without changes where nothing was timed.
     notes : list of str
     launches, rounds : int
     """
@@ -214,7 +214,8 @@ def time_suite(
     ]
     if not taken.launches or not launcher.cells:
         notes.append("nothing was timed: the budget is too small for a round, or every contender failed")
-        return TimedSuite(folder, [], None, notes, 0, ROUNDS)
+        nothing = Comparison(str(folders[0]), str(folders[-1]), (), "", alpha, tuple(notes)) if against else None
+        return TimedSuite(folder, [], nothing, notes, 0, ROUNDS)
     timed = [read_timings(where) for where in folders]
     comparison: Comparison | None = None
     if against:

@@ -171,8 +171,11 @@ def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
     assert shown.exit_code == 3
     assert "budget is too small" in shown.stdout
     against = ("--against", sys.executable, "--budget", "0.001s", "--out", str(tmp_path / "c"))
-    shown = rankbench("time", str(suite), *against)
+    shown = rankbench("time", str(suite), *against, "--format", "github")
     assert shown.exit_code == 3
+    warning = "::warning title=rankbench compare - not tested::"
+    assert shown.stdout.startswith(warning)
+    assert "nothing was timed: the budget is too small" in shown.stdout
     assert shown.stderr.splitlines()[-1] == f"timing {suite}"  # not what was built before
 
 
