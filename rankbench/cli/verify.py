@@ -14,6 +14,7 @@ from rankbench.certify.certify import verify as check
 from rankbench.certify.suite import consistency
 from rankbench.cli.output import complete_names, heartbeat, say, terminal_width
 from rankbench.cli.shown import Answer, answering
+from rankbench.core.text import count_text
 from rankbench.runner.progress import ConsoleProgress
 
 
@@ -48,7 +49,8 @@ def verify(directory: Path, rows: Path | None, rerun: str | None, seed: int | No
     if found.differences:
         for sentence in found.shown:
             say(sentence, err=True)
-        return Answer(record, map(str, found.differences), exit_code=1)
+        whole = f"{directory}: {count_text(len(found.differences), 'difference')}"
+        return Answer(record, [*map(str, found.differences), whole], exit_code=1)
     return Answer(record, [*found.shown, f"{directory}: nothing differs"])
 
 

@@ -88,7 +88,10 @@ def test_cells_and_lines_that_were_edited_are_named(copy: Path) -> None:
     assert any(one.startswith("leaderboard.md, line ") and "the rows give" in one for one in found)
     result = CliRunner().invoke(verify, [str(copy), "--json"])
     assert result.exit_code == 1
-    assert {one["file"] for one in json.loads(result.stdout)["differences"]} == {"leaderboard.csv", "leaderboard.md"}
+    differences = json.loads(result.stdout)["differences"]
+    assert {one["file"] for one in differences} == {"leaderboard.csv", "leaderboard.md"}
+    shown = CliRunner().invoke(verify, [str(copy)])
+    assert shown.stdout.endswith(f"{copy}: {len(differences)} differences\n")
 
 
 def test_facts_that_were_edited_are_named(copy: Path) -> None:
