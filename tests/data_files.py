@@ -1,12 +1,17 @@
-"""Files that tests read: written from texts, bytes and frames."""
+"""Files that tests read, written from texts, bytes and frames; and errors that name a place in them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
+
+from rankbench.errors import InputError
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -33,3 +38,12 @@ def letor_file(path: Path, queries: int = 60, d: int = 3, *, seed: int = 0) -> P
             x = " ".join(f"{j + 1}:{v:.3f}" for j, v in enumerate(random.normal(size=d)))
             lines.append(f"{random.integers(5)} qid:{q} {x}\n")
     return written(path, "".join(lines))
+
+
+@contextmanager
+def rejected(match: str | None = None, *, said: str = "", **place: object) -> Iterator[None]:
+    """Assert that an `InputError` is raised whose words match or contain others, at this path, row or column."""
+    with pytest.raises(InputError, match=match) as caught:
+        yield
+    assert said in str(caught.value)
+    assert {name: getattr(caught.value, name) for name in place} == place

@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from data_files import written
+from data_files import rejected, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -44,9 +44,8 @@ from rankbench.errors import InputError
 def test_the_line_is_said(tmp_path: Path, text: str, line: int) -> None:
     path = tmp_path / "x.csv"
     path.write_text(text, newline="")
-    with pytest.raises(InputError) as error:
+    with rejected(row=line):
         check_lines(path, ",")
-    assert error.value.row == line
 
 
 FIELD = st.text(st.sampled_from('a",;\n '), max_size=5)

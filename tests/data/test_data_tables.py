@@ -5,7 +5,7 @@ import os
 import numpy as np
 import polars as pl
 import pytest
-from data_files import stored, written
+from data_files import rejected, stored, written
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
@@ -115,10 +115,8 @@ def test_an_unknown_format(tmp_path):
     ],
 )
 def test_items_that_are_refused(change, row, column, said):
-    with pytest.raises(InputError) as caught:
+    with rejected(said=said, row=row, column=column):
         validate("items", ITEMS.with_columns(**{k: pl.Series(v, strict=False) for k, v in change.items()}).lazy())
-    assert (caught.value.row, caught.value.column) == (row, column)
-    assert said in str(caught.value)
 
 
 def test_array_features_are_checked_as_lists_are():
@@ -140,10 +138,8 @@ def test_array_features_are_checked_as_lists_are():
     ],
 )
 def test_comparisons_that_are_refused(change, row, column, said):
-    with pytest.raises(InputError) as caught:
+    with rejected(said=said, row=row, column=column):
         validate("comparisons", VOTES.with_columns(**{k: pl.Series(v) for k, v in change.items()}).lazy())
-    assert (caught.value.row, caught.value.column) == (row, column)
-    assert said in str(caught.value)
 
 
 def test_a_query_across_batches_is_one_query():
@@ -205,9 +201,8 @@ class TestNdjson:
         ("line", "said"), [("hello", "not JSON"), ('{"a":1', "not JSON"), ('{"query_id":NaN}', "NaN"), ("[1]", "list")]
     )
     def test_malformed_lines(self, tmp_path, line, said):
-        with pytest.raises(InputError, match=said) as caught:
+        with rejected(said, row=2):
             self.read(tmp_path, self.VOTE, line, self.VOTE)
-        assert caught.value.row == 2
 
 
 def test_sources_can_be_projected_filtered_and_cut(tmp_path):
@@ -249,9 +244,8 @@ class TestHostile:
     def test_a_label_that_is_a_record(self, tmp_path):
         frame = ITEMS.with_columns(label=pl.struct(a=pl.lit(1)))
         frame.write_parquet(tmp_path / "t.parquet")
-        with pytest.raises(InputError, match="Struct") as caught:
+        with rejected("Struct", column="label"):
             ParquetReader().scan(tmp_path / "t.parquet").collect()
-        assert caught.value.column == "label"
 
     @pytest.mark.parametrize("x", [[[[1.0]], [[2.0]]], [[{"a": 1}], [{"a": 2}]]])
     def test_features_that_are_no_numbers(self, tmp_path, x):
