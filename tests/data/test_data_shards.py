@@ -15,6 +15,7 @@ import pytest
 from amounts import examples
 from counted_logs import count_log
 from data_files import stored, written
+from drawn_votes import two_items
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -239,8 +240,7 @@ def heights(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def votes(path: Path, *, sides: bool) -> Path:
     rng = np.random.default_rng(1)
-    a = rng.integers(0, 9, MANY)
-    b = (a + rng.integers(1, 9, MANY)) % 9
+    a, b = two_items(rng, MANY, 9)
     frame = pl.DataFrame({"prompt": rng.integers(0, 300, MANY).astype(str), "x": [f"i{i}" for i in a]})
     frame = frame.with_columns(y=pl.Series([f"i{i}" for i in b]), judge=pl.Series([f"j{i}" for i in a]))
     if sides:

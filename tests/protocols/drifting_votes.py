@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 from competing import executed
+from drawn_votes import named, two_items
 from scipy.special import expit
 
 import rankbench
@@ -40,22 +41,12 @@ class Drifting(Dataset):
         rng = np.random.default_rng(self.seed)
         place = np.sort(rng.integers(0, self.times, self.n))
         walk = np.cumsum(rng.normal(0, 0.15, (self.times, self.items)), axis=0)
-        a = rng.integers(0, self.items, self.n)
-        b = (a + rng.integers(1, self.items, self.n)) % self.items
+        a, b = two_items(rng, self.n, self.items)
         gap = walk[place, a] - walk[place, b]
         tied = rng.random(self.n) < 0.2
         won = rng.random(self.n) < expit(gap)
         weights = rng.integers(1, 4, self.n) * 0.5 if self.weighted else np.ones(self.n)
-        frame = pl.DataFrame(
-            {
-                "query_id": ["all"] * self.n,
-                "winner": [f"i{x}" for x in np.where(won, a, b)],
-                "loser": [f"i{x}" for x in np.where(won, b, a)],
-                "weight": weights,
-                "time": place,
-                "tie": tied,
-            }
-        )
+        frame = named(a, b, won, query_id="all", weight=weights, time=place, tie=tied)
         if self.begin:
             day = pl.lit(self.begin).str.to_date() + pl.duration(days=pl.col("time"))
             frame = frame.with_columns(time=day)

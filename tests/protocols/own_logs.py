@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from drawn_votes import named, two_items
+from scipy.special import expit
 
 import rankbench
 from rankbench.interfaces.dataset import Dataset
@@ -26,16 +28,8 @@ class Log(Dataset):
     def scan(self) -> pl.LazyFrame:
         rng = np.random.default_rng(11)
         truth = self.scale * np.linspace(-1, 1, 7)
-        a = rng.integers(0, 7, self.n)
-        b = (a + rng.integers(1, 7, self.n)) % 7
-        won = rng.random(self.n) < 1 / (1 + np.exp(truth[b] - truth[a]))
-        frame = pl.DataFrame(
-            {
-                "query_id": ["all"] * self.n,
-                "winner": [f"i{x}" for x in np.where(won, a, b)],
-                "loser": [f"i{x}" for x in np.where(won, b, a)],
-            }
-        )
+        a, b = two_items(rng, self.n, 7)
+        frame = named(a, b, rng.random(self.n) < expit(truth[a] - truth[b]), query_id="all")
         if self.judges:
             frame = frame.with_columns(judge=pl.Series([f"j{x}" for x in rng.integers(0, 30, self.n)]))
         if self.times:

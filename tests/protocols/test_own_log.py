@@ -13,6 +13,7 @@ import pytest
 import synthetic
 from amounts import part_of
 from competing import executed
+from drawn_votes import named, two_items
 from own_logs import SUITE, Log, rows_of, suite
 
 import rankbench
@@ -184,18 +185,10 @@ def seven_items(kind: str, seed: int = 3) -> pl.DataFrame:
     """Draw 600 votes on 7 items, with what `kind` names besides."""
     rng = np.random.default_rng(seed)
     n, m = 600, 7
-    a = rng.integers(0, m, n)
-    b = (a + rng.integers(1, m, n)) % m
+    a, b = two_items(rng, n, m)
     skill = np.linspace(0, 2, m)
     won = rng.random(n) < 1 / (1 + np.exp(skill[b] - skill[a]))
-    frame = pl.DataFrame(
-        {
-            "query_id": ["q"] * n,
-            "winner": [f"item {i}" for i in np.where(won, a, b)],
-            "loser": [f"item {i}" for i in np.where(won, b, a)],
-            "tie": rng.random(n) < 0.2,
-        }
-    )
+    frame = named(a, b, won, tie=rng.random(n) < 0.2)
     if "talkative" in kind:
         frame = frame.with_columns(judge=pl.Series([f"judge {j}" for j in rng.integers(0, 12, n)]))
     elif "judges" in kind:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 import synthetic
+from drawn_votes import named, two_items
 from drifting_votes import Drifting, prepared
 from own_logs import SUITE, Few, Log, rows_of, suite
 from scipy.special import expit
@@ -140,13 +141,10 @@ class Drift(Log):
 
     def scan(self) -> pl.LazyFrame:
         rng, at = np.random.default_rng(5), np.arange(self.n)
-        a = rng.integers(0, 8, self.n)
-        b = (a + rng.integers(1, 8, self.n)) % 8
+        a, b = two_items(rng, self.n, 8)
         skill = 1.5 * np.sin(at[:, None] / 800 + np.arange(8) * np.pi / 4)
         won = rng.random(self.n) < 1 / (1 + np.exp(skill[at, b] - skill[at, a]))
-        names = {"winner": np.where(won, a, b), "loser": np.where(won, b, a)}
-        frame = {name: [f"i{i}" for i in items] for name, items in names.items()}
-        return pl.LazyFrame({"query_id": ["all"] * self.n, **frame, "time": at})
+        return named(a, b, won, query_id="all", time=at).lazy()
 
 
 def test_parameters_by_time_are_those_that_predict_what_comes_next(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import synthetic
 from amounts import trials
 from competing import executed
+from drawn_votes import named, two_items
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -53,21 +54,13 @@ class Seasons(Dataset):
     def table_of(self, column: str) -> pl.LazyFrame:
         rng = np.random.default_rng(self.seed)
         year = np.sort(rng.integers(1990, 2010, self.n))
-        a = rng.integers(0, self.items, self.n)
-        b = (a + rng.integers(1, self.items, self.n)) % self.items
+        a, b = two_items(rng, self.n, self.items)
         neutral = rng.random(self.n) < self.neutral
         skill = np.linspace(-1, 1, self.items)
         home = np.where(neutral, 0.0, np.where(year < 2000, *self.advantages))
         won = rng.random(self.n) < expit(skill[a] - skill[b] + home)
-        frame = pl.DataFrame(
-            {
-                "query_id": [str(one).lower() for one in neutral] if column == "neutral" else ["maybe"] * self.n,
-                "winner": [f"team {one}" for one in np.where(won, a, b)],
-                "loser": [f"team {one}" for one in np.where(won, b, a)],
-                "time": [date(int(one), 6, 1) for one in year],
-                "first": won,
-            }
-        )
+        query = [str(one).lower() for one in neutral] if column == "neutral" else "maybe"
+        frame = named(a, b, won, query_id=query, time=[date(int(one), 6, 1) for one in year], first=won)
         left_out = [name for name, kept in (("first", self.sides), ("time", self.dated)) if not kept]
         return frame.drop(left_out).lazy()
 

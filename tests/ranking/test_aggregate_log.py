@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from data_files import written
-from ranked_logs import named, two_items
+from drawn_votes import named, two_items
 
 import rankbench
 from rankbench.errors import InputError, SpecError

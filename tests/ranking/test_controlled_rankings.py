@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from ranked_logs import sided_votes, two_items
+from drawn_votes import two_items
+from ranked_logs import sided_votes
 from scipy.special import expit
 
 import rankbench

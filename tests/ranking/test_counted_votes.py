@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import examples
+from drawn_votes import two_items
 from hypothesis import given
 from hypothesis import strategies as st
-from ranked_logs import two_items
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.errors import InputError

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import part_of, trials
-from ranked_logs import named, two_items
+from drawn_votes import named, two_items
 
 import rankbench
 from rankbench.aggregators.bradley_terry import BradleyTerry

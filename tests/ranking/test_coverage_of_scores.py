@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from amounts import trials
+from drawn_votes import two_items
 from numpy.typing import NDArray
-from ranked_logs import two_items
 from scipy import stats
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson

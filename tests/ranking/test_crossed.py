@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from amounts import part_of, trials
 from competing import cells
+from drawn_votes import two_items
 from numpy.typing import NDArray
-from ranked_logs import two_items
 from scipy.linalg import sqrtm
 from scipy.special import expit
 

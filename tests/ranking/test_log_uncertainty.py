@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 from counted_logs import count_log
+from drawn_votes import named, two_items
 from numpy.typing import NDArray
-from ranked_logs import named, short_chunks, two_items
+from ranked_logs import short_chunks
 from scipy.linalg import sqrtm
 from scipy.special import expit
 

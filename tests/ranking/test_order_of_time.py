@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from amounts import part_of, trials
 from counted_logs import count_log
-from ranked_logs import named, two_items
+from drawn_votes import named, two_items
 
 import rankbench
 from rankbench.ranking.describe_votes import describe_votes

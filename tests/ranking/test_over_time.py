@@ -14,7 +14,7 @@ import pytest
 from amounts import trials
 from click.testing import CliRunner
 from data_files import stored
-from ranked_logs import named, two_items
+from drawn_votes import named, two_items
 
 from rankbench.cli import main
 from rankbench.errors import SpecError

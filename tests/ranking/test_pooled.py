@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 from amounts import is_full, part_of, trials
+from drawn_votes import two_items
 from numpy.typing import NDArray
-from ranked_logs import two_items
 from scipy.special import expit
 
 import rankbench

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 import pytest
-from ranked_logs import named, rank_items, two_items
+from drawn_votes import named, two_items
+from ranked_logs import rank_items
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.rates import Kemeny, WinRate

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 import synthetic
 from data_files import stored, written
+from drawn_votes import named, two_items
 from polars.io.plugins import register_io_source
-from ranked_logs import named, two_items
 
 import rankbench
 from rankbench.aggregators.rates import Borda

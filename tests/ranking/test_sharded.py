@@ -17,7 +17,8 @@ from amounts import is_full, part_of
 from click.testing import CliRunner
 from counted_logs import count_log
 from data_files import stored
-from ranked_logs import bytes_of, two_items
+from drawn_votes import two_items
+from ranked_logs import bytes_of
 
 import rankbench
 from rankbench.cli import main

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from drawn_votes import named, two_items
 from numpy.typing import NDArray
 
 
@@ -18,23 +19,13 @@ def votes(
     first: int = 0,
 ) -> pl.DataFrame:
     """Return n votes by Bradley-Terry; of judges, shape (J, m), each has an offset of his own for every item."""
-    m = len(scores)
-    a = rng.integers(m, size=n)
-    b = (a + rng.integers(1, m, size=n)) % m
+    a, b = two_items(rng, n, len(scores))
     judge = rng.integers(len(judges), size=n) if judges is not None else np.zeros(n, int)
-    own = judges[judge] if judges is not None else np.zeros((n, m))
+    own = judges[judge] if judges is not None else np.zeros((n, len(scores)))
     rows = np.arange(n)
     d = scores[a] - scores[b] + own[rows, a] - own[rows, b]
     won = rng.random(n) < 1 / (1 + np.exp(-d))
-    frame = pl.DataFrame(
-        {
-            "query_id": np.full(n, "q"),
-            "winner": [f"item-{i:02d}" for i in np.where(won, a, b)],
-            "loser": [f"item-{i:02d}" for i in np.where(won, b, a)],
-            "tie": rng.random(n) < ties,
-            "time": np.arange(first, first + n),
-        }
-    )
+    frame = named(a, b, won, tie=rng.random(n) < ties, time=np.arange(first, first + n))
     return frame if judges is None else frame.with_columns(pl.Series("judge", [f"judge-{first}-{j}" for j in judge]))
 
 

@@ -50,8 +50,8 @@ def test_of_two_items_the_interval_is_that_of_a_share(tmp_path: Path) -> None:
     first, later = 900, 300
     base, head = week(rng, 2, first, later)
     changes, notes = compared(tmp_path, base, head, "win-rate")
-    assert [change.what for change in changes] == ["item-00", "item-01"]
-    shares = [(frame["winner"] == "item-00").mean() for frame in (base, head)]
+    assert [change.what for change in changes] == ["i0", "i1"]
+    shares = [(frame["winner"] == "i0").mean() for frame in (base, head)]
     se = np.sqrt(shares[1] * (1 - shares[1]) * (1 / first - 1 / (first + later)))
     by_chance = 4 * se / np.sqrt(RESAMPLES)  # the mean of logs dealt anew, which is 0 for a share
     assert changes[0].change == pytest.approx(shares[0] - shares[1], abs=by_chance)
@@ -137,7 +137,7 @@ def test_what_moved_is_found(judges: int, times: int, tmp_path: Path) -> None:
     for _ in range(times):
         changes, _ = compared(tmp_path, *week(rng, 8, 3000, 3000, judges, moved=1.5))
         verdicts = {change.what: change.verdict for change in changes}
-        found += verdicts.pop("item-00") == "better"
+        found += verdicts.pop("i0") == "better"
         others += any(verdict in ("worse", "better") for verdict in verdicts.values())
     print(f"judges {judges}: found {found} of {times}; others called moved in {others}")
     assert found >= 0.9 * times
@@ -156,19 +156,19 @@ def test_the_same_log_is_equal_in_any_order(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few_resamples")
 def test_what_is_new_gone_or_elsewhere_is_named(tmp_path: Path) -> None:
     base, head = week(np.random.default_rng(4), 6, 800, 400)
-    without = head.filter(pl.col("winner") != "item-05", pl.col("loser") != "item-05")
+    without = head.filter(pl.col("winner") != "i5", pl.col("loser") != "i5")
     more = pl.DataFrame(
         {
             "query_id": ["q"] * 2,
             "winner": ["new", "far"],
-            "loser": ["item-00", "away"],
+            "loser": ["i0", "away"],
             "tie": [False] * 2,
             "time": [9999, 9999],
         }
     )
     changes, notes = compared(tmp_path, base, pl.concat([without, more]))
-    assert "item-05" not in {change.what for change in changes}
-    assert {"gone: item item-05", "new: item new", "new: item far", "new: item away"} <= set(notes)
+    assert "i5" not in {change.what for change in changes}
+    assert {"gone: item i5", "new: item new", "new: item far", "new: item away"} <= set(notes)
     assert any("does not contain the first" in note for note in notes)
     apart = pl.concat([base, more.slice(1)])
     _, notes = compared(tmp_path, apart, pl.concat([apart, head.tail(100)]))
@@ -180,7 +180,7 @@ def test_what_is_new_gone_or_elsewhere_is_named(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few_resamples")
 def test_an_item_of_few_votes_is_described(tmp_path: Path) -> None:
     base, head = week(np.random.default_rng(5), 6, 800, 400)
-    rare = pl.DataFrame({"query_id": ["q"] * 4, "winner": ["rare"] * 4, "loser": ["item-00"] * 4, "tie": [False] * 4,
+    rare = pl.DataFrame({"query_id": ["q"] * 4, "winner": ["rare"] * 4, "loser": ["i0"] * 4, "tie": [False] * 4,
                          "time": list(range(5000, 5004))})  # fmt: skip
     changes, _ = compared(tmp_path, pl.concat([base, rare]), pl.concat([base, rare, head.tail(400)]))
     assert {change.what for change in changes if change.verdict == "described"} == {"rare"}
@@ -205,11 +205,11 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     paths = [written(tmp_path, "a", base), written(tmp_path, "b", head)]
     done = CliRunner().invoke(compare, [*map(str, paths), "--format", "md"])
     assert done.exit_code == 1, done.output
-    assert re.search(r"^\| worse \| bradley-terry\S*, place \d then \d of 6 \| item-00 \|", done.output, re.M)
-    assert compare_results(*paths, gate=("item-00",)).exit_code == 1
-    assert compare_results(*paths, gate=("item-01",)).exit_code == 0
+    assert re.search(r"^\| worse \| bradley-terry\S*, place \d then \d of 6 \| i0 \|", done.output, re.M)
+    assert compare_results(*paths, gate=("i0",)).exit_code == 1
+    assert compare_results(*paths, gate=("i1",)).exit_code == 0
     assert compare_results(*paths, margin=Margin(5.0)).exit_code == 0
-    assert compare_results(*paths, method="win-rate", gate=("item-00",)).exit_code == 1
+    assert compare_results(*paths, method="win-rate", gate=("i0",)).exit_code == 1
     with pytest.raises(SpecError, match="write an item"):
         compare_results(*paths, gate=("nobody",))
     csv = tmp_path / "a.csv"
