@@ -21,9 +21,13 @@ def cells(base: Callable[..., Component], given: Mapping[str, str | Component]) 
     }
 
 
+Contenders = Mapping[str, str | Component] | Iterable[str | Component]
+"""By cell, or by their texts."""
+
+
 def task_of(
     prepared: Prepared,
-    given: Mapping[str, str | Component] | Iterable[str | Component],
+    given: Contenders,
     metrics: Iterable[str] = (),
     *,
     n: int = 1,
@@ -38,17 +42,9 @@ def task_of(
     return BlockTask(key, 0, wanted, cells(base_of(protocol.contender), named), losses)
 
 
-def executed(
-    prepared: Prepared,
-    given: Mapping[str, str | Component] | Iterable[str | Component],
-    metrics: Iterable[str] = (),
-    *,
-    n: int = 1,
-    repetition: int = 0,
-    seed: int = 1,
-) -> dict[str, CellResult]:
+def executed(prepared: Prepared, given: Contenders, metrics: Iterable[str] = (), **key: int) -> dict[str, CellResult]:
     """Return what each contender did on a block, by cell: see `task_of`."""
-    task = task_of(prepared, given, metrics, n=n, repetition=repetition, seed=seed)
+    task = task_of(prepared, given, metrics, **key)
     found = {result.cell: result for result in prepared.protocol.execute(prepared, task)}
     assert list(found) == list(task.cells)
     return found

@@ -121,27 +121,19 @@ def test_components_are_never_on_one_scale() -> None:
         assert fit_bradley_terry(counts, ridge=ridge).scales.scale_of.tolist() == [0, 0, 1, 1, 2]
 
 
-@pytest.mark.parametrize("dense", [True, False])
-def test_a_long_path_is_solved_directly(monkeypatch: pytest.MonkeyPatch, dense: bool) -> None:
+@pytest.mark.parametrize(
+    ("wins", "dense", "error"),
+    [(1 + np.arange(299) % 3, True, 1e-7), (1 + np.arange(299) % 3, False, 1e-7), (np.full(199, 1e4), True, 1e-5)],
+)
+def test_a_long_path_is_solved_directly(
+    monkeypatch: pytest.MonkeyPatch, wins: np.ndarray, dense: bool, error: float
+) -> None:
+    """Each item wins against the next one; the last scores are hundreds apart."""
     monkeypatch.setattr(laplacian_system, "DENSE_SYSTEM", 1500 if dense else 0)
-    m = 300
-    i = np.arange(m - 1)
-    wins = 1 + i % 3
-    counts = count_pairs(
-        np.concatenate([i, i + 1]), np.concatenate([i + 1, i]), weights=np.concatenate([wins, 0 * i + 1.0])
-    )
+    i = np.arange(len(wins))
+    counts = count_pairs(np.append(i, i + 1), np.append(i + 1, i), weights=np.append(wins, 0 * i + 1.0))
     fit = fit_bradley_terry(counts)
-    np.testing.assert_allclose(-np.diff(fit.scores), np.log(wins), atol=1e-7)
-
-
-def test_scores_hundreds_apart() -> None:
-    m = 200
-    i = np.arange(m - 1)
-    counts = count_pairs(
-        np.concatenate([i, i + 1]), np.concatenate([i + 1, i]), weights=np.concatenate([0 * i + 1e4, 0 * i + 1.0])
-    )
-    fit = fit_bradley_terry(counts)
-    np.testing.assert_allclose(-np.diff(fit.scores), np.log(1e4), atol=1e-5)
+    np.testing.assert_allclose(-np.diff(fit.scores), np.log(wins), atol=error)
 
 
 @pytest.mark.parametrize("ridge", [-1.0, float("nan"), float("inf")])

@@ -186,6 +186,13 @@ GUESSED: dict[str, tuple[str, bytes, list[Vote]]] = {
 }
 """By who writes it: the file's name, its bytes, its votes."""
 
+FOR_AND_AGAINST = {
+    "left=team,right=opponent,left_score=pf,right_score=pa": ("b", "a"),
+    "winner=team,loser=opponent": ("a", "b"),
+    "winner=opponent,loser=team": ("b", "a"),
+}
+"""Readings of teams, opponents, and points for and against them."""
+
 PROPOSED: dict[str, tuple[str, bytes, dict[str, tuple[str, str]]]] = {
     "colors of corners": (
         "R_fighter,B_fighter,Winner,title",
@@ -206,11 +213,7 @@ PROPOSED: dict[str, tuple[str, bytes, dict[str, tuple[str, str]]]] = {
     "two columns of numbers beside two of items": (
         "team,opponent,pf,pa",
         b"a,b,20,27\nc,a,14,21\nb,c,24,10\n",
-        {
-            "left=team,right=opponent,left_score=pf,right_score=pa": ("b", "a"),
-            "winner=team,loser=opponent": ("a", "b"),
-            "winner=opponent,loser=team": ("b", "a"),
-        },
+        FOR_AND_AGAINST,
     ),
     "two columns of numbers beside items that are known": (
         "player1,player2,pf,pa",
@@ -267,20 +270,12 @@ PROPOSED: dict[str, tuple[str, bytes, dict[str, tuple[str, str]]]] = {
     "a venue": (
         "team,opponent,venue,pf,pa",
         b"a,b,Home,20,27\nb,a,Away,27,20\nb,c,Home,24,10\nc,b,Away,10,24\n",
-        {
-            "left=team,right=opponent,left_score=pf,right_score=pa": ("b", "a"),
-            "winner=team,loser=opponent": ("a", "b"),
-            "winner=opponent,loser=team": ("b", "a"),
-        },
+        FOR_AND_AGAINST,
     ),
     "a venue by letters": (
         "team,opponent,where,pf,pa",
         b"a,b,H,20,27\nb,a,A,27,20\nb,c,N,24,10\nc,b,N,10,24\n",
-        {
-            "left=team,right=opponent,left_score=pf,right_score=pa": ("b", "a"),
-            "winner=team,loser=opponent": ("a", "b"),
-            "winner=opponent,loser=team": ("b", "a"),
-        },
+        FOR_AND_AGAINST,
     ),
     "scores of both between 0 and 1": (
         "model_a,model_b,quality,other quality",

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
-from numpy.typing import NDArray
 
 from rankbench.aggregators.rates import WinRate
 from rankbench.errors import PluginError
@@ -21,9 +20,7 @@ from rankbench.ranking.rank import rank
 class Wins(ComparisonAggregator):
     """Weight of the wins."""
 
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
         return np.bincount(winners, weights, m)
 
 
@@ -33,9 +30,7 @@ class TwiceTheWins(Wins):
     name: ClassVar[str] = "twice-the-wins"
     source: ClassVar[str] = "test"
 
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
         return 2 * super().aggregate(winners, losers, weights, m)
 
 
@@ -63,9 +58,7 @@ class Doubled(WinRate):
 
     name: ClassVar[str] = "doubled"
 
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
         return 2 * super().aggregate(winners, losers, weights, m)
 
 
@@ -75,19 +68,14 @@ class Rootless(Aggregator):
     name: ClassVar[str] = "rootless"
     source: ClassVar[str] = "test"
 
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
         return np.bincount(winners, weights, m)
 
 
 @pytest.mark.parametrize(
     ("cls", "words"),
     [
-        (
-            Doubled,
-            "Doubled: it defines aggregate, but rankbench makes aggregate of a CountAggregator",
-        ),
+        (Doubled, "Doubled: it defines aggregate, but rankbench makes aggregate of a CountAggregator"),
         (Rootless, "Rootless: it defines aggregate, but does not derive from rankbench.ComparisonAggregator"),
     ],
 )

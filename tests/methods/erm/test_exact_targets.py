@@ -116,9 +116,7 @@ class Last(ComparisonAggregator):
     source = "test"
     properties: ClassVar[frozenset[Property]] = frozenset({"sequential"})
 
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
         return np.bincount(winners[-1:], weights[-1:], m).astype(np.float64)
 
 

@@ -8,7 +8,6 @@ from amounts import examples
 from enumeration import contender, fitted
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.method import Block
@@ -37,9 +36,7 @@ class Third(ComparisonAggregator):
     name = "third"
     source = "test"
 
-    def aggregate(
-        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
-    ) -> NDArray[np.float64]:
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
         scores = np.zeros(m)
         for winner, loser, weight in zip(winners, losers, weights, strict=True):
             for part in (0.1, 0.2):
