@@ -1,4 +1,4 @@
-"""Votes that are drawn: two items a vote, and tables of who won."""
+"""Votes that are drawn: two items a vote, tables of who won, and data sets of such tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
+
+from rankbench.interfaces.dataset import Dataset
 
 
 def two_items(rng: np.random.Generator, n: int, m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -22,3 +24,14 @@ def named(
     sides = {"winner": np.where(won, one, other), "loser": np.where(won, other, one)}
     names = {side: [f"i{item}" for item in items] for side, items in sides.items()}
     return pl.DataFrame({"query_id": query_id, **names, **columns})
+
+
+class DrawnVotes(Dataset):
+    """Votes that a test draws; each class has a name and a scan of its own."""
+
+    source = "test"
+    title = "votes"
+    table = "comparisons"
+
+    def fingerprint(self) -> str:
+        return self.digest() * 2

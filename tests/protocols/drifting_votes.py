@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 from competing import executed
-from drawn_votes import named, two_items
+from drawn_votes import DrawnVotes, named, two_items
 from scipy.special import expit
 
 import rankbench
@@ -21,13 +21,10 @@ __all__ = ["METRICS", "Drifting", "grid", "judged", "prepared"]
 METRICS = ("disagreement", "log-loss", "calibration", "three-outcome-loss")
 
 
-class Drifting(Dataset):
+class Drifting(DrawnVotes):
     """Votes on items whose strengths walk at random, some days with several of them."""
 
     name = "test-drifting"
-    source = "test"
-    title = "votes that drift"
-    table = "comparisons"
     n: int = 600
     items: int = 6
     times: int = 200
@@ -55,9 +52,6 @@ class Drifting(Dataset):
         if self.order == "shuffled":
             frame = frame[np.random.default_rng(9).permutation(self.n)]
         return frame.lazy()
-
-    def fingerprint(self) -> str:
-        return self.digest() * 2
 
 
 def grid(text: str) -> list[Aggregator]:

@@ -6,20 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from drawn_votes import named, two_items
+from drawn_votes import DrawnVotes, named, two_items
 from scipy.special import expit
 
 import rankbench
 from rankbench.interfaces.dataset import Dataset
 
 
-class Log(Dataset):
+class Log(DrawnVotes):
     """Votes that a test makes."""
 
     name = "test-votes"
-    source = "test"
-    title = "votes"
-    table = "comparisons"
     judges: bool = True
     times: bool = True
     n: int = 900

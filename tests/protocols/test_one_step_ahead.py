@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,6 +14,7 @@ import pytest
 import synthetic
 import votewise
 from competing import executed
+from drawn_votes import DrawnVotes
 from drifting_votes import METRICS, Drifting, grid, judged, prepared
 from scipy.special import expit, ndtr
 
@@ -215,19 +215,13 @@ def drifting(n: int = 6000, m: int = 20, memory: float = 4000.0, spread: float =
     return pl.DataFrame({"query_id": ["q"] * n, "winner": winners, "loser": losers, "time": np.arange(n)})
 
 
-class DriftingLog(Dataset):
+class DriftingLog(DrawnVotes):
     """What `drifting` returns."""
 
-    name: ClassVar[str] = "drifting-log"
-    source: ClassVar[str] = "test"
-    title: ClassVar[str] = "a log that drifts"
-    table: ClassVar[str] = "comparisons"
+    name = "drifting-log"
 
     def scan(self) -> pl.LazyFrame:
         return drifting().lazy()
-
-    def fingerprint(self) -> str:
-        return self.digest() * 2
 
 
 def wrong(protocol: Protocol, text: str, repetitions: int) -> float:

@@ -12,7 +12,7 @@ import pytest
 import synthetic
 from amounts import trials
 from competing import executed
-from drawn_votes import named, two_items
+from drawn_votes import DrawnVotes, named, two_items
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -30,13 +30,10 @@ from rankbench.protocols.periods import PeriodLeaders
 METRICS = (*RANKING, VOTES)
 
 
-class Seasons(Dataset):
+class Seasons(DrawnVotes):
     """Matches of 1990 to 2009 with sides; the home team has an advantage in one of the two decades, or in both."""
 
     name = "test-seasons"
-    source = "test"
-    title = "matches"
-    table = "comparisons"
     n: int = 4000
     items: int = 8
     seed: int = 0

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from amounts import examples
-from drawn_votes import named, two_items
+from drawn_votes import DrawnVotes, named, two_items
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 import rankbench
 from rankbench.data.tables.checks import validate
-from rankbench.interfaces.dataset import Dataset
 from rankbench.protocols.items import Items
 from rankbench.protocols.own_log import OwnLog
 from rankbench.ranking import describe_votes as majority
@@ -249,17 +248,12 @@ def votes(n: int = 1000, left: float = 0.63, judges: int = 0, *, again: bool = F
     return named(a, b, won, query_id=queries, first=won, **judged)
 
 
-class Log(Dataset):
+class Log(DrawnVotes):
     name = "findings-log"
-    source = "a log that a test makes"
-    table: ClassVar[Any] = "comparisons"
     left: float = 0.63
 
     def scan(self) -> pl.LazyFrame:
         return votes(left=self.left).lazy()
-
-    def fingerprint(self) -> str:
-        return str(self.left) * 4
 
 
 def line(frame: pl.DataFrame, name: str) -> str:
