@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["suite_text"]
+__all__ = ["OWN_LOG", "suite_text"]
 
 
 def suite_text(
@@ -33,3 +33,9 @@ def suite_text(
         f'name = "{name}"\ntitle = "{name.capitalize()}"\nprotocol = "{protocol}"\n{data}[[experiments]]\nname = "a"\n'
         f'title = "A"\nrepetitions = {repetitions}\nn = {n}\ncontenders = [{shown}]\n{more}\n'
     )
+
+
+METHODS = ('label = "win rate", use = "win-rate"', 'label = "Borda", use = "borda"')
+MORE = 'losses = ["disagreement"]\nbaseline = "win rate"'
+OWN_LOG = suite_text(*METHODS, name="small", protocol="own-log", dataset="", n="[1]", repetitions=4, more=MORE)
+"""Two methods on a log of one's own."""

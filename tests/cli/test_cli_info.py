@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_suites import suite_text
 
 from rankbench.core import code_digest as digest
 from rankbench.interfaces.aggregator import ComparisonAggregator
@@ -104,19 +105,16 @@ def test_compiled_and_interpreted_are_marked(rankbench, registered):
 
 def test_suites_are_listed_and_a_broken_one_hides_no_other(rankbench, registered, tmp_path):
     good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
-    good.write_text(
-        'name = "good"\ntitle = "A good one"\n[[experiments]]\nname = "one"\ntitle = "x"\nn = [5]\n'
-        'repetitions = 2\ncontenders = [{use = "random-scores"}]\n'
-    )
+    good.write_text(suite_text('use = "random-scores"', name="good"))
     bad.write_text("name = ")
     registered(good, bad)
     shown = rankbench("list", "suites")
     assert shown.exit_code == 0
     (row,) = [line for line in shown.stdout.splitlines() if line.startswith("good")]
-    assert row.split() == ["good", "A", "good", "one", "one", "third", "4.2"]
+    assert row.split() == ["good", "Good", "a", "third", "4.2"]
     assert "broken: " in shown.stdout
     listed = json.loads(rankbench("list", "suites", "--json").stdout)["suite"]
-    assert [(suite["name"], suite["experiments"]) for suite in listed] == [("bad", ""), ("good", "one")]
+    assert [(suite["name"], suite["experiments"]) for suite in listed] == [("bad", ""), ("good", "a")]
 
 
 def test_foreign_control_characters_are_not_printed(rankbench, registered):

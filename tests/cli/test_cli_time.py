@@ -12,33 +12,23 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from data_files import written
+from small_suites import suite_text
 
 from rankbench.cli import main
 from rankbench.tracking.timed_versions import SCRIPT
 from rankbench.tracking.timings import read_timings, write_timings
 
-SUITE = """
-name = "tiny"
-title = "A suite of milliseconds"
-seed = 1
-dataset = "web10k-like:queries=60"
-protocol = "btl:design=20,heldout=20"
-
-[[experiments]]
-name = "e"
-title = "Small"
-n = [200, 400]
-repetitions = 3
-losses = ["ndcg"]
-
-[[experiments.contenders]]
-label = "k={k}"
-use = "erm:aggregator=mean-log-odds,k=[1,inf],surrogate=regression,optimizer=exact,lambda=1e-3,draws=100"
-
-[[experiments.contenders]]
-label = "diverges"
-use = "erm:aggregator=mean-log-odds,k=1,surrogate=regression,optimizer=composite(c=1e300),draws=100"
-"""
+FIT = "erm:aggregator=mean-log-odds,surrogate=regression,draws=100"
+SUITE = suite_text(
+    f'label = "k={{k}}", use = "{FIT},k=[1,inf],optimizer=exact,lambda=1e-3"',
+    f'label = "diverges", use = "{FIT},k=1,optimizer=composite(c=1e300)"',
+    name="tiny",
+    protocol="btl:design=20,heldout=20",
+    dataset="web10k-like:queries=60",
+    n="[200, 400]",
+    repetitions=3,
+    more='losses = ["ndcg"]',
+)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +67,7 @@ def test_both_versions_are_in_the_table(timed: tuple[Path, str]) -> None:
         assert (base.first[cell] > 0).all()
     if sys.platform == "linux":
         assert all(np.isfinite(base.memory[cell][0]) for cell in base.memory)
-    assert "not timed: e, n = 200, diverges: diverged" in shown
+    assert "not timed: a, n = 200, diverges: diverged" in shown
     assert "4 launches of 2 rounds" in shown
 
 
@@ -102,7 +92,7 @@ def test_compare_reads_them(timed: tuple[Path, str], rankbench, tmp_path: Path) 
     found = json.loads(shown.stdout)
     assert [one["what"] for one in found["changes"] if one["verdict"] == "worse"] == [slow.contender]
     assert found["margin"] == "1%"
-    assert rankbench("compare", base, slower, "--gate", f"e/{same.contender}").exit_code == 0
+    assert rankbench("compare", base, slower, "--gate", f"a/{same.contender}").exit_code == 0
     assert rankbench("compare", base, slower, "--worse-by", "400%").exit_code == 0
 
 
@@ -129,7 +119,7 @@ def test_damaged_timings_cannot_be_used(timed: tuple[Path, str], rankbench, tmp_
 def once(suite: Path) -> tuple[Path, str]:
     """One version, in one launch."""
     out = suite.parent / "once"
-    arguments = ["time", str(suite), "--rounds", "2", "--only", "e/k=1", "--n", "400", "--out", str(out)]
+    arguments = ["time", str(suite), "--rounds", "2", "--only", "a/k=1", "--n", "400", "--out", str(out)]
     shown = CliRunner().invoke(main, [*arguments, "--format", "json"], prog_name="rankbench")
     assert shown.exit_code == 0, shown.output
     return out, shown.stdout
@@ -140,7 +130,7 @@ def test_one_version_is_shown_beside_the_reference(once: tuple[Path, str]) -> No
     found = json.loads(shown)
     assert [row["contender"] for row in found["times"]] == ["k=1"]
     row = found["times"][0]
-    assert row["where"] == "e, n = 400"
+    assert row["where"] == "a, n = 400"
     timings = read_timings(out)
     (cell,) = timings.seconds
     assert cell.n == 400
@@ -152,7 +142,7 @@ def test_one_version_is_shown_beside_the_reference(once: tuple[Path, str]) -> No
 
 def test_what_is_added_is_timed(suite: Path, rankbench, tmp_path: Path) -> None:
     mine = "erm:aggregator=mean-log-odds,k=7,surrogate=regression,optimizer=exact,lambda=1e-3,draws=100"
-    arguments = ["--with", mine, "--only", "e/erm*", "--rounds", "2", "--out", str(tmp_path), "--json"]
+    arguments = ["--with", mine, "--only", "a/erm*", "--rounds", "2", "--out", str(tmp_path), "--json"]
     shown = rankbench("time", str(suite), *arguments)
     assert shown.exit_code == 0, shown.stderr
     assert [row["contender"] for row in json.loads(shown.stdout)["times"]] == [
@@ -164,7 +154,7 @@ def test_what_is_added_is_timed(suite: Path, rankbench, tmp_path: Path) -> None:
 
 
 def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
-    shown = rankbench("time", str(suite), "--only", "e/diverges", "--rounds", "2", "--out", str(tmp_path / "a"))
+    shown = rankbench("time", str(suite), "--only", "a/diverges", "--rounds", "2", "--out", str(tmp_path / "a"))
     assert shown.exit_code == 3
     assert "diverged" in shown.stdout
     shown = rankbench("time", str(suite), "--budget", "0.001s", "--out", str(tmp_path / "b"), "--format", "md")
@@ -190,11 +180,11 @@ def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, once: tuple[
 def test_what_shares_a_cell_is_there_under_each_of_its_names(tmp_path: Path) -> None:
     """With ten judgments a query k=1000 is k=inf, and the second experiment has the cells of the first."""
     again = SUITE.replace("k=[1,inf]", "k=[1000,inf]")
-    again += again[again.index("[[experiments]]") :].replace('name = "e"', 'name = "f"')
+    again += again[again.index("[[experiments]]") :].replace('name = "a"', 'name = "f"')
     path = written(tmp_path / "again.toml", again)
     request = json.dumps({"suite": str(path), "dataset": [], "extra": [], "path": sys.path})
     answer = subprocess.run([sys.executable, "-I", SCRIPT], input=request, capture_output=True, text=True, check=True)
     members = json.loads(answer.stdout.splitlines()[0])["members"]
     assert {(experiment, label, n) for experiment, label, n, _ in members} == {
-        (experiment, label, n) for experiment in "ef" for label in ("k=1000", "k=inf", "diverges") for n in (200, 400)
+        (experiment, label, n) for experiment in "af" for label in ("k=1000", "k=inf", "diverges") for n in (200, 400)
     }

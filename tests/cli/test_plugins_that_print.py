@@ -17,6 +17,7 @@ import pytest
 import synthetic
 from forked import MAIN, installed, run_program
 from installed import install_plugin
+from small_suites import suite_text
 
 from rankbench import cli
 
@@ -92,19 +93,7 @@ def rankbench_register():
     return [Loud, Wins, Faulty]
 """
 
-SUITE = """
-name = "loud"
-title = "Loud"
-dataset = "web10k-like:queries=24,features=8"
-protocol = "btl:design=10,heldout=10"
-[[experiments]]
-name = "a"
-title = "A"
-n = [100]
-repetitions = 1
-contenders = [{ use = "random-scores" }, { use = "loud" }, { use = "faulty" }]
-"""
-
+SUITE = suite_text('use = "random-scores"', 'use = "loud"', 'use = "faulty"', name="loud")
 LINE = 1 + PLUGIN.splitlines().index('        return {}["design"]  # the line')
 
 

@@ -16,6 +16,7 @@ import synthetic
 from data_files import stored, written
 from drawn_votes import named, two_items
 from polars.io.plugins import register_io_source
+from small_suites import OWN_LOG
 
 import rankbench
 from rankbench.aggregators.rates import Borda
@@ -34,19 +35,6 @@ from rankbench.ranking.load import load_log
 from rankbench.ranking.log_dataset import LogFile, own_log
 from rankbench.ranking.open import open_source
 from rankbench.runner.prepare import open_shared, protocol_of, shared
-
-SUITE = """
-name = "small"
-title = "Small"
-protocol = "own-log"
-[[experiments]]
-name = "methods"
-title = "Methods"
-repetitions = 4
-losses = ["disagreement"]
-baseline = "win rate"
-contenders = [{ label = "win rate", use = "win-rate" }, { label = "Borda", use = "borda" }]
-"""
 
 ITEMS = """
 [[experiments]]
@@ -143,7 +131,7 @@ def test_workers_need_no_path(votes: Path) -> None:
 
 
 def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:
-    suite = written(tmp_path / "small.toml", SUITE)
+    suite = written(tmp_path / "small.toml", OWN_LOG)
     own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
     here = rankbench.run(str(suite), dataset=own, out=tmp_path / "one")
     there = rankbench.run(str(suite), dataset=own, workers=2, out=tmp_path / "two")
@@ -156,7 +144,7 @@ def test_a_run_looks_through_the_file_once(votes: Path, tmp_path: Path, monkeypa
     """For its columns, blank lines and encoding, whatever asks for its table and how that was read."""
     looked: list[Path] = []
     monkeypatch.setattr(csv_lines, "blank_end", lambda path: looked.append(path) or blank_end(path))
-    suite = written(tmp_path / "small.toml", SUITE + ITEMS)
+    suite = written(tmp_path / "small.toml", OWN_LOG + ITEMS)
     own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
     results = rankbench.run(str(suite), dataset=own, out=tmp_path / "out")
     assert not results.failures

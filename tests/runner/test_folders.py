@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from small_suites import suite_text
+from small_suites import OWN_LOG
 
 import rankbench
 from rankbench.api import planned
@@ -19,16 +19,12 @@ from rankbench.ranking.log_dataset import own_log, read_by
 from rankbench.runner.prepare import dataset_of
 from rankbench.runner.progress import Progress
 
-METHODS = ('label = "win rate", use = "win-rate"', 'label = "Borda", use = "borda"')
-MORE = 'losses = ["disagreement"]\nbaseline = "win rate"'
-SUITE = suite_text(*METHODS, name="small", protocol="own-log", dataset="", n="[1]", repetitions=4, more=MORE)
-
 
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "small.toml"
-    path.write_text(SUITE)
+    path.write_text(OWN_LOG)
     return str(path)
 
 
@@ -139,7 +135,7 @@ def test_another_suite_of_the_same_name_is_refused(suite: str, tmp_path: Path) -
     folder = rankbench.run(suite, dataset=own).directory
     before = board(folder)
     other = log(tmp_path / "other" / "x", 0).with_name("small.toml")
-    other.write_text(SUITE.replace('name = "a"', 'name = "others"'))
+    other.write_text(OWN_LOG.replace('name = "a"', 'name = "others"'))
     with pytest.raises(StoreError, match=r"another suite that is called 'small' too.*--out"):
         rankbench.run(str(other), dataset=own)
     assert board(folder) == before

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from scipy import stats
+from small_suites import suite_text
 
 from rankbench.tracking.time import time_suite
 
@@ -14,24 +15,15 @@ pytestmark = [pytest.mark.long, pytest.mark.alone]
 
 REPEATS = 50
 
-SUITE = """
-name = "short"
-title = "Calls of milliseconds"
-seed = 1
-dataset = "web10k-like:queries=60"
-protocol = "btl:design=20,heldout=20"
-
-[[experiments]]
-name = "e"
-title = "Short"
-n = [2000]
-repetitions = 1
-losses = ["ndcg"]
-
-[[experiments.contenders]]
-label = "k={k}"
-use = "erm:aggregator=mean-log-odds,k=[1,10,inf],surrogate=regression,optimizer=exact,lambda=1e-3,draws=1000"
-"""
+EXACT = "erm:aggregator=mean-log-odds,k=[1,10,inf],surrogate=regression,optimizer=exact,lambda=1e-3,draws=1000"
+SUITE = suite_text(
+    f'label = "k={{k}}", use = "{EXACT}"',
+    name="short",
+    protocol="btl:design=20,heldout=20",
+    dataset="web10k-like:queries=60",
+    n="[2000]",
+    more='losses = ["ndcg"]',
+)
 
 
 def test_short_repeats_where_nothing_changed(tmp_path: Path) -> None:
