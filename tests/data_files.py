@@ -45,5 +45,5 @@ def rejected(match: str | None = None, *, said: str = "", **place: object) -> It
     """Assert that an `InputError` is raised whose words match or contain others, at this path, row or column."""
     with pytest.raises(InputError, match=match) as caught:
         yield
-    assert said in str(caught.value)
-    assert {name: getattr(caught.value, name) for name in place} == place
+    assert said in str(caught.value), caught.value
+    assert {name: getattr(caught.value, name) for name in place} == place, repr(caught.value)

@@ -46,28 +46,9 @@ def log(request: pytest.FixtureRequest) -> pl.DataFrame:
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "count",
-            "n",
-            "freq",
-            "Freq",
-            "freq.",
-            "votes",
-            "# votes",
-            "num_votes",
-            "Number of votes",
-            "numVotes",
-            "weight",
-        ),
-        *(
-            "Total votes",
-            "votes cast",
-            "Number of ballots",
-            "# of ballots",
-            "Ballot count",
-            "Count of voters",
-            "weights",
-        ),
+        *("count", "n", "freq", "Freq", "freq.", "weight", "weights", "votes", "# votes", "num_votes", "numVotes"),
+        *("Number of votes", "Total votes", "votes cast", "Number of ballots", "# of ballots", "Ballot count"),
+        "Count of voters",
     ],
 )
 def test_a_column_of_counts_weighs_the_rows(name: str, log: pl.DataFrame, tmp_path: Path) -> None:
