@@ -98,8 +98,8 @@ def certify(
         raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
     if noise != "any" and getattr(loss, "normalize", False):
         raise SpecError(
-            f"{noise} noise is a condition on the mean of the graphs as they are, which {loss} weighs anew; take "
-            "--noise any, or the loss without normalize"
+            f"{noise} noise is a condition on the mean graph, but {loss} divides each graph by its total weight first; "
+            "take --noise any, or the loss without normalize"
         )
     truth = true_loss(loss, items)
     if aggregator is None and k != math.inf:

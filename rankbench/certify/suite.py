@@ -156,8 +156,9 @@ ones, by the number beside it, in units of the certificate's weights.
 - **NO_COUNTEREXAMPLE_FOUND**: a search of so many distributions found none, which proves nothing.
 - **INCONCLUSIVE**: the search decided nothing.
 
-Numbers of two surrogates do not compare. *numerical*: the surrogate's own values in double precision, which the \
-checker compares with its formula; other proofs are in exact or interval arithmetic. Noise: \
+Do not compare the numbers of two surrogates: their scales differ. *numerical*: the proof uses values that the \
+surrogate computed in double precision, and the checker compares them with a formula of its own. Other proofs are in \
+exact or interval arithmetic. Noise: \
 {"; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())}. Distributions of grades are in all three, as \
 leads of mean gains add up along paths. Logarithmic discounts are tables of 6 decimals.
 """

@@ -50,7 +50,7 @@ from rankbench.ranking.score_ranking import rank_scores
 @click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
-@click.option("--address", default="", help="Address of a Dask scheduler, as tcp://10.0.0.1:8786, that counts.")
+@click.option("--address", default="", help="Dask scheduler whose workers count the votes, as tcp://10.0.0.1:8786.")
 @file_options("Write a file, whole or not at all; .png and .svg: a picture with intervals, places and counts.")
 @click.option("--top", type=click.IntRange(1), help="Number of items to show, the first; places are among all items.")
 @click.option("--scale", "points", default="", metavar="elo[:anchor=NAME@1000]", help="Log-odds as Elo points.")
@@ -62,7 +62,7 @@ from rankbench.ranking.score_ranking import rank_scores
     help="With --by: a row for each item, a column for each category; without a value, of ranks.",
 )
 @click.option("--over", type=click.Choice(["time"]), help="Scores over time, with bands, and changes since --since.")
-@time_unit_option("With --over: unit of time whose votes go together; default: the finest of at most 200.")
+@time_unit_option("With --over: unit of time whose votes go together; default: the finest that makes at most 200.")
 @click.option("--since", default="", metavar="TIME", help="With --over: start of changes; default: the median time.")
 @click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
 def aggregate(

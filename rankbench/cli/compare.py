@@ -56,7 +56,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "margin",
         metavar="X|X%",
         callback=_margin,
-        help="Margin that a practical difference exceeds; default: 0, for speeds 5%, in turns 1%.",
+        help="A smaller change is not worse; default: 0, of speeds 5%, of speeds timed in turns 1%.",
     )(command)
 
 
@@ -84,11 +84,11 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def compare(base: Path, head: Path, form: Format | None, out: Path | None, **options: Any) -> None:
     """Compare two results and say what is worse.
 
-    BASE and HEAD are folders of a run, published ones, or ones of `rankbench time`; or JSON of pytest-benchmark: a
-    folder with a file of each job, or one file, which is described only. rankbench pairs their results by block and
-    unit, and never compares different data. Given two logs of votes, the second with all votes of the first, it tests
-    which items moved. Exits with 0 if nothing is worse, 1 if something is worse or differs under --unchanged,
-    2 if the input cannot be used, 3 if rankbench could not test a row of BASE.
+    BASE and HEAD are folders: of a run, of published results, or of `rankbench time`. rankbench pairs their results
+    by block and unit, and never compares different data. They may also be JSON of pytest-benchmark, a folder with one
+    file for each job; a single file is described, not tested. They may also be two logs of votes, HEAD with all votes
+    of BASE and later ones: rankbench then tests which items moved. Exits with 0 if nothing is worse, 1 if something is
+    worse (with --unchanged: if a number differs), 2 if the input cannot be used, 3 if a row of BASE was not tested.
     """
     with heartbeat(f"comparing {base} and {head}"):
         answer = comparison_answer(compare_results(base, head, **options))

@@ -270,7 +270,7 @@ def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *
     if form == "table":
         raise SpecError("tables are for terminals; say --format csv, parquet, json or md for a file")
     if out.is_file() and any(os.path.exists(source) and os.path.samefile(source, out) for source in sources):
-        raise SpecError(f"--out {out} is what is ranked, which would be lost; choose another file")
+        raise SpecError(f"--out {out} would replace the file that is ranked; choose another file")
     endings = _ENDINGS | (_PICTURES if pictures else {})
     if form is None and out.suffix.lower() not in endings:
         what = f"there is no format {out.suffix}" if out.suffix else "it has no ending that says a format"

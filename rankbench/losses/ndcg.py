@@ -90,7 +90,7 @@ class NDCGFamily(Loss):
 
 
 class NDCG(NDCGFamily):
-    """One minus the normalized discounted cumulative gain, with named G and F.
+    """One minus the normalized discounted cumulative gain, of gain G and discount F.
 
     A constant factor in F cancels: ``log`` and ``log2`` are the same loss. See
     `NDCGFamily` for ties, for Z(s) <= 0 and for values above 1.

@@ -107,8 +107,8 @@ class AggregationTrial(Protocol):
         ),
         Metric(
             "regret",
-            sentence="Expected disagreement with a preference, less the least of any order; below 0 for some graphs "
-            "with cycles.",
+            sentence="Expected disagreement with a preference, minus the minimum over all orders; graphs with cycles "
+            "may fall below 0.",
             # An order is best, so that it is against at most half of all preferences.
             low=-0.5,
             high=1,

@@ -89,8 +89,8 @@ class BTL(Protocol):
         return [
             "Nobody compared these items: every judgment is simulated, a comparison of two items of a query drawn "
             "from their labels by the Bradley-Terry-Luce model (26).",
-            "Losses compare scores with the limit scores (27), as the paper does: an item's label less the mean label "
-            "of the query's other items. They differ from losses against the labels themselves, and NDCG may exceed 1. "
+            "Losses compare scores with the paper's limit scores (27); an item's limit score is its label minus the "
+            "mean label of the query's other items. So losses differ from those against labels, and NDCG may exceed 1. "
             "Losses of graphs compare with the preference probabilities (26).",
         ]
 

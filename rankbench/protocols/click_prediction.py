@@ -149,13 +149,13 @@ class ClickPrediction(Protocol):
         notes = [
             f"{count_text(len(train), 'training session')} of {count_text(len(log), 'query')}; "
             f"{count_text(len(test), 'held-out session')} of {count_text(len(judged), 'query')} (as published).",
-            f"Draws of n sessions are samples of these {len(train):,}: intervals over draws allow for what they share, "
-            "and there is one draw of all.",
+            f"Each draw is a sample of these {len(train):,} training sessions. Draws share sessions, and intervals "
+            "over draws allow for that. All sessions together make a single draw.",
         ]
         if len(judged) == 1:
             notes.append(
-                "One query, and one part to judge on: nothing says how other sessions would go, so that there are no "
-                "intervals and no ranks. Without the parts, sessions would be held out at random, again and again."
+                "There is one query and one held-out part, so nothing shows how results vary on other sessions: there "
+                "are no intervals and no ranks. On a log without parts, each repetition holds out sessions at random."
             )
         arrays = pack("train", **_arrays(take_selections(log.selections, train)))
         arrays |= pack("test", **_arrays(held)) | pack("items", offsets=log.item_offsets, judged=judged)

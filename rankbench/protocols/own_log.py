@@ -88,7 +88,7 @@ class OwnLog(LogProtocol):
         ),
         Metric(
             "three-outcome-loss",
-            sentence="Mean of -log of the chance of what happened, ties among it.",
+            sentence="Mean of -log of the probability that a method gave to the outcome (a win of either, or a tie).",
             low=0,
             unit="nats",
         ),

@@ -83,8 +83,8 @@ class Table1(Protocol):
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric(
             METRIC,
-            sentence="Weight of the test pairs that scores order the other way, over the number of all test pairs; the "
-            "weight of a pair is the difference of its ratings.",
+            sentence="Sum of the weights of misordered test pairs, divided by the number of test pairs; a pair's "
+            "weight is the difference of its two ratings, so the loss may exceed 1.",
             low=0,
             jumps=True,
         ),

@@ -212,7 +212,7 @@ def named(log: str, columns: str = "", reader: str = "") -> Dataset:
     """
     if is_address(log):
         if reader:
-            raise SpecError("what is at an address is read by its ending; leave --reader out")
+            raise SpecError("the ending of an address decides how rankbench reads it; leave --reader out")
         return LogAddress(address=log, columns=columns)
     found = named_file(log, columns, reader)
     if found is not None:

@@ -339,10 +339,10 @@ def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
     votes, counts, alike, names, then = log
     what = "time" if unit == "time" else unit
     notes = [
-        f"scores of {len(counts):,} times ({names[0]} to {names[-1]}, by {what}), each from all votes, those after it "
-        "too, less the mean of the items that were judged by then; bands are 95% of each score alone",
-        f"changes are between {names[then]} and {names[-1]}, less the mean of the items that had a score at both; "
-        "intervals of all items together cover at 95%",
+        f"scores at {len(counts):,} times ({names[0]} to {names[-1]}, by {what}) use all votes, earlier and later. "
+        "The mean of the items judged by then is 0. Each 95% band is for one score alone",
+        f"changes are from {names[then]} to {names[-1]}, relative to the mean of the items that had a score at both; "
+        "the intervals of all items hold together at 95%",
     ]
     scales = len(connected_components(votes.counts()))
     if scales > 1:

@@ -91,7 +91,7 @@ def mixed_tasks(scores: TaskScores) -> list[str]:
     if not (truth & differ).any() or truth.all():
         return []
     names = listed([task for task, flag in zip(scores.tasks, truth & differ, strict=True) if flag])
-    return [f"scores on {names} are 0 and 1 alone, those on other tasks are not: --without leaves out what is no task"]
+    return [f"all scores on {names} are 0 or 1, unlike on other tasks: use --without for a column that is no task"]
 
 
 def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, list[str]]:
@@ -166,8 +166,8 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
         notes.append(f"all systems have the same score on {_first(tasks, constant)}, which separates none")
     if tell_nothing(len(tasks), len(whole.systems)):
         notes.append(
-            f"there are only {len(tasks)} tasks: their chance agreement about two of {len(whole.systems)} systems is "
-            "too likely for any significant difference by ranks, or by scores that come in steps"
+            f"there are only {len(tasks)} tasks: one of two equal systems may lead on all of them by chance, so no two "
+            f"of {len(whole.systems)} systems can differ significantly by ranks, or by scores with few values"
         )
     elif len(tasks) < FEW:
         notes.append(

@@ -44,11 +44,11 @@ def claims_section(analysis: Analysis) -> list[Node]:
     return [
         *_heading([answers[0].claim for answers in ordered]),
         Paragraph(
-            "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side. A claim needs all of "
-            "them: a test at 5%. *Did not hold here*: the 95% intervals that cover all contrasts of the claim at once "
-            "put one on the other side. That does not refute the paper: verdicts are about these data and contenders. "
-            "Otherwise the run *could not tell*. Intervals are over queries and draws, or by the corrected "
-            "resampled t where repetitions share training data."
+            "*Held*: every contrast of the claim lies on the claimed side, by its own 95% interval; this is a test at "
+            "5%. *Did not hold here*: at least one contrast lies on the other side, by 95% intervals that cover all "
+            "contrasts of the claim at once. *Could not tell*: neither. Verdicts are about these data and contenders: "
+            "a claim that did not hold here does not refute the paper. Intervals are over queries and draws, or by "
+            "the corrected resampled t where repetitions share training data."
         ),
         Grid.from_rows(columns, [_summary(answers, splits) for answers in ordered]),
         Paragraph(claims_counted(analysis)),
@@ -135,8 +135,8 @@ def _heading(claims: Sequence[Claim]) -> list[Node]:
     if not late:
         return [Heading(2, "The claims, declared before the run")]
     said = (
-        f"Claims marked *{LATE}* are no predictions: results of the experiment, of a trial of it, or of another "
-        "program for it were known when they were written or last changed."
+        f"Claims marked *{LATE}* are no predictions: their authors had seen results of the experiment, of a trial of "
+        "it, or of another program, before they wrote or last changed these claims."
     )
     others = " The others were declared before the run." if late < len(claims) else ""
     return [Heading(2, "The claims"), Paragraph(said + others)]

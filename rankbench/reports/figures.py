@@ -140,7 +140,7 @@ class SampledResults(ExperimentResults):
         found = [contrasts(sample, ArmContrast(at[label], at[base]), level) for label in labels]
         lower, upper = (np.array([getattr(one, end)[0] for one in found]) for end in ("lower", "upper"))
         resampled = sampler.source.test_share is not None
-        words = f"{level:.0%} of the corrected resampled t" if resampled else f"{level:.0%} over queries and draws"
+        words = f"{level:.0%} by the corrected resampled t" if resampled else f"{level:.0%} over queries and draws"
         return PairedIntervals(estimate, lower, upper, words)
 
     def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:

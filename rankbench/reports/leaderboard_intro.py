@@ -123,8 +123,8 @@ def said_of_leaders(found: Leaders) -> str:
     more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
     trained = " as trained on the one draw" if found.one_draw else ""
     other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
-    near = f"{len(first)} of {grouped_digits(len(rows))} contenders {are(len(first))} not separated from the best"
-    return f"{best} has the best mean; {near} ({listed}{more}); {other} significantly worse than a contender{trained}"
+    near = f"{len(first)} of {grouped_digits(len(rows))} contenders may be the best"
+    return f"{best} has the best mean; {near} ({listed}{more}); {other} significantly worse than at least one{trained}"
 
 
 def are(count: int) -> str:
@@ -269,8 +269,8 @@ def who_is_best(section: Section | None) -> list[str]:
         if sampler.source.counts and len(sampler.races) > 1:
             how += f", n = {grouped_digits(leaders.n)}"
         if leaders.oracles:
-            names, know = map(markdown, leaders.oracles), "know" if len(leaders.oracles) > 1 else "knows"
-            how += f"; not counted: {', '.join(names)}, which {know} what the others have to learn"
+            several, names = len(leaders.oracles) > 1, ", ".join(map(markdown, leaders.oracles))
+            how += f"; not counted: {names}, {'oracles, which know' if several else 'an oracle, which knows'} the truth"
         lines.append(f"On {leaders.split_title} {said_of_leaders(leaders)} ({how}).")
     return lines
 
@@ -292,9 +292,9 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
     titles = ("experiment", "data", "n", "judged on", "by", "best mean", "verdict")
     columns = [Column(title, "right" if title == "n" else "left") for title in titles]
     note = (
-        "*Significant*: at 95% better than every other contender of the table, by tests of all pairs at once, for "
-        "other queries or splits too and not only for other draws. *Not significant* does not mean equal: the data may "
-        "be too few."
+        "*Significant*: the contender is better than every other one of the table. Tests of all pairs at once (95%) "
+        "show this for other queries or splits, not for other draws alone. *Not significant* does not mean equal: the "
+        "data may be too few."
     )
     return [Grid.from_rows(columns, rows), Paragraph(note), *_judged_by(analysis)]
 
@@ -333,7 +333,7 @@ def _best(leaders: Leaders) -> tuple[str, str]:
         return mean, f"significant as trained on the one draw, of {count}; not known for other draws"
     if len(leaders.rows) > 1 and all(one.mean == row.mean for one in leaders.first):
         return mean, f"not significant: {len(leaders.first)} of {count} have the same mean"
-    near = f"not significant: {len(leaders.first)} of {count} not separated from the best"
+    near = f"not significant: {len(leaders.first)} of {count} may be the best"
     return mean, near if len(leaders.rows) > 1 else "alone"
 
 
@@ -375,7 +375,7 @@ def _first_item(section: Section, arm: Arm, split: Split) -> str:
     best = min(chosen.tolist(), key=lambda i: (-round(float(score[i]), 9), units[i]))
     who = f"**{markdown(units[best])}** has the highest score of {grouped_digits(len(chosen))} items{named}"
     near = int((low[chosen] == 1).sum())
-    told = f"{who}; {near} of them {are(near)} not separated from the first"
+    told = f"{who}; {near} of them may be first"
     if low[best] == high[best] == 1:
         told = f"{who}, significantly higher than each other one"
     return f"By {markdown(arm.label)}, {told} (95%, all places at once)."

@@ -206,6 +206,6 @@ def _caveats(section: Section) -> list[str]:
     people = "judges" if source.counts == "votes" else "people"
     return [
         *notes,
-        f"it says which method predicts {source.counts} like these, of {people} like these; not that what they prefer "
-        "is better.",
+        f"the recommendation names the method that predicts such {source.counts} of such {people}. It does not say "
+        "that their preferences are right.",
     ]

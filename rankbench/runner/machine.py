@@ -45,7 +45,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     if at_once > 1 << 20:
         check_memory(at_once, f"the draws of {len(drawn)} blocks at once, n = {max(n for _, n in drawn):,},", "fewer n")
     losses = sum(len(task.cells) * len(task.metrics) * sum(map(len, source.units.values())) for source, task in placed)
-    check_disk(8 * losses, folder, f"the results of {len(tasks):,} blocks", "fewer repetitions (--reps) or contenders")
+    check_disk(8 * losses, folder, f"the journal of {len(tasks):,} blocks", "fewer repetitions (--reps) or contenders")
     if workers > 1 or made.plan.plugins:
         arrays = {id(array): array.nbytes for source in made.sources for array in source.arrays.values()}
         shared = Path(tempfile.gettempdir())

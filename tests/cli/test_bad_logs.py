@@ -193,7 +193,7 @@ def test_the_log_is_not_written_over(rankbench, tmp_path: Path) -> None:
     for out in (log, link):
         shown = rankbench("aggregate", str(log), "--out", str(out))
         assert shown.exit_code == 2
-        assert "is what is ranked" in shown.stderr
+        assert "would replace the file that is ranked" in shown.stderr
     assert log.read_bytes().startswith(VOTES)
 
 
@@ -218,7 +218,7 @@ REFUSED = {
     "aggregate votes.csv --matrix --out x.png": "there is no format .png",
     "aggregate votes.csv --control side --effects --out x.png": "there is no format .png",
     "aggregate votes.csv --out x.xyz": "there is no format .xyz; endings: .csv, .parquet, .pq, .json, .md, .png, .svg",
-    "aggregate votes.csv --out votes.csv": "is what is ranked",
+    "aggregate votes.csv --out votes.csv": "would replace the file that is ranked",
     "aggregate votes.csv --scale elo:anchor=B@1000": "no item is called 'B'",
     "aggregate votes.csv --scale elo:anchor=b": "after the anchor's name comes @ and its points",
     "aggregate votes.csv --scale points": "write elo, or elo:anchor=NAME@1000",
@@ -246,7 +246,7 @@ REFUSED = {
     "rank scores.csv --lower latencyy": "did you mean 'latency'?",
     "rank scores.csv --out x.txt": "there is no format .txt; endings: .csv, .parquet, .pq, .json, .md",
     "rank scores.csv --columns system=modl": "did you mean 'model'?",
-    "rank scores.csv --out scores.csv": "is what is ranked",
+    "rank scores.csv --out scores.csv": "would replace the file that is ranked",
     "run --control side": "--control",
     "run --log llmfoa": "llmfoa: there is no such file or data set; did you mean 'llmfao'?",
     "run --log web10k-like": "data set web10k-like holds items, not judgments",

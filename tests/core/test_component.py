@@ -150,7 +150,10 @@ def test_a_grid_builds_every_point() -> None:
         ("erm:surrogate=pairwise-logistic", "wants edges"),
         ("erm:draws=0", "draws"),
         ("erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=exact", "quadratic"),
-        ("erm:aggregator=average-adjacency,k=1,surrogate=pairwise-hinge,optimizer=newton", "smooth"),
+        (
+            "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-hinge,optimizer=newton",
+            "write optimizer=hinge-dual",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_with_help(text: str, said: str) -> None:

@@ -220,7 +220,7 @@ def test_two_choices_may_be_what_was_offered_and_numbers_are_no_names(tmp_path):
         ["Bo"],
     ]
     path.write_text("who,rank_1,rank_2\na,1,2\nb,3,1\n")
-    with pytest.raises(InputError, match="of no table that is known"):
+    with pytest.raises(InputError, match="no known table has these columns"):
         open_source(path)
     with pytest.raises(InputError, match="there is no column 'x' for the rank2"):
         open_source(path, columns="rank1=who,rank2=x")
@@ -233,7 +233,7 @@ RACES = (
 
 def test_places_in_races_are_ballots(tmp_path: Path) -> None:
     path = written(tmp_path / "results.csv", "\n".join(["raceId,driverId,position", *RACES.split(" ")]))
-    with pytest.raises(InputError, match="or rank by a voter, query=NAME,item=NAME,place=NAME"):
+    with pytest.raises(InputError, match="a row for each place: query=NAME,item=NAME,place=NAME"):
         open_source(path)
     source = open_source(path, columns="query=raceId,item=driverId,place=position")
     found = dict(source.frame.select("query_id", "ranking").collect().iter_rows())

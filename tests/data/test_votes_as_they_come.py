@@ -252,7 +252,11 @@ def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp
         ("a.csv", "left,right,winner\na,b,1\nb,c,0\na,c,2\n", "numbers from 0 to 2"),
         ("a.csv", "model_a,model_b,winner\nGPT-4,Bo,gpt-4\n", "'gpt-4' is neither of the two items, nor a tie"),
         ("a.csv", "home,away,result\na,b,1-0\nb,a,Feb-1\n", "is a score that a spreadsheet took for a date"),
-        ("a.csv", "Stamp,Rank [Ada],Rank [Bo]\nmon,1st,2nd\ntue,2nd,1st\n", "of no table that is known: 'Stamp', 'Ra"),
+        (
+            "a.csv",
+            "Stamp,Rank [Ada],Rank [Bo]\nmon,1st,2nd\ntue,2nd,1st\n",
+            "no known table has these columns: 'Stamp', 'Ra",
+        ),
         (
             "a.csv",
             "home,away,FTR,draw\na,b,H,3.2\n",
@@ -260,7 +264,7 @@ def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp
         ),
         ("a.csv", "winner,loser,draw\na,b,3.2\n", ":2 [draw]: '3.2' is not a truth value (true or false); --columns"),
         ("a.csv", "winer,loser\na,b\n", "column 'winner' is missing, which comparisons must have; did you mean 'wi"),
-        ("a.csv", "foo,bar,baz\n1,2,3\n4,5,6\n", "these columns are of no table that is known: 'foo', 'bar', 'baz'"),
+        ("a.csv", "foo,bar,baz\n1,2,3\n4,5,6\n", "no known table has these columns: 'foo', 'bar', 'baz'"),
         ("a.csv", "sep=;\nwinner;loser\na;b\na;\n", ":4 [loser]: the value is missing"),
         ("a.csv", 'winner;loser\na;b\na;"b\n', ":3: a quote is opened here"),
         ("a.json", '[{"winner": "a", "loser": "b"}, {"winner": "b", "los', ":1:49: not JSON"),

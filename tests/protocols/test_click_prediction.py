@@ -183,7 +183,7 @@ def test_published_parts_leave_one_draw_of_all_sessions(monkeypatch, tmp_path):
     assert whole["lower_queries"].null_count() == 0
     assert (whole["upper_queries"] - whole["lower_queries"]).min() > 0
     text = synthetic.both_pages(tmp_path)
-    assert "All 300 sessions that there are, so that every draw is the same" in text
+    assert "One draw has all 300 sessions" in text
     # Draws of 75 share sessions: their interval over draws is wider by sqrt(1 + 4 (75/300) / (1 - 75/300)).
     row = sample.row(0, named=True)
     half = 3.1824 * row["sd"] / math.sqrt(4) * math.sqrt(1 + 4 / 3)
@@ -200,7 +200,7 @@ def test_published_parts_of_one_query_tell_nothing(monkeypatch, tmp_path):
     for column in ("lower", "upper", "lower_queries", "upper_queries", "rank_low", "rank_high", "difference_lower"):
         assert board[column].null_count() == board.height
     text = synthetic.both_pages(tmp_path)
-    assert "nothing says how other sessions would go" in text
+    assert "nothing shows how results vary on other sessions" in text
     assert "no intervals and no ranks" in text
     assert "Use **" not in text
     assert "nothing can be recommended" in text

@@ -269,7 +269,6 @@ def test_the_page_begins_with_what_comes_next_and_says_why_folds_differ(tmp_path
     said = " ".join(results.recommendation)
     assert said.count("To predict ") == 1
     assert said.startswith("To predict the votes that come next, use **Elo**")
-    assert "The best mean `disagreement`: that of **Elo** in `next-votes`" in said
     assert (
         "methods that learn vote by vote (Elo, Glicko-2) are ahead there. Folds by pair and by judge do not show"
         in said

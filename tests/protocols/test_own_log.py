@@ -59,7 +59,7 @@ def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> No
     assert "Elo" in section
     assert "best mean of 3 contenders" in section
     assert re.search(rf"\| `later` \| `disagreement` loss \| win-rate \| {number} \| {interval} ", section)
-    assert "judges like these" in section
+    assert "votes of such judges" in section
 
 
 def test_intervals_of_shrunk_scores_say_so(results: rankbench.Results) -> None:

@@ -52,7 +52,7 @@ def test_a_draw_takes_what_it_needs_while_it_is_made(suite: Path, monkeypatch: p
 def test_results_that_do_not_fit_on_the_disk(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "free_disk", lambda folder: 100)
     # Two repetitions of two contenders on 4 + 4 queries.
-    with pytest.raises(SpecError, match=r"what 2 blocks end in takes 0\.0 GB in .*out or more, and 0\.0 GB are free"):
+    with pytest.raises(SpecError, match=r"journal of 2 blocks takes 0\.0 GB in .*out or more, and 0\.0 GB are free"):
         rankbench.run(str(suite), out=suite.parent / "out")
     monkeypatch.setattr(resources, "free_disk", lambda folder: 2 * 2 * 8 * 8)
     assert rankbench.run(str(suite), out=suite.parent / "out").failures == {}

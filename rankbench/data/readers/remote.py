@@ -157,7 +157,7 @@ def piped() -> Path:
         Nothing is piped in; it is no text and of no format that is known; or more comes than there is room for.
     """
     if sys.stdin is None or sys.stdin.isatty():
-        raise InputError("- is what is piped in, as in `cat votes.csv | rankbench aggregate -`, and nothing is")
+        raise InputError("- reads piped input, as in `cat votes.csv | rankbench aggregate -`, but nothing is piped in")
     with ExitStack() as kept:
         folder = kept.enter_context(TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True))
         path = _filled(Path(folder) / "stdin", sys.stdin.buffer)

@@ -102,10 +102,10 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
     if kind is None and QUERY not in names:
         known = "; ".join(f"{k.words or k.name} ({', '.join(k.columns[1:])})" for k in table_kinds())
         raise InputError(
-            f"these columns are of no table that is known: {listed(names)}. Known are {known}; --columns says what "
-            "columns mean, as winner=NAME,loser=NAME or left=NAME,right=NAME,winner=NAME, or with a row for each place "
-            "in a race, or rank by a voter, query=NAME,item=NAME,place=NAME, or with a row for each result shown "
-            "session=NAME,doc=NAME,position=NAME,clicked=NAME; rankbench rank takes score tables of any layout, and "
+            f"no known table has these columns: {listed(names)}. Known are {known}. Say what they mean by --columns. "
+            "Votes: winner=NAME,loser=NAME or left=NAME,right=NAME,winner=NAME. Races and ballots, a row for each "
+            "place: query=NAME,item=NAME,place=NAME. Clicks, a row for each result shown: "
+            "session=NAME,doc=NAME,position=NAME,clicked=NAME. For score tables of any layout use rankbench rank, or "
             "data describe with --columns system=",
             path=path,
         )

@@ -199,7 +199,7 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
             column=column,
         )
     if not between and column.strip().lower() not in _OF_THE_LEFT:
-        what = "1 may say that the left won, or 0 may, as its number from 0: "
+        what = "the left won either where the number is 1, or where it is 0 (sides counted from 0): "
         raise InputError(
             what + _proposed(raw, columns, {"points": column}, {**turned, "points": column}), column=column
         )
