@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import synthetic
+from data_files import written
 from small_suites import suite_text
 
 import rankbench
@@ -50,17 +51,13 @@ REPORTS = ("leaderboard.md", "leaderboard.csv", "results.parquet", "figures/f.sv
 
 @pytest.fixture
 def suite(tmp_path: Path) -> str:
-    path = tmp_path / "small.toml"
-    path.write_text(SUITE)
-    return str(path)
+    return str(written(tmp_path / "small.toml", SUITE))
 
 
 @pytest.fixture
 def plain(tmp_path: Path) -> str:
     """The suite without its figure, for tests of rows: drawing one takes longer than the run."""
-    path = tmp_path / "plain.toml"
-    path.write_text(SUITE.replace(FIGURE, ""))
-    return str(path)
+    return str(written(tmp_path / "plain.toml", SUITE.replace(FIGURE, "")))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -219,8 +216,7 @@ def test_an_aggregator_at_fault_takes_nobody_with_it(
 
 def test_includes_come_behind_and_cannot_go_round(suite: str, tmp_path: Path) -> None:
     head = SUITE.split("[[experiments]]")[0]
-    outer = tmp_path / "outer.toml"
-    outer.write_text(head.replace('"small"', '"outer"') + f'include = ["{suite}"]\n')
+    outer = written(tmp_path / "outer.toml", head.replace('"small"', '"outer"') + f'include = ["{suite}"]\n')
     plan = api.planned(str(outer)).plan
     assert [e.name for e in plan.suite.experiments] == ["a", "again"]
     Path(suite).write_text(f'include = ["{outer}"]\n' + SUITE)

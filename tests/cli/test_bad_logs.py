@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from amounts import part_of
+from data_files import written
 
 VOTES = b"query_id,winner,loser\n"
 SIDES = b"model_a,model_b,winner\n"
@@ -70,9 +71,7 @@ def parsed(output: str) -> list[dict[str, str]]:
 
 
 def write(folder: Path, content: bytes) -> str:
-    path = folder / "votes.csv"
-    path.write_bytes(content)
-    return str(path)
+    return str(written(folder / "votes.csv", content))
 
 
 HOSTILE = b'q,=cmd(),b\nq,b,"\x1b[2J\xe2\x80\xaex"\nq,"| # *y*\nz",b\n'

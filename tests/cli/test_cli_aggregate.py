@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from data_files import written
 
 import rankbench as rb
 from rankbench.cli.rankings import MOST_ON_A_PAGE, across_table
@@ -24,9 +25,7 @@ VOTES = b"left,right,winner\n" + b"".join(
 
 @pytest.fixture
 def log(tmp_path: Path) -> str:
-    path = tmp_path / "votes.csv"
-    path.write_bytes(VOTES)
-    return str(path)
+    return str(written(tmp_path / "votes.csv", VOTES))
 
 
 def test_the_table_names_method_unit_and_counts(rankbench, log: str) -> None:
@@ -139,8 +138,7 @@ def test_ballots_count_firsts(rankbench, tmp_path: Path) -> None:
 
 
 def test_the_column_that_rankings_are_by_heads_them(rankbench, tmp_path: Path) -> None:
-    path = tmp_path / "turns.csv"
-    path.write_text("winner,loser,turn|of\na,b,1\nb,a,1\na,b,2\n")
+    path = written(tmp_path / "turns.csv", "winner,loser,turn|of\na,b,1\nb,a,1\na,b,2\n")
     done = rankbench("aggregate", str(path), "--by", "turn|of")
     assert done.stdout.splitlines()[1].split()[:3] == ["turn|of", "place", "item"]
     table = rankbench("aggregate", str(path), "--by", "turn|of", "--format", "md").stdout.splitlines()
@@ -312,9 +310,7 @@ def by_kind(tmp_path_factory: pytest.TempPathFactory) -> str:
             a, b = rng.choice(4, 2, replace=False)
             first, second = (a, b) if rng.random() < 1 / (1 + np.exp(a - b)) else (b, a)
             lines.append(f'item {first},item {second},"{kind}"')
-    path = tmp_path_factory.mktemp("pooled") / "votes.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return str(path)
+    return str(written(tmp_path_factory.mktemp("pooled") / "votes.csv", "\n".join(lines) + "\n"))
 
 
 def test_a_pooled_table_and_what_is_said_of_it(rankbench, by_kind: str) -> None:

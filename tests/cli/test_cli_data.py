@@ -2,6 +2,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from data_files import written
 
 from rankbench.cli.data import data
 from rankbench.errors import InputError, SpecError
@@ -26,9 +27,7 @@ def run(*arguments):
 
 @pytest.fixture
 def log(tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_text(LOG)
-    return path
+    return written(tmp_path / "log.txt", LOG)
 
 
 def test_list_names_every_data_set_and_whether_it_is_here():
@@ -82,8 +81,7 @@ def test_describe_with_a_reader(tmp_path):
 
 
 def test_names_cannot_command_the_terminal(tmp_path):
-    path = tmp_path / "a\x1b[31m\u202e.txt"
-    path.write_text(LOG)
+    path = written(tmp_path / "a\x1b[31m\u202e.txt", LOG)
     for output in (run("describe", path), run("convert", path, tmp_path / "o\x1b[31m")):
         assert "\x1b" not in output
         assert "\u202e" not in output

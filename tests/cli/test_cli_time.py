@@ -33,9 +33,7 @@ SUITE = suite_text(
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("suite") / "tiny.toml"
-    path.write_text(SUITE)
-    return path
+    return written(tmp_path_factory.mktemp("suite") / "tiny.toml", SUITE)
 
 
 @pytest.fixture(scope="module")

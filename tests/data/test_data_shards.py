@@ -190,10 +190,9 @@ def damaged(tmp_path):
     schema = re.search(rb"ARROW:schema.{2,8}?([A-Za-z0-9+/=]{100,})", raw, re.DOTALL)[1]
     told = base64.b64decode(schema)
     assert told.count(b"0;0;u32;") == 1
-    path = written(
+    return written(
         tmp_path / "votes.parquet", raw.replace(schema, base64.b64encode(told.replace(b"0;0;u32;", b"x;0;u32;")))
     )
-    return path
 
 
 def test_a_panic_names_the_file(damaged):

@@ -28,10 +28,9 @@ EAST = timezone(timedelta(hours=5, minutes=30))
 
 
 def csv(folder: Path, times: list[str]) -> Path:
-    path = written(
+    return written(
         folder / "votes.csv", "winner,loser,time\n" + "".join(f"a,{row},{time}\n" for row, time in enumerate(times))
     )
-    return path
 
 
 def rows(votes: Votes) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from data_files import written
 from drawn_votes import DrawnVotes, named, two_items
 from scipy.special import expit
 
@@ -75,9 +76,7 @@ kind = "dots"
 
 
 def suite(tmp_path: Path, folds: str = "") -> str:
-    path = tmp_path / "own.toml"
-    path.write_text(SUITE.format(folds=folds))
-    return str(path)
+    return str(written(tmp_path / "own.toml", SUITE.format(folds=folds)))
 
 
 def rows_of(tmp_path: Path, dataset: Dataset, reps: int, *changes: tuple[str, str]) -> pl.DataFrame:

@@ -91,11 +91,10 @@ def test_comparisons():
 
 def judged(tmp_path, judges):
     """Write votes in Parquet, one of each judge on the same pair."""
-    path = stored(
+    return stored(
         pl.DataFrame({"winner": ["p"] * len(judges), "loser": ["q"] * len(judges), "judge": judges}),
         tmp_path / "votes.parquet",
     )
-    return path
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,7 @@ WIDE = "model,t1,t2,t3,avg,grit,licence\nA,1,2,3,2,7B*,x\nB,2,3,4,3,8,y\nC,0,1,1
 
 @pytest.fixture
 def wide(tmp_path: Path) -> Path:
-    path = written(tmp_path / "scores.csv", WIDE)
-    return path
+    return written(tmp_path / "scores.csv", WIDE)
 
 
 def test_a_column_is_left_out_whatever_is_in_it(wide: Path) -> None:
@@ -121,14 +120,12 @@ SCORES = "model,t1,t2,t3,t4\na,1,2,3,4\nb,2,3,5,4\nc,0,1,1,2\n"
 
 @pytest.fixture
 def votes(tmp_path: Path) -> Path:
-    path = written(tmp_path / "votes.csv", VOTES)
-    return path
+    return written(tmp_path / "votes.csv", VOTES)
 
 
 @pytest.fixture
 def scores(tmp_path: Path) -> Path:
-    path = written(tmp_path / "scores.csv", SCORES)
-    return path
+    return written(tmp_path / "scores.csv", SCORES)
 
 
 def labels(figure: Figure) -> tuple[str, list[str]]:

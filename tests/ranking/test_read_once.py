@@ -54,8 +54,7 @@ def votes(tmp_path: Path) -> Path:
     a, b = two_items(rng, 200, 5)
     frame = pl.DataFrame({"x": a, "y": b, "said": np.where(rng.random(200) < 0.7, np.minimum(a, b), np.maximum(a, b))})
     frame = frame.cast(pl.String).with_columns(judge=pl.Series(rng.integers(20, size=200)))
-    path = stored(frame, tmp_path / "votes.csv")
-    return path
+    return stored(frame, tmp_path / "votes.csv")
 
 
 def test_the_table_is_known_by_what_is_in_it(tmp_path: Path, votes: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from data_files import written
 from small_suites import OWN_LOG
 
 import rankbench
@@ -23,9 +24,7 @@ from rankbench.runner.progress import Progress
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "small.toml"
-    path.write_text(OWN_LOG)
-    return str(path)
+    return str(written(tmp_path / "small.toml", OWN_LOG))
 
 
 def log(path: Path, seed: int) -> Path:

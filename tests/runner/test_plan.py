@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_files import written
 from pydantic import ValidationError
 from small_suites import suite_text
 
@@ -73,8 +74,7 @@ def test_the_largest_parameters_are_fine() -> None:
 
 def test_plans_that_fit_into_no_memory_are_refused_before_they_are_made(tmp_path: Path) -> None:
     text = suite_text('label = "k={k}", use = "erm:k=[1,inf]"', name="huge", n="[100, 200, 300]", repetitions=1_000_000)
-    path = tmp_path / "huge.toml"
-    path.write_text(text)
+    path = written(tmp_path / "huge.toml", text)
     with pytest.raises(SpecError, match="6,000,000 cells"):
         api.planned(str(path))
     path.write_text(text.replace("1000000", "1000001"))
@@ -99,8 +99,7 @@ def claiming(heldout: int, more: str = "") -> str:
 
 
 def test_nothing_need_be_held_out(tmp_path: Path) -> None:
-    path = tmp_path / "own.toml"
-    path.write_text(claiming(0))
+    path = written(tmp_path / "own.toml", claiming(0))
     (prepared,) = api.planned(str(path)).sources
     assert {split: len(units) for split, units in prepared.units.items()} == {"design": 20, "heldout": 0}
     assert prepared.arrays["heldout.x"].shape == (0, prepared.arrays["design.x"].shape[1])
@@ -108,8 +107,7 @@ def test_nothing_need_be_held_out(tmp_path: Path) -> None:
 
 
 def test_losses_are_called_in_the_record_as_cells_name_them(tmp_path: Path) -> None:
-    path = tmp_path / "own.toml"
-    path.write_text(claiming(20, 'losses = ["ndcg:gain=exp2,cutoff=5", "ndcg"]'))
+    path = written(tmp_path / "own.toml", claiming(20, 'losses = ["ndcg:gain=exp2,cutoff=5", "ndcg"]'))
     made = api.planned(str(path))
     assert {task.metrics for task in made.plan.tasks} == {("ndcg:cutoff=5", "ndcg")}
     record = SuiteRecord.model_validate(suite_record(made))

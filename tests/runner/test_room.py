@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from data_files import written
 from small_suites import suite_text
 
 import rankbench
@@ -20,9 +21,7 @@ def text(n: int) -> str:
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    path = tmp_path / "tiny.toml"
-    path.write_text(text(400))
-    return path
+    return written(tmp_path / "tiny.toml", text(400))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from data_files import written
 
 from rankbench.core import system
 from rankbench.core import system as files
@@ -31,8 +32,7 @@ def test_permissions_are_those_of_the_umask(tmp_path: Path, umask, mask: int, mo
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    victim = tmp_path / "victim"
-    victim.write_bytes(b"precious")
+    victim = written(tmp_path / "victim", b"precious")
     (tmp_path / "a").symlink_to(victim)
     replace_file(tmp_path / "a", b"new")
     assert victim.read_bytes() == b"precious"
@@ -70,8 +70,7 @@ def test_a_device_that_leads_to_a_file_is_not_replaced(tmp_path: Path, monkeypat
 
 
 def test_even_a_guessed_name_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    victim = tmp_path / "victim"
-    victim.write_bytes(b"precious")
+    victim = written(tmp_path / "victim", b"precious")
     monkeypatch.setattr(system.secrets, "token_hex", lambda size: "0")
     (tmp_path / ".a.0").symlink_to(victim)
     with pytest.raises(FileExistsError):

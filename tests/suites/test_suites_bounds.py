@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from amounts import part_of
+from data_files import written
 
 from rankbench import api
 from rankbench.core.text import check_keys
@@ -28,9 +29,7 @@ FIGURE = '[[experiments.figures]]\nfile = "figure"\nkind = "risk"\nparameter = "
 
 
 def write(folder: Path, text: str, name: str = "own") -> str:
-    path = folder / f"{name}.toml"
-    path.write_text(text, encoding="utf-8")
-    return str(path)
+    return str(written(folder / f"{name}.toml", text))
 
 
 def test_the_suite_that_the_others_differ_from_is_fine(tmp_path: Path) -> None:
