@@ -309,7 +309,7 @@ def test_the_page_lists_the_built_in_protocols_with_their_data() -> None:
 def test_btl_judges_scores_against_limit_scores_and_says_so() -> None:
     page = PAGE.read_text(encoding="utf-8")
     (assumption,) = [text for text in BTL().assumptions() if "limit scores" in text]
-    assert "an item's label less the mean label of the query's other items" in assumption
+    assert "an item's limit score is its label minus the mean label of the query's other items" in assumption
     assert "limit scores (27)" in page
     data, loss = rankbench.get(rankbench.Dataset, "web10k-like:queries=12"), rankbench.get(rankbench.Loss, "ndcg")
     ready = BTL(design=5, heldout=5).prepare(data, 1)
