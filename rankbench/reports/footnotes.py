@@ -111,8 +111,8 @@ def thin(race: Race, source: SourceRecord) -> list[str]:
         return ["One repetition: no intervals and no ranks."]
     if source.pool is not None and race.n >= source.pool:
         return [
-            f"One draw has all {grouped_digits(source.pool)} {markdown(source.counts)}: intervals and ranks are over "
-            f"{source.judged_on} alone, for contenders as they were trained."
+            f"A draw takes all {grouped_digits(source.pool)} {markdown(source.counts)}, so there is one repetition. "
+            f"Intervals and ranks are over {source.judged_on} alone, and hold for the contenders as trained."
         ]
     if single:
         return [
