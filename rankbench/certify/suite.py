@@ -153,14 +153,15 @@ Duchi, Mackey and Jordan, 2013)? The answers are **EXACT**, without data: each h
 ones, by the number beside it, in units of the certificate's weights.
 - **VIOLATION_BOUNDARY**: wrong and right scores have the same infimum, exactly.
 - **CONSISTENT**: proved for the whole class of noise.
-- **NO_COUNTEREXAMPLE_FOUND**: a search of so many distributions found none, which proves nothing.
+- **NO_COUNTEREXAMPLE_FOUND**: a search of as many distributions as the number beside it found none; this proves \
+nothing.
 - **INCONCLUSIVE**: the search decided nothing.
 
 Do not compare the numbers of two surrogates: their scales differ. *numerical*: the proof uses values that the \
 surrogate computed in double precision, and the checker compares them with a formula of its own. Other proofs are in \
 exact or interval arithmetic. Noise: \
-{"; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())}. Distributions of grades are in all three, as \
-leads of mean gains add up along paths. Logarithmic discounts are tables of 6 decimals.
+{"; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())}. Distributions of grades \
+belong to all three: if i leads j and j leads k in mean gain, i leads k by the sum. Logarithmic discounts are tables of 6 decimals.
 """
 
 

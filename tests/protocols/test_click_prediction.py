@@ -183,7 +183,7 @@ def test_published_parts_leave_one_draw_of_all_sessions(monkeypatch, tmp_path):
     assert whole["lower_queries"].null_count() == 0
     assert (whole["upper_queries"] - whole["lower_queries"]).min() > 0
     text = synthetic.both_pages(tmp_path)
-    assert "A draw takes all 300 sessions, so there is one repetition." in text
+    assert "Each repetition would use all 300 sessions, so there is only one." in text
     # Draws of 75 share sessions: their interval over draws is wider by sqrt(1 + 4 (75/300) / (1 - 75/300)).
     row = sample.row(0, named=True)
     half = 3.1824 * row["sd"] / math.sqrt(4) * math.sqrt(1 + 4 / 3)
