@@ -161,7 +161,8 @@ Do not compare the numbers of two surrogates: their scales differ. *numerical*: 
 surrogate computed in double precision, and the checker compares them with a formula of its own. Other proofs are in \
 exact or interval arithmetic. Noise: \
 {"; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())}. Distributions of grades \
-belong to all three: if i leads j and j leads k in mean gain, i leads k by the sum. Logarithmic discounts are tables of 6 decimals.
+belong to all three: if i leads j and j leads k in mean gain, i leads k by the sum. Logarithmic \
+discounts are tables of 6 decimals.
 """
 
 

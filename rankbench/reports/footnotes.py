@@ -111,8 +111,8 @@ def thin(race: Race, source: SourceRecord) -> list[str]:
         return ["One repetition: no intervals and no ranks."]
     if source.pool is not None and race.n >= source.pool:
         return [
-            f"Each repetition would use all {grouped_digits(source.pool)} {markdown(source.counts)}, so there is only one. "
-            f"Intervals and ranks are over {source.judged_on} alone, and hold for the contenders as trained."
+            f"Each repetition would use all {grouped_digits(source.pool)} {markdown(source.counts)}, so there is only "
+            f"one. Intervals and ranks are over {source.judged_on} alone, and hold for the contenders as trained."
         ]
     if single:
         return [
