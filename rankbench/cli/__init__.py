@@ -249,6 +249,13 @@ class Commands(click.Group):
                 with formatter.section(title):
                     formatter.write_dl(rows)
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Parse the arguments; ``--help`` prints here."""
+        try:
+            return super().make_context(*arguments, **options)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(BROKEN_PIPE) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; turn expected errors into a message and an exit code."""
         from rankbench.cli.output import say, visible
