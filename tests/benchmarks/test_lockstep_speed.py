@@ -19,7 +19,7 @@ from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import ScoreSurrogate
 from rankbench.kernels.random import seed_state
 from rankbench.methods.erm import ERM
-from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
+from rankbench.methods.erm.contender_arrays import TargetPlan
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.plugin.manager import get
 
@@ -42,12 +42,10 @@ def contenders(specs: list[str]) -> list[ERM]:
 
 
 def lockstep(block: Block, members: list[ERM]) -> Lockstep:
-    judged, seed = judged_arrays(block.design, block.comparisons), seed_state([1])
     plan = TargetPlan([(c.aggregator, c.k, c.surrogate) for c in members if isinstance(c.surrogate, ScoreSurrogate)])
-    table, scratch = plan.table(block.design, judged)
     x = block.design.x.astype(np.float64)
     x.flags.writeable = False
-    return Lockstep(x, judged, plan, table, scratch, members, seed)
+    return Lockstep(x, block, plan, members, seed_state([1]))
 
 
 def many(specs: list[str], block: Block, steps: int) -> tuple[Callable[[], object], Callable[[], object]]:
@@ -71,7 +69,7 @@ def test_gradient_steps_against_the_leanest_loop(benchmark, block: Block) -> Non
     specs = [f"erm:k=inf,{STEP},lambda={0.001 * (i + 1)}" for i in range(32)]
     together = lockstep(block, contenders(specs))
     x = block.design.x.astype(np.float64)
-    target = np.asarray(together.table.complete[0])
+    target = np.asarray(together.complete[0])
     steps = 2000
     against(
         benchmark,
