@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -200,11 +201,11 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
         f"{int((~left).sum())} of {len(left)} {missing} are left out, as {why}: {int(gaps.sum()):,} of {gaps.size:,} "
         f"cells are missing, most in {first_of(worst, _NAMED)}; the ranking may not hold for them"
     )
-    # A row or column without which more is left.
-    whole = [int((~np.delete(gaps, at, axis=axis).any(axis=axis)).sum()) for at in range(len(lacking))]
-    at = int(np.argmax(whole))
-    if whole[at] > left.sum() and len(lacking) > 2:
-        note += f"; --without {lacking[at]} keeps {whole[at]} of {len(left)} {missing}"
+    only = gaps & (gaps.sum(axis=axis, keepdims=True) == 1)
+    gained = only.sum(axis=1 - axis)
+    at = int(np.argmax(gained))
+    if gained[at] and len(lacking) > 2:
+        note += f"; --without {shlex.quote(lacking[at])} keeps {left.sum() + gained[at]} of {len(left)} {missing}"
     if left.sum() < 2:
         raise InputError(
             f"{note}; fewer than two {missing} are left: try --missing {other}, or leave those out that lack most"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -128,16 +129,22 @@ def test_missing_cells_are_left_out_and_said() -> None:
     assert "1 of 4 systems are left out" in systems.notes[0]
 
 
-def test_a_note_names_the_system_without_which_most_tasks_stay() -> None:
-    rows = [
-        ("t1", 1.0, 2.0, 3.0),
-        ("t2", 2.0, 1.0, None),
-        ("t3", 3.0, 1.0, None),
-        ("t4", 1.0, None, 2.0),
-        ("t5", 4, 2, 3),
-    ]
-    found = rankbench.rank(pl.DataFrame(rows, ["task", "a", "b", "c"], orient="row"), ["mean-score"], replicates=100)
-    assert any("3 of 5 tasks are left out" in note and "--without c keeps 4 of 5 tasks" in note for note in found.notes)
+@pytest.mark.parametrize(
+    ("missing", "names", "said"),
+    [
+        ("tasks", ["a", "b", "c d"], "3 of 5 tasks are left out.*; --without 'c d' keeps 4 of 5 tasks"),
+        ("systems", ["a", "b", "c d"], "2 of 3 systems are left out.*; --without t4 keeps 2 of 3 systems"),
+    ],
+)
+def test_a_note_names_the_system_or_task_without_which_most_stays(missing: Any, names: list[str], said: str) -> None:
+    rows = [("t1", 1, 2, 3), ("t2", 2, 1, None), ("t3", 3, 1, None), ("t4", 1, None, 2), ("t5", 4, 2, 3)]
+    table = pl.DataFrame(rows, ["task", *names], orient="row", strict=False)
+    if missing == "systems":
+        with pytest.raises(InputError, match=said):
+            rankbench.rank(table, ["mean-score"], replicates=100, missing=missing)
+    else:
+        notes = rankbench.rank(table, ["mean-score"], replicates=100, missing=missing).notes
+        assert any(re.search(said, note) for note in notes)
 
 
 def test_missing_everywhere_is_refused_with_those_that_lack_most() -> None:
