@@ -8,17 +8,15 @@ from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Ident
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
 from rankbench.aggregators.rates import (
     Borda,
-    BordaCount,
     Budgeted,
     Kemeny,
     LimitScores,
     MeanLogOdds,
-    MeanRank,
-    MeanScore,
     NetWeights,
     ThurstoneMosteller,
     WinRate,
 )
+from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.plugin.registry import hookimpl

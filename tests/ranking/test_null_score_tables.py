@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from amounts import is_full
 
-from rankbench.aggregators.rates import MeanRank, MeanScore
+from rankbench.aggregators.score_tables import MeanRank, MeanScore
 from rankbench.ranking.score_sample import rank_systems
 
 TABLES = 2000

@@ -15,7 +15,7 @@ from data_files import stored, written
 from scipy import stats
 
 import rankbench
-from rankbench.aggregators.rates import BordaCount, MeanRank, MeanScore
+from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.ranking.score_sample import SystemRanking, rank_systems
