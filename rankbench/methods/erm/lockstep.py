@@ -18,6 +18,9 @@ from rankbench.methods.erm.kernels.lockstep import advance, evaluate_fresh, idle
 from rankbench.methods.erm.kernels.sampling import TILE, WINDOW, ContenderColumns, ContenderPath, Judged
 from rankbench.methods.erm.kernels.targets import Sums, accumulate, single_targets, top_up
 
+CACHE_LINE = 64
+"""Bytes that the processor reads at once."""
+
 FEWEST = 20
 """Draws that every judged query gets at least, for its mean target."""
 
@@ -134,9 +137,9 @@ class Lockstep(Stream):
         kernels = [e.aggregator.kernel() for e in self.contenders if isinstance(e.surrogate, PairwiseSurrogate)]
         longest = max(self.longest, 1) if kernels else 0
         return ContenderPath(
-            np.zeros((rows, d)),
-            np.zeros((rows, d)),
-            np.zeros((rows, d)),
+            _aligned(rows, d),
+            _aligned(rows, d),
+            _aligned(rows, d),
             np.zeros(rows, dtype=np.int64),
             np.zeros((rows, max(sizes, default=0))),
             np.zeros((WINDOW, rows)),
@@ -153,11 +156,22 @@ class Lockstep(Stream):
             np.zeros(max((k.work(m) for k in kernels if k is not None), default=0)),
             np.zeros(longest * (rows - self.columns.tiled)),
             np.zeros(longest * (rows - self.columns.tiled)),
-            np.zeros(d),
+            _aligned(1, d)[0],
             np.zeros((d, TILE)),
             np.zeros((m, TILE)),
             watched,
         )
+
+
+def _aligned(rows: int, columns: int) -> NDArray[np.float64]:
+    """Return a matrix of zeros that begins where a line of the processor's cache begins.
+
+    NumPy begins at any multiple of 16 bytes. Steps of a pair of items read and write nothing but such matrices; they
+    take a quarter longer where vectors reach over two lines.
+    """
+    buffer = np.zeros(rows * columns + CACHE_LINE // 8)
+    start = -buffer.ctypes.data % CACHE_LINE // 8
+    return buffer[start : start + rows * columns].reshape(rows, columns)
 
 
 def _laid_out(contenders: list[Composition]) -> tuple[list[int], list[list[int]]]:
