@@ -34,15 +34,14 @@ from rankbench.ranking.open import Log
 from rankbench.ranking.score_sample import (
     LEVEL,
     Kept,
-    SystemRanking,
     completed,
     mixed_tasks,
     of_each_other,
-    rank_systems,
     reduced,
     turned,
     wide_tasks,
 )
+from rankbench.ranking.system_ranking import SystemRanking, rank_systems
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,7 +32,7 @@ from rankbench.protocols.selection import Selection
 from rankbench.ranking.load import load_log
 from rankbench.ranking.open import open_source
 from rankbench.ranking.rank import rank
-from rankbench.ranking.score_sample import rank_systems
+from rankbench.ranking.system_ranking import rank_systems
 from rankbench.runner.blocks import run_block
 
 RETURNED: list[Any] = [None]

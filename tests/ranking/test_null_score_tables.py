@@ -9,7 +9,7 @@ import pytest
 from amounts import is_full
 
 from rankbench.aggregators.score_tables import MeanRank, MeanScore
-from rankbench.ranking.score_sample import rank_systems
+from rankbench.ranking.system_ranking import rank_systems
 
 TABLES = 2000
 

@@ -18,7 +18,7 @@ import rankbench
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
-from rankbench.ranking.score_sample import SystemRanking, rank_systems
+from rankbench.ranking.system_ranking import SystemRanking, rank_systems
 from rankbench.stats.contrasts import rank_ranges_of_signs, significance_tiers, top_shares
 
 MTEB = """\
