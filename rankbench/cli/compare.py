@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +20,18 @@ from rankbench.tracking.comparison import (
     Margin,
     cells_of,
     columns_of,
-    comparison_annotations,
     comparison_json,
     comparison_markdown,
     how_to_read,
     shown_first,
 )
 from rankbench.tracking.time import TIME_COLUMNS, TimedSuite, time_suite, timed_json
+
+COARSE = 0.1
+"""Share of base: a comparison that finds no smaller change warns of it."""
+
+_ERRORS = 10
+"""Annotations that GitHub shows of a step."""
 
 
 def _margin(ctx: click.Context, parameter: click.Parameter, text: str | None) -> Margin | None:
@@ -106,6 +112,34 @@ def comparison_answer(found: Comparison) -> Answer:
         page=comparison_markdown(found),
         annotations=comparison_annotations(found),
     )
+
+
+def comparison_annotations(comparison: Comparison) -> list[str]:
+    """Return workflow commands of GitHub's runners: an error for each change to the worse, and one on the whole.
+
+    That is a warning where something was not tested, or where only changes of more than `COARSE` could be found.
+    """
+    found = []
+    for one in comparison.by_verdict("worse")[:_ERRORS]:
+        what = "" if math.isnan(one.p) else f": {one.base:.6g} became {one.head:.6g} (p = {one.p:.2g})"
+        found.append(f"::error title={_property(f'{one.what} is worse')}::{_message(one.where + what)}")
+    for line in (comparison.differing or ())[: _ERRORS - len(found)]:
+        found.append(f"::error title=rankbench compare --unchanged::{_message(line)}")
+    # A job may go on after exit code 3: who reads the page of the change sees that nobody tested it, and why.
+    untested = comparison.exit_code == 3
+    why = comparison.notes if untested else ()
+    whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds(), "; ".join(why)))))
+    coarse = any(one.detectable_percent > 100 * COARSE for one in comparison.by_verdict("not shown"))
+    title = f"rankbench compare{' - not tested' if untested else ''}"
+    return [*found, f"::{'warning' if untested or coarse else 'notice'} title={title}::{whole}"]
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _parts(found: Comparison) -> Iterator[Table | str]:

@@ -1,4 +1,4 @@
-"""A comparison judges changes over a family, and writes Markdown, JSON and annotations."""
+"""A comparison judges changes over a family, and writes Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -21,9 +21,6 @@ from rankbench.stats.multiple_tests import holm
 ChangeVerdict: TypeAlias = Literal["equal", "worse", "better", "not shown", "described", "not tested"]
 """``equal``: every number, to the byte. ``described``: there is nothing that an interval could rest on. ``not tested``:
 base has it, and head has nothing to compare it with."""
-
-COARSE = 0.1
-"""Share of base: a comparison that finds no smaller change warns of it."""
 
 ChangeSubject: TypeAlias = Literal["quality", "speed", "ranking"]
 
@@ -293,9 +290,6 @@ _PLUS: dict[ChangeSubject, tuple[str, str]] = {
 MOST = 50
 """Rows that a table shows; all are in the JSON."""
 
-_ERRORS = 10
-"""Annotations that GitHub shows of a step."""
-
 _ORDER = ("worse", "not tested", "better", "not shown", "described", "equal")
 
 
@@ -371,31 +365,3 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "notes": list(comparison.notes),
         "differing": comparison.differing,
     }
-
-
-def comparison_annotations(comparison: Comparison) -> list[str]:
-    """Return workflow commands of GitHub's runners: an error for each change to the worse, and one on the whole.
-
-    That is a warning where something was not tested, or where only changes of more than `COARSE` could be found.
-    """
-    found = []
-    for one in comparison.by_verdict("worse")[:_ERRORS]:
-        what = "" if math.isnan(one.p) else f": {one.base:.6g} became {one.head:.6g} (p = {one.p:.2g})"
-        found.append(f"::error title={_property(f'{one.what} is worse')}::{_message(one.where + what)}")
-    for line in (comparison.differing or ())[: _ERRORS - len(found)]:
-        found.append(f"::error title=rankbench compare --unchanged::{_message(line)}")
-    # A job may go on after exit code 3: who reads the page of the change sees that nobody tested it, and why.
-    untested = comparison.exit_code == 3
-    why = comparison.notes if untested else ()
-    whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds(), "; ".join(why)))))
-    coarse = any(one.detectable_percent > 100 * COARSE for one in comparison.by_verdict("not shown"))
-    title = f"rankbench compare{' - not tested' if untested else ''}"
-    return [*found, f"::{'warning' if untested or coarse else 'notice'} title={title}::{whole}"]
-
-
-def _message(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")

@@ -18,7 +18,7 @@ from made_results import MadeResults
 from numpy.typing import NDArray
 from scipy import stats
 
-from rankbench.cli.compare import compare
+from rankbench.cli.compare import compare, comparison_annotations
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.results import report
 from rankbench.reports.same_cells import unchanged_cells
@@ -32,7 +32,6 @@ from rankbench.tracking.comparison import (
     Margin,
     cells_of,
     columns_of,
-    comparison_annotations,
     comparison_json,
     comparison_markdown,
     how_to_read,
