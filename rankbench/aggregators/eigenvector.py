@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rankbench.aggregators.log_odds import LogOddsAggregator, item_sums
 from rankbench.core.component import Property
 from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts
@@ -127,19 +128,6 @@ def on_scale(
     return scores
 
 
-class LogOddsAggregator(CountAggregator):
-    """An aggregator of the smoothed log-odds of pairs; see `log_odds`."""
-
-    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="The constant c, added to both sides.")
-    frequencies: Literal["counts", "joint"] = Field(
-        default="counts", description="Add c to counts, or to frequencies among the k judgments."
-    )
-
-    def pair_log_odds(self, counts: PairCounts) -> NDArray[np.float64]:
-        """Return the smoothed log-odds of each pair, shape (P,)."""
-        return log_odds(counts, self.smoothing, joint=self.frequencies == "joint")
-
-
 class RatioAggregator(LogOddsAggregator):
     """An aggregator of ratios of strengths, whose logarithms are the log-odds."""
 
@@ -232,31 +220,6 @@ class RankCentrality(CountAggregator):
         from rankbench.aggregators.kernels.pair_graphs import rank_centrality
 
         return Kernel(rank_centrality, np.array([self.smoothing, float(self.scale == "log")]), table_size)
-
-
-def item_sums(counts: PairCounts, of_pair: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of a number of each pair, (P,), over an item's pairs, minus it where the item is `high`, (m,)."""
-    added, taken = np.bincount(counts.low, of_pair, counts.m), np.bincount(counts.high, of_pair, counts.m)
-    return np.subtract(added, taken, dtype=np.float64)  # of no pairs at all they are whole numbers
-
-
-def log_odds(counts: PairCounts, smoothing: float, *, joint: bool = False) -> NDArray[np.float64]:
-    r"""Return the smoothed log-odds of each pair, shape (P,), positive if `low` is preferred.
-
-    .. math:: A_{ij} = \log \frac{w_{ij} + c}{w_{ji} + c}
-
-    Parameters
-    ----------
-    counts : PairCounts
-    smoothing : float
-        c > 0.
-    joint : bool
-        Whether c is added to frequencies among all judgments, w / W, instead of to weights.
-    """
-    forward, backward = counts.wins()
-    c = smoothing * float((forward + backward).sum()) if joint else smoothing
-    odds: NDArray[np.float64] = np.log((forward + c) / (backward + c))
-    return odds
 
 
 _POLISH = 50

@@ -1,4 +1,4 @@
-"""Rate aggregators score items by Borda counts, win rates, Kemeny orders or mean log-odds.
+"""Rate aggregators score items by Borda counts, win rates, net weights, budgeted scores or Kemeny orders.
 
 References
 ----------
@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.eigenvector import LogOddsAggregator, item_sums, log_odds
-from rankbench.aggregators.likelihood.laplacian_system import Laplacian
+from rankbench.aggregators.log_odds import item_sums
 from rankbench.core.component import Property
-from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator, LabelAggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.kernels import Kernel, table_size
 
@@ -289,135 +288,3 @@ class Kemeny(CountAggregator):
         from rankbench.kernels.best_order import LEVEL, TIED, kemeny
 
         return Kernel(kemeny, np.array([float(self.exact), float(self.ties == "first"), LEVEL, TIED]))
-
-
-class MeanLogOdds(LogOddsAggregator):
-    r"""Mean log-odds of being preferred to the other items, smoothed.
-
-    .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i} \log \frac{w_{ij} + c}{w_{ji} + c}
-
-    with :math:`w_{ij}` the total weight of the judgments that prefer i to j. A pair that
-    was not observed contributes 0. The scores sum to zero.
-
-    With ``frequencies=joint`` the weights are divided by the total weight W of the k
-    judgments before c is added, as in section 5.1. With c fixed, that is smoothing by c W
-    counts, which never fades.
-
-    Prefer it for regression surrogates as in the paper, with many judgments of each pair: with few it is close to
-    Borda's count.
-
-    Notes
-    -----
-    Limit under BTL (26), uniform pairs, k to infinity: the limit scores (27) for
-    ``counts``. For ``joint`` it is *not* (27) but
-    :math:`\frac{1}{m-1} \sum_{j \ne i} \log \frac{p_{ij} / M + c}{p_{ji} / M + c}` with
-    M = m (m - 1) / 2, close to linear in the win margin as soon as c M is not small.
-
-    Multiplying all weights by a constant leaves ``joint`` as it is; for ``counts`` it makes
-    the smoothing count for less.
-
-    Examples
-    --------
-    >>> import rankbench
-    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
-    >>> rankbench.aggregate(votes, "mean-log-odds").table.select("item", "score").rows()
-    [('ada', 0.8047...), ('bob', 0.2938...), ('cy', -1.0986...)]
-    """
-
-    name: ClassVar[str] = "mean-log-odds"
-    unit: ClassVar[str] = "log-odds"
-    source: ClassVar[str] = "[DMJ13]_ section 6.2, eq. (27); smoothing: section 5.1"
-    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
-
-    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
-        """Return the mean log-odds, shape (m,)."""
-        return item_sums(counts, self.pair_log_odds(counts)) / (counts.m - 1)
-
-    def kernel(self) -> Kernel:
-        """Return the compiled form; its scratch memory is a table of m x m counts."""
-        from rankbench.aggregators.kernels.rates import mean_log_odds, parameters
-
-        return Kernel(mean_log_odds, parameters(self.smoothing, joint=self.frequencies == "joint"), table_size)
-
-
-class LimitScores(LabelAggregator):
-    r"""Full information: the limit of the mean log-odds under BTL, from the labels.
-
-    .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i}
-       [\log(1 + e^{r_i - r_j}) - \log(1 + e^{r_j - r_i})]
-       = \frac{1}{m-1} \sum_{j \ne i} (r_i - r_j) = \frac{m r_i - \sum_j r_j}{m - 1}
-
-    since :math:`\log(1 + e^x) - \log(1 + e^{-x}) = x`. The scores sum to zero. No
-    judgment is looked at: this is the reference that no method on judgments can have.
-
-    Prefer it as the reference in simulations, where the truth is known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import rankbench
-    >>> rankbench.get(rankbench.Aggregator, "limit-scores").from_labels(np.array([2.0, 1.0, 0.0]))
-    array([ 1.5,  0. , -1.5])
-    """
-
-    name: ClassVar[str] = "limit-scores"
-    source: ClassVar[str] = "[DMJ13]_ eq. (27)"
-    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "shift-invariant"})
-
-    def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the limit scores of m items, shape (m,); 0 for one alone, the empty sum."""
-        m = len(labels)
-        above = labels - labels.min()  # equal labels make zeros, whatever they are
-        scores: NDArray[np.float64] = (m * above - above.sum()) / max(m - 1, 1)
-        return scores
-
-
-class ThurstoneMosteller(CountAggregator):
-    r"""Least-squares scores of the observed pairs' smoothed log-odds.
-
-    .. math:: s = (D_\Omega - \Omega)^\dagger (\Omega \circ A) \mathbf{1}, \quad
-       A_{ij} = \log \frac{w_{ij} + c}{w_{ji} + c}
-
-    with :math:`w_{ij}` the total weight of the judgments that prefer i to j, and
-    :math:`\Omega` the mask of the pairs with at least one judgment.
-
-    The observed pairs need not connect the items. By the pseudo-inverse the scores of each
-    connected component sum to zero, so the scores of different components are on no common
-    scale: their order says nothing. An item without judgments scores 0.
-
-    Prefer it where pairs have similar numbers of votes: a pair seen once weighs as much as one seen a hundred
-    times.
-
-    Notes
-    -----
-    Limit under BTL (26), uniform pairs, k to infinity: :math:`r_i - \bar r`, which is
-    (m - 1) / m times the limit scores (27). Multiplying all weights by a constant makes the
-    smoothing count for less.
-
-    Examples
-    --------
-    >>> import rankbench
-    >>> votes = {"winner": ["ada", "ada", "bob", "bob", "ada"], "loser": ["bob", "bob", "ada", "cy", "cy"]}
-    >>> rankbench.aggregate(votes, "thurstone-mosteller").table.select("item", "score").rows()
-    [('ada', 0.5364...), ('bob', 0.1959...), ('cy', -0.7324...)]
-    """
-
-    name: ClassVar[str] = "thurstone-mosteller"
-    unit: ClassVar[str] = "log-odds"
-    source: ClassVar[str] = "[DMJ13]_ eq. (22)"
-    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
-
-    smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both counts, c.")
-
-    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
-        """Return the least-squares scores, shape (m,), by linear systems in the graph of the observed pairs."""
-        odds = log_odds(counts, self.smoothing)
-        rhs = item_sums(counts, odds)
-        graph = Laplacian(counts.starts, counts.high, 0.0, self.scales(counts))
-        return graph.solve(np.ones(len(odds)), graph.balanced(rhs), 1e-14 * float(np.linalg.norm(rhs)))
-
-    def kernel(self) -> Kernel:
-        """Return the compiled form, O(k + m) memory: conjugate gradients on the Laplacian."""
-        from rankbench.aggregators.kernels.pair_graphs import thurstone_mosteller
-
-        return Kernel(thurstone_mosteller, np.array([self.smoothing]))

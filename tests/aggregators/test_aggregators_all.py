@@ -17,16 +17,8 @@ from rankbench.aggregators import rankbench_register
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
-from rankbench.aggregators.rates import (
-    Borda,
-    Budgeted,
-    Kemeny,
-    LimitScores,
-    MeanLogOdds,
-    NetWeights,
-    ThurstoneMosteller,
-    WinRate,
-)
+from rankbench.aggregators.log_odds import LimitScores, MeanLogOdds, ThurstoneMosteller
+from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator_calls import structure_of

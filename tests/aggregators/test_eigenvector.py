@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
-from rankbench.aggregators.rates import MeanLogOdds
+from rankbench.aggregators.log_odds import MeanLogOdds
 
 
 def ratios(w, c=0.5):

@@ -15,15 +15,8 @@ from scipy.sparse.csgraph import connected_components
 
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph
 from rankbench.aggregators.kernels.rates import parameters
-from rankbench.aggregators.rates import (
-    Borda,
-    Budgeted,
-    LimitScores,
-    MeanLogOdds,
-    NetWeights,
-    ThurstoneMosteller,
-    WinRate,
-)
+from rankbench.aggregators.log_odds import LimitScores, MeanLogOdds, ThurstoneMosteller
+from rankbench.aggregators.rates import Borda, Budgeted, NetWeights, WinRate
 from rankbench.data.simulators.btl import limit_scores
 from rankbench.interfaces.aggregator_calls import label_structure, sample_structure
 from rankbench.interfaces.queries import Queries
