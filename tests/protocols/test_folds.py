@@ -225,16 +225,6 @@ def outcomes(margins, weights=None, ties=None) -> PairOutcomes:
     return PairOutcomes(margins, weights * ~tied, 0 * one, weights * tied, one * ~tied, one)
 
 
-def as_votes(pairs: PairOutcomes) -> votewise.Outcomes:
-    """Return the same as one vote a pair and outcome."""
-    sides = ((pairs.margins, pairs.won, False), (-pairs.margins, pairs.lost, False), (pairs.margins, pairs.tied, True))
-    return votewise.Outcomes(
-        np.concatenate([margins[weight > 0] for margins, weight, _ in sides]),
-        np.concatenate([weight[weight > 0] for _, weight, _ in sides]),
-        np.concatenate([np.full(int((weight > 0).sum()), tie) for _, weight, tie in sides]),
-    )
-
-
 def test_the_log_loss_by_hand() -> None:
     votes = outcomes([1.0, -2.0, 5.0], [1, 3, 10], [False, False, True])
     expected = (np.log1p(np.exp(-0.5)) + 3 * np.log1p(np.exp(1.0))) / 4
@@ -304,7 +294,7 @@ def test_the_fitted_scale_is_the_minimum(pairs: PairOutcomes, link: str) -> None
         assert b == 0
         return
     unit = np.median(sizes[sizes > 0])
-    votes = as_votes(pairs)
+    votes = votewise.Outcomes.of_pairs(pairs)
     padded = votewise.Outcomes(
         np.concatenate([votes.margins / unit, [1.0, -1.0]]),
         np.concatenate([votes.weights, [1.0, 1.0]]),
@@ -327,7 +317,7 @@ def test_the_tie_link_is_the_minimum(pairs: PairOutcomes) -> None:
     b, nu = fit_tie_link(pairs)
     assert b >= 0
     assert nu > 0
-    votes = as_votes(pairs)
+    votes = votewise.Outcomes.of_pairs(pairs)
     sizes = np.repeat(np.abs(pairs.margins), pairs.votes.astype(int))
     unit = np.median(sizes[sizes > 0]) if sizes.any() else 1.0
     padded = votewise.Outcomes(

@@ -14,6 +14,7 @@ from scipy.special import expit, log_ndtr, ndtr
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.protocols.folds import Cut
+from rankbench.protocols.links import PairOutcomes
 from rankbench.ranking.votes import Votes
 
 LINKS = ("logistic", "probit")
@@ -42,6 +43,17 @@ class Outcomes(NamedTuple):
     margins: NDArray[np.float64]
     weights: NDArray[np.float64]
     ties: NDArray[np.bool_]
+
+    @classmethod
+    def of_pairs(cls, pairs: PairOutcomes) -> Outcomes:
+        """Return one vote for each pair and outcome."""
+        size = pairs.margins
+        sides = ((size, pairs.won, False), (-size, pairs.lost, False), (size, pairs.tied, True))
+        return cls(
+            np.concatenate([margins[weight > 0] for margins, weight, _ in sides]),
+            np.concatenate([weight[weight > 0] for _, weight, _ in sides]),
+            np.concatenate([np.full(int((weight > 0).sum()), tie) for _, weight, tie in sides]),
+        )
 
     def decisive(self) -> Outcomes:
         """Return the votes that someone won."""
