@@ -12,86 +12,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, cached_property
 from pathlib import Path
 
-import polars as pl
 import pytest
-from disturbed import contents, killed_after, reported, tiny_suite
+from disturbed import BLOCKS, Undisturbed, contents, killed_after, reported, undisturbed, written
 from sessions import blocks_in, ended, left_by_kills, nothing_is_left, session_of, start, stopped, wait_until
 
 from rankbench.store.journal import FILE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
-
-BLOCKS = 12
-
-
-@dataclass(frozen=True)
-class Undisturbed:
-    """Commands in a folder, and what they end in.
-
-    Attributes
-    ----------
-    folder : Path
-        Holds a log, a suite, and the folder of a finished run.
-    workers : int
-        Of a run.
-    """
-
-    folder: Path
-    workers: int
-
-    @cached_property
-    def run(self) -> dict[str, bytes]:
-        """What the run ends in."""
-        code, said = ended(start(self.folder, *self.command("run", self.folder)))
-        assert code == 0, said
-        return reported(self.folder / "out")
-
-    @cache  # noqa: B019
-    def made(self, name: str) -> dict[str, str]:
-        """Return digests of what another command writes."""
-        place = self.folder / name
-        self.prepare(name, place)
-        code, said = ended(start(place, *self.command(name, place)))
-        assert code == 0, said
-        return written(place)
-
-    def command(self, name: str, place: Path) -> list[str]:
-        """Return a command that works in a place of its own."""
-        log, suite, out = str(self.folder / "log.csv"), str(self.folder / "tiny.toml"), str(place / "out")
-        return {
-            "run": ["run", "--suite", suite, "--out", out, "--workers", str(self.workers)],
-            "aggregate": ["aggregate", log, "--replicates", "30", "--out", str(place / "made" / "ranking.csv")],
-            "convert": ["data", "convert", log, str(place / "made" / "shards"), "--shards", "3", "--force"],
-            "report": ["report", str(place / "made")],
-        }[name]
-
-    def prepare(self, name: str, place: Path) -> None:
-        (place / "made").mkdir(parents=True)
-        if name == "report":
-            assert self.run
-            shutil.copytree(self.folder / "out", place / "made", dirs_exist_ok=True)
-            for file in ("leaderboard.md", "leaderboard.csv"):
-                (place / "made" / file).unlink()
-
-
-def written(place: Path) -> dict[str, str]:
-    """Return digests of all files that a command made; not what a run says of its own times, nor what kills left."""
-    found = contents(place / "made")
-    kept = {name: digest for name, digest in found.items() if name not in (FILE, "run.json", ".lock")}
-    left = [str(path.relative_to(place / "made")) for path in left_by_kills(place / "made")]
-    return {name: digest for name, digest in kept.items() if not any(name.startswith(each) for each in left)}
-
-
-def undisturbed(folder: Path, n: int, workers: int) -> Undisturbed:
-    (folder / "tiny.toml").write_text(tiny_suite(n, BLOCKS // 2))
-    rng = random.Random(1)
-    rows = [[*rng.sample("abcdefgh", 2), rng.choice(["x", "y", "z"])] for _ in range(3000)]
-    pl.DataFrame(rows, schema=["winner", "loser", "judge"], orient="row").write_csv(folder / "log.csv")
-    return Undisturbed(folder, workers)
 
 
 @pytest.fixture(scope="module")
