@@ -1,4 +1,4 @@
-"""Pages that follow from the code: components, keys of suites, the Python API, conformance checks.
+"""Pages that follow from the code: components, keys of suites and of JSON, the Python API, conformance checks.
 
 They are written into `docs/reference/generated` before a site is built.
 """
@@ -6,12 +6,14 @@ They are written into `docs/reference/generated` before a site is built.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from component_examples import begin, example, table
+from json_schemas import EXAMPLES, WRITTEN, file_of, rows_of
 
 import rankbench
 from rankbench.interfaces import suite
@@ -40,7 +42,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def write_pages() -> None:
     """Write every page; one that has not changed stays as it is, so that Sphinx does not read it again."""
     pages = {kind: component_page(kind) for kind in KINDS}
-    pages |= {"suite": suite_page(), "api": api_page(), "checks": checks_page(), "bibliography": bibliography_page()}
+    pages |= {"suite": suite_page(), "json": json_page(), "api": api_page(), "checks": checks_page()}
+    pages["bibliography"] = bibliography_page()
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages.items():
         path = FOLDER / f"{name}.rst"
@@ -128,6 +131,21 @@ def suite_page() -> str:
     own = Path(suite_files.__file__).parent
     read = [read_suite(path) for _, path in sorted(manager.suites().items()) if own in path.parents]
     lines += table([("suite", "question"), *((f"``{one.name}``", one.asks) for one in read)])
+    return "\n".join(lines)
+
+
+def json_page() -> str:
+    """Return the page of the keys that ``--json`` prints: a table for each answer, made from its schema."""
+    lines = [
+        _headed("Keys of JSON", "="),
+        "``[]`` stands for the elements of a list, ``*`` for names that the data give.\n",
+    ]
+    for answer in (*EXAMPLES, *WRITTEN):
+        path = file_of(answer)
+        rows = [("key", "type", "meaning")]
+        for key, kind, meaning in rows_of(json.loads(path.read_text(encoding="utf-8"))):
+            rows.append((f"``{key}``", kind, re.sub(r"`([^`]+)`", r"``\1``", meaning)))
+        lines += [_headed(answer, "-"), f"`{path.name} <../../_static/schemas/{path.name}>`__\n", *table(rows)]
     return "\n".join(lines)
 
 

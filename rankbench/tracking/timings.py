@@ -1,7 +1,7 @@
 """The table `timings` holds every call that was timed.
 
 ``timings/timings.parquet`` has a row for each call, ``timings/timings.json`` the job, its machine and the sha256 of the
-table. docs/reference/json.md describes the columns.
+table. docs/reference/leaderboard-columns.md describes the columns.
 """
 
 from __future__ import annotations

@@ -1,0 +1,289 @@
+"""JSON schemas of the answers of ``--json``: executed examples give the types, ``reference/json.toml`` the meanings.
+
+``python docs/json_schemas.py`` executes `EXAMPLES` and writes ``static/schemas/*.schema.json`` anew. A key without a
+meaning, and a null that no meaning explains, are errors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Schema: TypeAlias = dict[str, Any]
+
+DOCS = Path(__file__).parent
+SCHEMAS = DOCS / "static" / "schemas"
+MEANINGS: dict[str, dict[str, str]] = tomllib.loads((DOCS / "reference" / "json.toml").read_text(encoding="utf-8"))
+"""Meanings of keys by answer and path; ``every`` holds keys that mean the same in all answers."""
+
+_SUITE = """\
+name = "small"
+title = "Small"
+asks = "Is one better than the other on a few simulated queries?"
+dataset = "web10k-like:queries=12"
+protocol = "btl:design=4,heldout=4"
+[[experiments]]
+name = "one"
+title = "One"
+n = [200]
+repetitions = 4
+losses = ["ndcg"]
+contenders = [{ use = "random-scores", label = "random" }, { use = "erm:k=1", label = "first" }]
+[[experiments.claims]]
+id = "C1"
+text = "Learning helps."
+kind = "less"
+contrasts = [{ a = "first", b = "random" }]
+"""
+
+_VOTES = "winner,loser\n" + "a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 5
+_PAIRS = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("a", "c"), ("d", "b")]
+_JUDGED = [f"{x},{y},{('left', 'right')[k % 2]},j{k % 7},{k}" for k in range(84) for x, y in [_PAIRS[k % 6]]]
+_BIASED = [f"{x},{y},left,one-sided,{k}" for k in range(84, 168) for x, y in [_PAIRS[k % 6]]]
+_TURNED = [f"{y},{x},{('right', 'left')[k % 2]},j{k % 7},{k}" for k in range(84) for x, y in [_PAIRS[k % 6]]]
+
+FILES = {
+    "votes.csv": _VOTES,
+    "later.csv": _VOTES + "d,a\nd,b\nd,c\n" * 9,
+    "wide.csv": "model_a,model_b,winner,mood\n" + "a,b,model_a,good\nb,a,model_a,bad\nb,c,model_a,bad\n" * 8,
+    "weighted.csv": "winner,loser,weight\nGPT-4,gpt-4,2\n=b,GPT-4,3\n=b,gpt-4,1\n",
+    "sides.csv": "left,right,winner\n" + "a,b,left\nb,a,left\nb,c,right\na,c,left\nc,a,tie\n" * 4,
+    "judged.csv": "\n".join(["left,right,winner,judge,time", *_JUDGED, *_BIASED, *_TURNED, ""]),
+    "drifting.csv": "winner,loser,time\n" + "".join(f"{'a,b' if k < 150 else 'b,a'},{k}\n" for k in range(300)),
+    "langs.csv": "winner,loser,lang\n" + "".join(f"x,y,{lang}\ny,z,{lang}\nz,x,{lang}\n" for lang in ("en", "de")),
+    "times.csv": "winner,loser,time\n" + "a,b,1\nb,c,1\nc,a,2\na,c,3\n" * 4 + "a,d,3\n",
+    "ballots.csv": "ranking,judge\na>b>c,one\nb=c>a,two\nc>a,three\n",
+    "clicks.csv": "query_id,session_id,shown,clicked,part\nq,s1,a b,2,train\nq,s2,b a,1,test\n",
+    "items.letor": "0 qid:1 1:0.5 2:1\n1 qid:1 1:0.25 2:1\n2 qid:2 1:0 2:1\n0 qid:2 1:1 2:1\n",
+    "long.csv": "system,task,score\na,t1,1\nb,t1,\na,t2,3\n",
+    "scores.csv": "model,t1,t2,t3\na,1,2,3\nb,2,3,5\nc,0,1,1\n",
+    "one.txt": "t1 Q0 a 1 0.9 one\nt1 Q0 b 2 0.5 one\nt2 Q0 b 1 0.7 one\nt2 Q0 a 2 0.1 one\n",
+    "two.txt": "t1 Q0 b 1 0.9 two\nt1 Q0 a 2 0.5 two\nt2 Q0 a 1 0.7 two\nt2 Q0 b 2 0.1 two\n",
+    "qrels.txt": "t1 0 a 1\nt1 0 b 0\nt2 0 a 1\nt2 0 b 0\n",
+    "small.toml": _SUITE,
+    "changed.toml": _SUITE.replace("erm:k=1", "erm:k=3"),
+}
+"""Inputs of the examples."""
+
+BEFORE = [
+    "run --suite small.toml --workers 1 --out done",
+    "run --suite changed.toml --workers 1 --out changed",
+    "certify regression --loss ndcg --laws 1 --noise any --out certificate.json",
+    *(
+        f"history add {('done', 'changed')[day // 16]} --to past --commit {day:040} --date 2026-01-{day}T12:00:00+00:00"
+        for day in range(10, 22)
+    ),
+]
+"""Commands that come before the examples."""
+
+EXAMPLES: dict[str, Sequence[str]] = {
+    "run": [
+        "run --suite small.toml --workers 1 --out again",
+        "run --suite small.toml --timeout 0.001 --out late",
+        "run --log votes.csv --reps 1 --workers 1 --out own",
+    ],
+    "aggregate": [
+        "aggregate votes.csv",
+        "aggregate votes.csv --intervals bootstrap --replicates 20",
+        "aggregate judged.csv --intervals",
+        "aggregate langs.csv --by lang --pool",
+        "aggregate sides.csv --control side",
+        "aggregate sides.csv --control side --intervals",
+        "aggregate clicks.csv --by query",
+    ],
+    "aggregate --effects": ["aggregate sides.csv --control side --effects"],
+    "aggregate --across": [
+        "aggregate langs.csv --by lang --across",
+        "aggregate langs.csv --by lang --across --intervals --replicates 20",
+    ],
+    "aggregate --matrix": ["aggregate times.csv --matrix"],
+    "aggregate --over time": [
+        "aggregate times.csv --over time --method dynamic-bradley-terry",
+        "aggregate times.csv --over time --method dynamic-bradley-terry --since 2",
+    ],
+    "rank": [
+        "rank scores.csv --replicates 50 --lower t3 --without t1",
+        "rank one.txt two.txt --qrels qrels.txt --replicates 50",
+    ],
+    "certify --verify": ["certify --verify certificate.json"],
+    "plan": ["plan --suite small.toml", "plan --log votes.csv --reps 1"],
+    "report": ["report done", "report late"],
+    "compare": ["compare done changed --unchanged", "compare votes.csv later.csv", "compare done done"],
+    "time": ["time small.toml --rounds 2 --out times"],
+    "history add": [BEFORE[-1].replace("past", "future")],
+    "history show": ["history show past"],
+    "verify": ["verify done", "verify damaged"],
+    "list": ["list", "list loss"],
+    "info": ["info erm", "info ndcg --kind loss"],
+    "info --kind suite": ["info demo --kind suite", "info paper --kind suite"],
+    "data list": ["data list"],
+    "data verify": ["data verify"],
+    "data describe": [
+        "data describe votes.csv",
+        "data describe weighted.csv",
+        "data describe wide.csv",
+        "data describe judged.csv",
+        "data describe drifting.csv",
+        "data describe ballots.csv",
+        "data describe clicks.csv",
+        "data describe items.letor",
+        "data describe long.csv",
+    ],
+    "data convert": ["data convert votes.csv shards --shards 2"],
+    "plugins": ["plugins"],
+    "check": ["check loss/ndcg --timeout 600"],
+    "new plugin": ["new plugin mine --kind loss"],
+    "new suite": ["new suite own"],
+    "env": ["env"],
+}
+"""Commands whose answers give each schema its types."""
+
+WRITTEN: dict[str, dict[str, object]] = {
+    "certify --all": {"folder": "certificates", "answers": ["..."]},
+    "data get": {"name": "...", "folder": "...", "licence": "...", "citation": "..."},
+}
+"""Answers that take ten minutes or a network."""
+
+
+@contextlib.contextmanager
+def folder_of_examples(folder: Path) -> Iterator[None]:
+    """Work in a folder that has the inputs of the examples."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    with contextlib.chdir(folder):
+        for command in BEFORE:
+            answered(command)
+        shutil.copytree("done", "damaged")
+        Path("damaged", "leaderboard.csv").write_text("", encoding="utf-8")
+        yield
+
+
+def answered(command: str) -> str:
+    """Return the JSON that a command prints; its exit code may say that something is worse or failed."""
+    from click.testing import CliRunner
+
+    from rankbench.cli import MEANINGS as CODES
+    from rankbench.cli import main
+
+    done = CliRunner().invoke(main, [*command.split(), "--json"], prog_name="rankbench")
+    if done.exit_code not in CODES or not done.stdout:
+        raise RuntimeError(f"rankbench {command}: exit code {done.exit_code}\n{done.output}")
+    return done.stdout
+
+
+def name_of(arguments: Sequence[str], answer: Mapping[str, object]) -> str:
+    """Return the name of the answer that a command gives; of an answer without a schema, that of its command."""
+    words = [word.partition("=")[0] for word in arguments]
+    if {"time", "--against"} <= {*words}:
+        return "compare"
+    if words[0] == "info" and answer["kind"] == "suite":
+        return "info --kind suite"
+    names = [name for name in (*EXAMPLES, *WRITTEN) if {*name.split()} <= {*words} and words[0] == name.split()[0]]
+    return max(names, key=lambda name: len(name.split()), default=words[0])
+
+
+def meaning(answer: str, path: str) -> str:
+    """Return the meaning of a key; the longest end of its path that a table knows decides."""
+    for table in (answer, answer.partition(" --")[0], answer.partition(" ")[0], "every"):
+        end = path
+        while end and (end != "*" or path == "*"):
+            if end in MEANINGS.get(table, {}):
+                return MEANINGS[table][end]
+            end = end.partition(".")[2]
+    return ""
+
+
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+
+
+def schema_of(answer: str, path: str, values: Sequence[object]) -> Schema:
+    """Return the schema of the values that examples have at a path."""
+    said, seen = meaning(answer, path), [value for value in values if value is not None]
+    if len(seen) < len(values) and "null" not in said:
+        raise ValueError(f"{answer}: {path} is null, and its meaning does not say when")
+    types = {_TYPES[type(value)] for value in seen}
+    types -= {"integer"} if "number" in types else set()
+    found: Schema = {"description": said} if said else {}
+    if len(types) != 1:  # any value, or none was seen
+        return found
+    (kind,) = types
+    found["type"] = [kind, "null"] if "null" in said else kind
+    if kind == "array":
+        found["items"] = schema_of(answer, f"{path}[]", [one for value in seen for one in value])
+    elif kind == "object":
+        found |= _keys(answer, path, seen)
+    return found
+
+
+def _keys(answer: str, path: str, seen: Sequence[Mapping[str, object]]) -> Schema:
+    """Return what a schema says of the keys of objects: names of the data, or names that mean something."""
+    inner = f"{path}." if path else ""
+    values: dict[str, list[object]] = {}
+    for name, value in (pair for one in seen for pair in one.items()):
+        values.setdefault(name, []).append(value)
+    of_data, own = meaning(answer, f"{inner}*"), MEANINGS.get(answer, {})
+    named = [name for name in values if (inner + name in own if of_data else meaning(answer, inner + name))]
+    others = [name for name in values if name not in named]
+    if others and not of_data:
+        raise ValueError(f"{answer}: {path} has keys without a meaning: {', '.join(others)}")
+    found: Schema = {}
+    if named:
+        found["properties"] = {name: schema_of(answer, inner + name, values[name]) for name in named}
+        found["required"] = [name for name in named if len(values[name]) == len(seen)]
+    if of_data:
+        found["additionalProperties"] = schema_of(answer, f"{inner}*", [one for name in others for one in values[name]])
+    return found
+
+
+def file_of(answer: str) -> Path:
+    """Return the file of an answer's schema."""
+    return SCHEMAS / f"{answer.replace(' --', ' ').replace(' ', '-')}.schema.json"
+
+
+def rows_of(schema: Schema, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield path, type in words and meaning of each key of a schema."""
+    inner = f"{path}." if path else ""
+    for name, one in schema.get("properties", {}).items():
+        always = "" if name in schema["required"] else ", optional"
+        yield inner + name, _type(one) + always, one["description"]
+        yield from rows_of(one, inner + name)
+    if "additionalProperties" in schema:
+        one = schema["additionalProperties"]
+        yield f"{inner}*", _type(one), one["description"]
+        yield from rows_of(one, f"{inner}*")
+    if "items" in schema:
+        yield from rows_of(schema["items"], f"{path}[]")
+
+
+_WORDS = {"string": "text", "array": "list"}
+
+
+def _type(schema: Schema) -> str:
+    types = schema.get("type", "any")
+    words = [_WORDS.get(one, one) for one in ([types] if isinstance(types, str) else types)]
+    of = _type(schema["items"]) if schema.get("items") else ""
+    words[0] += f" of {of}s" if of in ("text", "integer", "number", "object", "list") else ""
+    return " or ".join(words)
+
+
+def write(names: Iterable[str] = (*EXAMPLES, *WRITTEN)) -> None:
+    """Execute examples, and write the schemas of their answers."""
+    SCHEMAS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, folder_of_examples(Path(folder)):
+        for name in names:
+            answers = [json.loads(answered(one)) for one in EXAMPLES.get(name, ())] or [
+                {"schema_version": 1, **WRITTEN[name]}
+            ]
+            head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"rankbench {name} --json"}
+            text = json.dumps(head | schema_of(name, "", answers), indent=1, ensure_ascii=False)
+            file_of(name).write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
