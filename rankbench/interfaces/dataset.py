@@ -91,7 +91,7 @@ class Dataset(Component):
         return 0
 
     def assumptions(self) -> list[str]:
-        """Return what a reader of a leaderboard must know, one sentence each."""
+        """Return what a reader of a leaderboard must know, one sentence each: first how much is simulated."""
         return []
 
 

@@ -105,6 +105,9 @@ JUDGMENT = 12
 STRETCHES = "stretches of time"
 """Name of units that follow one another (`Protocol.judged_on`): neighbors may be alike, which intervals allow for."""
 
+NOBODY = "Nobody compared these items"
+"""Beginning of the assumption that judgments are simulated, where items and labels may be real."""
+
 
 @dataclass(frozen=True)
 class BlockTask:
@@ -358,7 +361,9 @@ class Protocol(Component):
     def assumptions(self) -> list[str]:
         """Return what a reader must know about the protocol, in sentences.
 
-        A sentence that begins with "Losses" says what scores are compared with; a page has it on its first screen.
+        The first sentence of a simulator says how much is simulated. A page has its beginning, up to a punctuation
+        mark, on the first screen, and the sentence that begins with "Losses": what scores are compared with.
+        `NOBODY` begins the sentence that judgments are simulated.
         """
         return []
 

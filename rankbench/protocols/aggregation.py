@@ -118,6 +118,7 @@ class AggregationTrial(Protocol):
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Populations (laws of judgments that are known exactly)"}
     counts: ClassVar[str] = "judgments of each population"
+    judged_on: ClassVar[str] = "populations"
     simulated: ClassVar[bool] = True
 
     law: LawName = Field(default="btl", description="Law that judgments are drawn from.")

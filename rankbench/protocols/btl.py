@@ -20,7 +20,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Method
-from rankbench.interfaces.protocol import JUDGMENT, BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import JUDGMENT, NOBODY, BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
@@ -87,7 +87,7 @@ class BTL(Protocol):
     def assumptions(self) -> list[str]:
         """Return where judgments come from, not from people even where items and labels do, and what losses compare."""
         return [
-            "Nobody compared these items: every judgment is simulated, a comparison of two items of a query drawn "
+            f"{NOBODY}: every judgment is simulated, a comparison of two items of a query drawn "
             "from their labels by the Bradley-Terry-Luce model (26).",
             "Losses compare scores with the paper's limit scores (27); an item's limit score is its label minus the "
             "mean label of the query's other items. So losses differ from those against labels, and NDCG may exceed 1. "

@@ -147,6 +147,7 @@ class Repair(Protocol):
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Populations (laws of judgments that are known exactly)"}
     counts: ClassVar[str] = "votes in each population"
+    judged_on: ClassVar[str] = "populations"
     simulated: ClassVar[bool] = True
     few: ClassVar[int] = 20
 
@@ -212,9 +213,9 @@ class Repair(Protocol):
             "low noise either",
             "cyclic": "leads of all pairs are exponential in a random direction, drawn again until there is a cycle",
         }
-        own = "the populations of Theorems 2 and 3, as votes, and " if self.paper else ""
+        own = " and the populations of Theorems 2 and 3 as votes" if self.paper else ""
         return [
-            f"{own}{self.populations} populations of {self.items} items: {leads[self.noise]}",
+            f"{self.populations} populations of {self.items} items{own}: {leads[self.noise]}",
             f"as many votes against as for are added to every pair, exponential with mean {self.items - 1} times that "
             "of a lead, and items are put in a random order; no population is picked or left out",
             "this law was chosen, before anything was trained, for how often the limit of (12) with the logistic phi "

@@ -84,6 +84,7 @@ class UStatistics(Protocol):
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Worlds (true scores and chances that votes are drawn from)"}
     counts: ClassVar[str] = "votes in each world"
+    judged_on: ClassVar[str] = "worlds"
     simulated: ClassVar[bool] = True
     few: ClassVar[int] = 20
 

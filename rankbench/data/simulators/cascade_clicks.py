@@ -81,7 +81,7 @@ class CascadeClicks(ClickPopulation):
             else f"looks at position j with probability j^-{self.eta:g}, independently (not the cascade model)"
         )
         return [
-            f"{self.queries} simulated queries of {self.items} items, grades 0 to 4 with the shares "
+            f"{self.queries:,} simulated queries of {self.items} items, grades 0 to 4 with the shares "
             ".40, .30, .15, .10, .05.",
             f"Lists of {self.length} items, drawn {lists}.",
             f"A user {looks} and selects the first item that satisfies, which an item of grade g does with probability "

@@ -74,7 +74,7 @@ class MovieLensLike(Dataset):
     def assumptions(self) -> list[str]:
         """Return what was assumed, one sentence each."""
         return [
-            f"{self.ratings} simulated ratings of {self.movies} movies by {self.users} users, at least "
+            f"{self.ratings:,} simulated ratings of {self.movies:,} movies by {self.users:,} users, at least "
             f"{self.fewest} each, their numbers log-normal.",
             "Ratings 1 to 5 with the marginal shares .061, .114, .271, .342, .212 of MovieLens-100K.",
             "A rating is the movie's quality, the user's leniency, tastes for genres and for eight hidden factors "
@@ -213,7 +213,7 @@ class Web10kLike(Dataset):
     def assumptions(self) -> list[str]:
         """Return what was assumed, one sentence each."""
         return [
-            f"{self.queries} simulated queries with 10 to 400 documents each (gamma, mean 100, sd 60).",
+            f"{self.queries:,} simulated queries with 10 to 400 documents each (gamma, mean 100, sd 60).",
             "Labels 0 to 4 with the marginal shares .52, .32, .13, .02, .01 of MSLR-WEB10K.",
             f"{self.features} features: noisy functions of ten latent document factors and four query factors, "
             "heavy-tailed, two thirds of them zero-inflated, one in twenty constant within a query.",
