@@ -69,9 +69,10 @@ def _scored(surrogate: ScoreSurrogate, seen: list[tuple[float, Structure]]) -> R
     def risk(alpha: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         total, slope = 0.0, np.zeros_like(alpha)
         for probability, target in targets:
-            value, gradient = surrogate.value_and_gradient(alpha, target)
+            returned = surrogate.value_and_gradient(alpha, target)
+            value, gradient = surrogate.checked_numbers("value_and_gradient", returned, "number and array")
             total += probability * value
-            slope += probability * surrogate.checked_numbers("value_and_gradient", gradient)
+            slope += probability * gradient
         return total, slope
 
     return risk

@@ -16,6 +16,7 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from rankbench.core.component import Record, first_problem
+from rankbench.core.text import check_keys
 from rankbench.data.tables.checks import built_in
 from rankbench.errors import InputError, nearest
 
@@ -214,7 +215,7 @@ _Model = TypeVar("_Model", bound=Record)
 def _read_toml(path: Path, model: type[_Model]) -> _Model:
     """Return what a TOML file says, checked."""
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        read = tomllib.loads(check_keys(path.read_text(encoding="utf-8")))
     except (ValueError, RecursionError) as error:  # also an integer of thousands of digits, and brackets as deep
         raise InputError(f"not TOML: {error}", path=path) from error
     try:
@@ -242,3 +243,9 @@ def cards() -> dict[str, Card]:
             raise InputError(f"the card's name is {card.name!r}, its file's is {path.stem!r}", path=path, column="name")
         found[card.name] = card
     return found
+
+
+def card_title(fingerprint: str) -> str:
+    """Return the title of the built-in card whose files have this fingerprint; empty if there is none."""
+    found = map(load_card, sorted(cards_folder().glob("*.toml")))
+    return next((card.title for card in found if card.fingerprint == fingerprint), "")

@@ -79,7 +79,8 @@ def evaluate(
             continue
         structure = _read_only(structure)
         for c in range(len(alpha)):
-            out[c, q] = loss.checked_numbers("value", loss.value(alpha[c, start:stop], structure))
+            value = loss.value(alpha[c, start:stop], structure)
+            out[c, q] = loss.checked_numbers("value", value, "number")
     return out
 
 

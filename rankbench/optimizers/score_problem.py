@@ -82,9 +82,10 @@ class ScoreProblem:
         value = 0.0
         for q, (start, stop) in enumerate(itertools.pairwise(self.offsets)):
             if self.shares[q] > 0:
-                lost, slope = self.surrogate.value_and_gradient(alpha[start:stop], targets[start:stop])
+                returned = self.surrogate.value_and_gradient(alpha[start:stop], targets[start:stop])
+                lost, slope = self.surrogate.checked_numbers("value_and_gradient", returned, "number and array")
                 value += self.shares[q] * lost
-                pull[start:stop] = self.shares[q] * self.surrogate.checked_numbers("value_and_gradient", slope)
+                pull[start:stop] = self.shares[q] * slope
         return value, pull
 
     def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -45,13 +45,6 @@ class Bullets:
 
 
 @dataclass(frozen=True)
-class Quote:
-    """Paragraphs that stand out."""
-
-    paragraphs: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Column:
     """A column of a table: its title, and where its cells stand."""
 
@@ -83,7 +76,7 @@ class Image:
 TerminalNode: TypeAlias = Paragraph | Bullets | Grid
 """Blocks of a terminal."""
 
-Node: TypeAlias = Heading | Paragraph | Bullets | Quote | Grid | Image
+Node: TypeAlias = Heading | Paragraph | Bullets | Grid | Image
 
 
 _MARKS = {"left": "---", "center": ":-:", "right": "--:"}
@@ -102,8 +95,6 @@ def _markdown_block(block: Node) -> str:
             return text
         case Bullets(items):
             return "\n".join(f"- {item}" for item in items)
-        case Quote(paragraphs):
-            return "\n".join(f"> {text}" for text in paragraphs)
         case Grid():
             return _markdown_grid(block)
         case Image(words, path):

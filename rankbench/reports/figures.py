@@ -99,7 +99,7 @@ class SampledResults(ExperimentResults):
         super().__init__(
             sampler.metrics, source.shown_splits(), sampler.races, sampler.added, source.layout, source.counts
         )
-        self._sampler, self._together = sampler, together
+        self._sampler, self.together = sampler, together
 
     def metric(self, name: str) -> Metric:
         """Return the declaration of a metric, or of a curve."""
@@ -129,8 +129,8 @@ class SampledResults(ExperimentResults):
         at = {arm.label: i for i, arm in enumerate(race.racing)}
         means = sampler.intervals(race.racing, metric, split, race.repetitions).mean
         estimate = np.array([means[at[label]] - means[at[base]] for label in labels])
-        if self._together is not None:
-            known = differences_of(sampler, race, metric, split, self._together)
+        if self.together is not None:
+            known = differences_of(sampler, race, metric, split, self.together)
             pairs = np.array([known.interval(label, base) for label in labels]).reshape(-1, 2)
             sign = -1 if sampler.source.direction(metric) == "maximize" else 1
             lower, upper = np.sort(sign * pairs, axis=1).T
@@ -140,7 +140,8 @@ class SampledResults(ExperimentResults):
         found = [contrasts(sample, ArmContrast(at[label], at[base]), level) for label in labels]
         lower, upper = (np.array([getattr(one, end)[0] for one in found]) for end in ("lower", "upper"))
         resampled = sampler.source.test_share is not None
-        words = f"{level:.0%} by the corrected resampled t" if resampled else f"{level:.0%} over queries and draws"
+        units = f"over {sampler.source.judged_on} and draws"
+        words = f"{level:.0%} {'by the corrected resampled t' if resampled else units}"
         return PairedIntervals(estimate, lower, upper, words)
 
     def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankbench.core.text import code, grouped_digits, literal, markdown, sentence
+from rankbench.data.cards import card_title
 from rankbench.interfaces.metric import Budget
-from rankbench.interfaces.protocol import STRETCHES
+from rankbench.interfaces.protocol import NOBODY, STRETCHES
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Node, Paragraph
 from rankbench.reports.experiment_data import Race
@@ -137,11 +139,14 @@ class Group:
     experiments : tuple of str
     n : tuple of int
         Numbers that were drawn, in increasing order.
+    repetitions : tuple of int
+        Planned numbers of repetitions, in increasing order; none where nothing is compared.
     """
 
     sources: tuple[SourceRecord, ...]
     experiments: tuple[str, ...]
     n: tuple[int, ...]
+    repetitions: tuple[int, ...]
 
     @property
     def first(self) -> SourceRecord:
@@ -154,6 +159,7 @@ def source_groups(analysis: Analysis) -> list[Group]:
     record = analysis.record
     samplers = [section.sampler for section in analysis.sections]
     drawn = [(sampler.source, race.n) for sampler in samplers if sampler.source.counts for race in sampler.races]
+    repeated = [(one.source, race.planned) for one in samplers if one.source.layout == "race" for race in one.races]
     found: dict[tuple[object, ...], list[SourceRecord]] = {}
     for source in record.sources:
         own = "" if source.dataset else source.protocol
@@ -163,10 +169,70 @@ def source_groups(analysis: Analysis) -> list[Group]:
         Group(
             tuple(sources),
             tuple(name for name, index in record.source_index.items() if record.sources[index] in sources),
-            tuple(sorted({n for source, n in drawn if source in sources})),
+            *(tuple(sorted({n for source, n in one if source in sources})) for one in (drawn, repeated)),
         )
         for sources in found.values()
     ]
+
+
+def data_lines(groups: Sequence[Group]) -> list[str]:
+    """Return whether data are real or simulated, and how much there is: a line for each data set, in Markdown."""
+    found: dict[tuple[str, bool, str], list[Group]] = {}
+    for group in groups:
+        source = group.first
+        if source.dataset or source.simulated:
+            name = source.dataset or source.protocol.partition(":")[0]
+            found.setdefault((name, source.simulated, source.counts), []).append(group)
+    return [_data_line(alike, named=len(found) > 1) for alike in found.values()]
+
+
+def _data_line(groups: Sequence[Group], *, named: bool) -> str:
+    first, sources = groups[0].first, [source for group in groups for source in group.sources]
+    kind = "**SIMULATED**" if first.simulated else "**REAL**"
+    if judgments_simulated(first):
+        kind = "**REAL** features and labels, **SIMULATED** judgments"
+    names = f" ({', '.join(markdown(name) for group in groups for name in group.experiments)})" if named else ""
+    titles = list(filter(None, dict.fromkeys(_how_much(source) for source in sources)))
+    sizes = dict.fromkeys(
+        f"{grouped_digits(len(source.units[split]))} {source.short(split)}"
+        for source in sources
+        if source.test_share is None and len(source.shown_splits()) > 1
+        for split in source.shown_splits()
+    )
+    n = sorted({n for group in groups for n in group.n})
+    times = sorted({times for group in groups for times in group.repetitions})
+    told = ", ".join(map(markdown, titles))
+    if first.dataset:
+        told = code(first.dataset) + (f" ({told})" if told else "")
+    parts = [told, *sizes]
+    if n and (first.simulated or len(n) > 1 or not titles):  # a title tells the size of a log that is used as a whole
+        parts.append(f"{_span(n)} {markdown(first.counts)}")
+    parts += [f"{_span(times)} repetition{'s' * (times != [1])}"] if times else []
+    return f"{kind}{names}: {'; '.join(filter(None, parts))}.{_remarks(first)}"
+
+
+def judgments_simulated(source: SourceRecord) -> bool:
+    """Return whether judgments are simulated, but items and labels are real."""
+    return not source.simulated and any(text.startswith(NOBODY) for text in source.assumptions)
+
+
+def _how_much(source: SourceRecord) -> str:
+    """Return the title of a data set with a card, or the beginning of the first assumption of a simulator."""
+    if source.simulated:
+        said = re.split(r"[,;:.](?: |$)| \(", source.assumptions[0])[0] if source.assumptions else ""
+        return re.sub(r"\d{4,}", lambda found: grouped_digits(int(found[0])), said)
+    return card_title(source.fingerprint)
+
+
+def _span(counts: Sequence[int]) -> str:
+    return " to ".join(map(grouped_digits, dict.fromkeys((counts[0], counts[-1]))))
+
+
+def _remarks(source: SourceRecord) -> str:
+    """Return a link to what was assumed of simulated data, or how columns of real data were read, where told."""
+    if source.simulated or judgments_simulated(source):
+        return " [Assumptions](details.md#the-data)."
+    return "".join(f" {markdown(sentence(text))}" for text in source.assumptions if not text.startswith("Losses "))
 
 
 def data_facts(groups: Sequence[Group]) -> list[Node]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankbench.core.text import code, first_of, grouped_digits, literal, markdown
+from rankbench.core.text import code, first_of, grouped_digits, literal, markdown, sentence
 from rankbench.interfaces.figure import Drawing
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.claims_section import claims_details, claims_section
-from rankbench.reports.document import Bullets, Heading, Image, Node
+from rankbench.reports.document import Bullets, Heading, Image, Node, Paragraph
 from rankbench.reports.figures import DrawnFigure
-from rankbench.reports.footnotes import data_facts, footnotes, source_groups, troubles
-from rankbench.reports.leaderboard_intro import at_a_glance, in_short, question_and_data, top_items
+from rankbench.reports.footnotes import data_facts, data_lines, footnotes, source_groups, troubles
+from rankbench.reports.leaderboard_intro import at_a_glance, in_short, top_items
 from rankbench.reports.recommendation import Recommendation
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.store.records import SuiteRecord
@@ -31,14 +31,14 @@ def leaderboard(
     analysis: Analysis, found: Sequence[Recommendation], figures: Sequence[DrawnFigure]
 ) -> dict[str, list[Node]]:
     """Return the page and the details of a suite, with recommendations and figures, as documents by file."""
-    record = analysis.record
-    groups = source_groups(analysis)
+    record, groups = analysis.record, source_groups(analysis)
+    asks = [Paragraph(markdown(sentence(record.asks)))] if record.asks else []
     experiments = [part for section in analysis.sections for part in _experiment(section, figures)]
     sections: list[tuple[str, Sequence[Node]]] = [
-        (PAGE, [Heading(1, markdown(record.title)), *question_and_data(analysis, groups), *_progress(analysis)]),
-        (PAGE, [*in_short(analysis), *_left_out(record)]),
+        (PAGE, [Heading(1, markdown(record.title)), *asks, *_progress(analysis)]),
+        (PAGE, in_short(analysis, data_lines(groups))),
         (PAGE, _titled("Recommendation", [Bullets(one.answer) for one in found])),
-        (PAGE, _titled("Each experiment", at_a_glance(analysis))),
+        (PAGE, _titled("Each experiment", [*at_a_glance(analysis), *_left_out(record)])),
         (PAGE, _titled("First in the ranking", top_items(analysis))),
         (PAGE, claims_section(analysis)),
         (PAGE, _titled("Versions", _made_by(record))),

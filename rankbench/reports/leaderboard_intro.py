@@ -13,13 +13,14 @@ from rankbench.core.text import code, grouped_digits, interval_text, markdown, n
 from rankbench.interfaces.cell import RANKING, VOTES, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, Quote, first_rows
+from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import Arm, Race
 from rankbench.reports.figures import SampledResults
-from rankbench.reports.footnotes import Group, thin
+from rankbench.reports.footnotes import judgments_simulated, thin
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.standings import Standing, best_first
 from rankbench.reports.tables import (
+    NO_DIFFERENCE,
     difference_verdict,
     item_table,
     mean_interval,
@@ -152,84 +153,82 @@ def headline_section(analysis: Analysis) -> Section | None:
     return max((section for section in analysis.sections if section.rows), key=weight, default=None)
 
 
-def question_and_data(analysis: Analysis, groups: Sequence[Group]) -> list[Node]:
-    """Return a paragraph with the question and the kind of data, then the assumptions about real data."""
-    simulated = [group for group in groups if group.first.simulated]
-    drawn = [group for group in groups if group.first.simulated or group.first.dataset]
-    real = [group for group in groups if group.first.dataset and not group.first.simulated]
-    parts = [markdown(sentence(analysis.record.asks))] if analysis.record.asks else []
-    if simulated:
-        which = "All data are" if len(simulated) == len(drawn) else f"The data of {_experiments(simulated)} are"
-        parts.append(f"**{which} *SIMULATED***: no person judged anything ([what is assumed](details.md#the-data)).")
-    if real:
-        names = ", ".join(dict.fromkeys(f"{code(group.first.dataset)}{_judgments(group)}" for group in real))
-        whose = f" of {_experiments(real)}" if simulated else ""
-        what = "are" if any(group.first.assumptions for group in real) else "are **REAL**:"
-        parts.append(f"The data{whose} {what} {names}.")
-    said = [
-        (f"**{_experiments([group])}**: " if len(groups) > 1 else "")
-        + " ".join(markdown(sentence(text)) for text in group.first.assumptions)
-        for group in real
-        if group.first.assumptions
-    ]
-    found: list[Node] = [Paragraph(" ".join(parts))] if parts else []
-    return [*found, *([Quote(tuple(said))] if said else [])]
+def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
+    """Return the data, the best contender, a table and the figure of the headline experiment, and how to verify them.
 
-
-def _judgments(group: Group) -> str:
-    """Return the number of judgments of a real log; nothing where judgments are simulated, or of subsets."""
-    whole = [source.pool for source in group.sources if source.pool is not None] or list(group.n)
-    if group.first.assumptions or len(set(whole)) != 1 or not group.first.counts:
-        return ""
-    return f" ({grouped_digits(whole[0])} {markdown(group.first.counts)})"
-
-
-def _experiments(groups: Sequence[Group]) -> str:
-    return ", ".join(markdown(name) for group in groups for name in group.experiments)
-
-
-def in_short(analysis: Analysis) -> list[Node]:
-    """Return the best contender, a table and the figure of the headline experiment, and how to verify them."""
+    Parameters
+    ----------
+    analysis : Analysis
+    data : sequence of str
+        A line for each data set, in Markdown.
+    """
     section, record = headline_section(analysis), analysis.record
-    lines = [*who_is_best(section), *items_said(analysis)]
-    parts: list[Node] = []
+    lines, parts = [*data], list[Node]()
     if section is not None:
-        for leaders in leaders_of(section)[:1]:
-            parts += _contenders(section, leaders, analysis, lines)
+        results = SampledResults(section.sampler, together_level(section, analysis))
+        found = leaders_of(section)
+        for one in found:
+            lines.append(f"On {one.split_title} {said_of_leaders(one)}.{_best_numbers(section, one, results)}")
+        for leaders in found[:1]:
+            parts += _contenders(section, leaders, results)
         for figure in section.sampler.experiment.figures[:1]:
             words = markdown(figure.title or section.sampler.experiment.title)
             parts.append(Image(words, f"figures/{figure.file}.svg"))
+    real = dict.fromkeys(code(source.dataset) for source in record.sources if source.dataset and not source.simulated)
+    on = f" on {', '.join(real)}" if real else ""
     how = (
         "Verify: `rankbench verify FOLDER --rerun 2` makes these files again from their rows, and computes two blocks "
-        f"again. Reproduce: run the suite {code(record.name)} with the seed {code(str(record.seed))}. All tables: "
-        "[details.md](details.md)."
+        f"again. Reproduce: run the suite {code(record.name)}{on} with the seed {code(str(record.seed))}. "
+        "All tables: [details.md](details.md)."
     )
+    lines += items_said(analysis)
     return [*([Bullets(tuple(lines))] if lines else []), *parts, Paragraph(how)]
 
 
-def _contenders(section: Section, leaders: Leaders, analysis: Analysis, answers: list[str]) -> list[Node]:
-    """Return the first contenders of the headline with a verdict each; the first answer gets their interval."""
+def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -> str:
+    """Return the mean of the best contender, and its difference from the baseline; of the baseline, from the second."""
+    if not leaders.rows:
+        return ""
+    sampler, n, split, (best, *others) = section.sampler, leaders.n, leaders.split, leaders.rows
+    source, metric = sampler.source, sampler.metrics[0]
+    interval = interval_text(*mean_interval(best, source.test_share is not None))
+    name = f"{metric_name(metric, source.direction(metric))} of **{markdown(best.contender)}**"
+    said = f" Mean {name}: {number(best.mean)}" + f", 95% interval {interval}" * (interval != "—")
+    rows = [row for row in section.rows if (row.n, row.metric, row.split) == (n, metric, split)]
+    ranked = {row.contender for row in rows if row.rank_low is not None} - {best.contender}
+    names = [sampler.experiment.baseline, *(row.contender for row in others)]
+    other = next((label for label in names if label in ranked), None)
+    if other is None:
+        return f"{said}."
+    gap = results.differences(n, [best.contender], other, metric, split, 0.95)
+    ends = interval_text(gap.lower[0], gap.upper[0], sign=True)
+    return f"{said}. Its difference from **{markdown(other)}**: {number(gap.mean[0], sign=True)}, {ends}."
+
+
+def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> list[Node]:
+    """Return the first contenders of the headline with a verdict each, and notes on the table."""
     sampler, split, n = section.sampler, leaders.split, leaders.n
     source, base, metric = sampler.source, sampler.experiment.baseline, sampler.metrics[0]
     splits = source.test_share is not None
     rows = best_first([row for row in section.rows if (row.n, row.metric, row.split) == (n, metric, split)])
     shown = [row for i, row in enumerate(rows) if i < MOST_CONTENDERS or row.contender == base]
     columns = [Column("contender"), Column("mean", "right"), Column("95% interval", "center")]
-    notes = [f"{code(sampler.experiment.name)}{f', n = {grouped_digits(n)}' if source.counts else ''}"]
-    notes += [leaders.split_title, metric_title(source.metric(metric))]
+    drawn = f", n = {grouped_digits(n)} {markdown(source.counts)}" if source.counts else ""
+    notes = [code(sampler.experiment.name) + drawn, f"judged on {leaders.split_title}"]
+    notes.append(metric_title(source.metric(metric)))
     against: dict[str, tuple[str, ...]] = {base: ("baseline", "", "")}
     compared = [row.contender for row in shown if row.rank_low is not None and row.contender != base]
     if any(row.contender == base and row.rank_low is not None for row in shown):
         columns += [Column(f"minus {markdown(base)}", "right"), Column("95% interval", "center"), Column("verdict")]
-        together = together_level(section, analysis)
-        results = SampledResults(sampler, together)
         found = results.differences(n, compared, base, metric, split, 0.95)
         sign = -1 if source.direction(metric) == "maximize" else 1
         margin = sampler.experiment.margin.get(metric, 0.0)
         for label, gap, low, high in zip(compared, found.mean, found.lower, found.upper, strict=True):
             verdict = difference_verdict(min(sign * low, sign * high), max(sign * low, sign * high), margin)
             against[label] = number(gap, sign=True), interval_text(low, high, sign=True), verdict
-        notes.append(f"differences: {found.words}{', each by itself' if together is None else ''}")
+        notes.append(f"differences: {found.words}")
+        if results.together is None:
+            notes[-1] += ", each by itself; *may be the best*: all pairs at once, 95%"
     else:
         columns.append(Column("rank", "center"))
         against = {row.contender: (rank_text(row),) for row in shown}
@@ -238,23 +237,20 @@ def _contenders(section: Section, leaders: Leaders, analysis: Analysis, answers:
         (row.shown, number(row.mean), interval_text(*mean_interval(row, splits)), *against.get(row.contender, empty))
         for row in shown
     ]
-    if leaders.rows and answers:
-        best = leaders.rows[0]
-        minus = against.get(best.contender, ())
-        interval = interval_text(*mean_interval(best, splits))
-        answers[0] += f" Its mean is {number(best.mean)}" + f", 95% interval {interval}" * (interval != "—")
-        answers[0] += f"; minus **{markdown(base)}**: {minus[0]}, {minus[1]}." if len(minus) == 3 and minus[1] else "."
     if len(rows) > len(shown):
         notes.append(f"{len(rows) - len(shown)} more contenders in [details.md](details.md)")
     race = next(race for race in sampler.races if race.n == n)
+    notes += ["an oracle knows the truth, and is no contender for the best"] if leaders.oracles else []
     explained = [said_of_metric(source.metric(metric)), *_compared_with(source), *said_of_split(source, split)]
+    if any(cells[-1] == NO_DIFFERENCE for cells in against.values()):
+        explained.append(f"*{NO_DIFFERENCE.capitalize()}* does not mean equal: more data may separate contenders.")
     lines = f"{'; '.join(notes)}.", " ".join([*explained, *thin(race, source)])
     return [Grid.from_rows(columns, table), Bullets(lines)]
 
 
 def _compared_with(source: SourceRecord) -> list[str]:
-    """Return the assumption about losses of `Protocol.assumptions`; beside real data a page quotes all assumptions."""
-    found = [text for text in source.assumptions if source.simulated and text.startswith("Losses ")]
+    """Return the assumption about losses of `Protocol.assumptions`."""
+    found = [text for text in source.assumptions if text.startswith("Losses ")]
     return [markdown(sentence(text.partition(". ")[0])) for text in found]
 
 
@@ -281,7 +277,7 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
     for section in analysis.sections:
         source, experiment = section.sampler.source, section.sampler.experiment
         data = code(source.dataset.partition(":")[0]) if source.dataset else "made by the protocol"
-        data += " (simulated)" if source.simulated else ""
+        data += " (simulated)" * source.simulated + " (judgments simulated)" * judgments_simulated(source)
         for leaders in leaders_of(section):
             n = grouped_digits(leaders.n) if source.counts else ""
             metric = section.sampler.metrics[0]
@@ -311,8 +307,13 @@ def _judged_by(analysis: Analysis) -> list[Node]:
 def said_of_metric(metric: Metric) -> str:
     """Return a sentence about a metric, with its chance level."""
     text = metric.sentence or f"{code(f'rankbench info {metric.name}')} describes it."
-    chance = "" if metric.chance is None else f" Chance level: {metric.chance:.4g}."
-    return f"{metric_name(metric.name, metric.direction)}: {text[:1].lower()}{text[1:]}{chance}"
+    chance = "none (the metric is no function of an order)"
+    if metric.chance is not None:
+        chance = f"{metric.chance:.4g}"
+    elif metric.jumps:
+        chance = "not constant; it depends on the true labels or preferences"
+    name = metric_name(metric.name, metric.direction)
+    return f"{name}: {text[:1].lower()}{text[1:]} Chance level: {chance}."
 
 
 def said_of_split(source: SourceRecord, split: Split) -> list[str]:

@@ -29,6 +29,8 @@ from rankbench.store.records import SourceRecord
 MOST_ROWS = 20
 """Rows of a table; all are in a CSV file."""
 
+NO_DIFFERENCE = "no significant difference"
+
 
 def race_title(race: Race, source: SourceRecord) -> str:
     """Return n and the number of repetitions, which stand behind an experiment's name."""
@@ -57,7 +59,7 @@ def difference_verdict(lower: float, upper: float, margin: float = 0.0) -> str:
     apart = "worse" if lower > 0 else "better" if upper < 0 else ""
     if -margin < lower and upper < margin:
         return f"{f'{apart}, but ' if apart else ''}equivalent within {margin:g}"
-    return apart or "no significant difference"
+    return apart or NO_DIFFERENCE
 
 
 def mean_interval(row: Standing, splits: bool) -> tuple[float, float]:

@@ -17,7 +17,6 @@ from rankbench.reports.document import (
     Image,
     Node,
     Paragraph,
-    Quote,
     csv_of,
     first_rows,
     markdown_of,
@@ -50,14 +49,13 @@ def test_every_block_is_the_markdown_that_a_parser_reads_back() -> None:
     blocks = [
         Heading(2, "Title"),
         Paragraph("Some **bold** words."),
-        Quote(("First.", "Then:")),
         Bullets(("three", "four")),
         GRID,
         Image("A figure", "figures/a.svg"),
     ]
     tokens = MarkdownIt("commonmark").enable("table").parse(markdown_of(blocks))
     kinds = [token.type for token in tokens if token.type.endswith("_open")]
-    expected = ["heading_open", "paragraph_open", "blockquote_open", "bullet_list_open", "table_open"]
+    expected = ["heading_open", "paragraph_open", "bullet_list_open", "table_open"]
     assert [kind for kind in dict.fromkeys(kinds) if kind in expected] == expected
     assert [token.content for token in tokens if token.type == "inline"][-1] == "![A figure](figures/a.svg)"
     aligned = [token.attrs.get("style", "") for token in tokens if token.type == "th_open"]

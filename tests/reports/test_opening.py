@@ -86,7 +86,10 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     text = synthetic.both_pages(tmp_path / "known")
     # Marked where it is ranked, and not in bold.
     assert "| 1 | truth (oracle) |" in text
-    assert "**good** is significantly better than the other one (by `ndcg` loss in `e`; not counted: truth," in text
+    assert "**good** is significantly better than the other one. Mean `ndcg` loss of **good**: 0." in text
+    assert "; an oracle knows the truth, and is no contender for the best." in text
+    (said, _) = report(tmp_path / "known").headline.sentences
+    assert "other one (by `ndcg` loss in `e`; not counted: truth, an oracle, which knows the truth)." in said
 
 
 @pytest.mark.parametrize("repetitions", [1, 8])
@@ -118,13 +121,17 @@ def test_a_page_begins_with_what_is_asked(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(synthetic, "record", lambda *given, **named: record(*given, **named) | more)
     page = synthetic.page(tmp_path, synthetic.small())
     lines = page.splitlines()
-    assert lines[2].startswith("Who ranks best? **All data are *SIMULATED***: no person judged anything")
-    assert lines[4].startswith("- On design queries ")
-    assert "(by `ndcg` loss in `figure-3`, n = 400,000). Its mean is " in lines[4]
-    assert lines[5].startswith("- On held-out queries ")
+    assert lines[2] == "Who ranks best?"
+    sizes = "40 design queries; 30 held-out queries; 200,000 to 400,000 judgments; 6 repetitions. [Assumptions]"
+    assert lines[4].startswith(f"- **SIMULATED**: `web10k-like` (Labels are nonlinear in the features); {sizes}")
+    numbers = r"0\.\d{4}, 95% interval \[.+\]\. Its difference from \*\*.+\*\*: -0\.\d{4}, \[.+\]"
+    for line, split in zip(lines[5:7], ("design", "held-out"), strict=True):
+        best = rf"\. Mean `ndcg` loss of \*\*.+\*\*: {numbers}\."
+        assert re.fullmatch(rf"- On {split} queries .+{best}", line)
+    assert "- `figure-3`, n = 400,000 judgments; judged on design queries; `ndcg` loss, less is better;" in page
     # What is not there comes after what is, and what the words of a table mean is said.
     assert page.index("- by-time is left out (the log does not say when).") > page.index("- On held-out queries ")
-    assert "- `ndcg` loss: `rankbench info ndcg` describes it." in page
+    assert "- `ndcg` loss: `rankbench info ndcg` describes it. Chance level: none (" in page
     assert "- *design queries*: with training judgments, as in the paper." in page
 
 
@@ -132,8 +139,9 @@ def test_what_scores_are_compared_with_stands_on_the_first_screen(tmp_path: Path
     assumptions = ["100 queries.", "Losses compare scores with the limit scores (27), as ever. They differ."]
     page = synthetic.page(tmp_path, synthetic.small(), assumptions=assumptions)
     screen = page[: page.index("Verify: ")]
-    compared = "Losses compare scores with the limit scores (27), as ever. *design queries*: with training judgments"
-    assert f"- `ndcg` loss: `rankbench info ndcg` describes it. {compared}" in screen
+    level = "Chance level: none (the metric is no function of an order)."
+    compared = "Losses compare scores with the limit scores (27), as ever."
+    assert f"describes it. {level} {compared} *design queries*: with training judgments" in screen
     assert "They differ" not in screen
 
 
@@ -158,8 +166,8 @@ def test_the_first_screen_has_the_answer_the_verdicts_and_how_to_verify(tmp_path
     screen = lines[: next(i for i, line in enumerate(lines) if line.startswith("Verify: ")) + 1]
     assert len(screen) <= 25
     text = "\n".join(screen)
-    assert "***SIMULATED***" in text or "*SIMULATED*" in text
-    assert re.search(r"Its mean is 0\.\d{4}, 95% interval \[.*\]; minus \*\*c09\*\*: -0\.\d{4}, \[", text)
+    assert "**SIMULATED**" in text
+    assert re.search(r"\*\*c00\*\*: 0\.\d{4}, 95% interval \[.*\]\. Its difference from \*\*c09", text)
     assert re.search(r"\| c00 \| 0\.\d{4} \| \[[^|]*\] \| -0\.\d{4} \| \[[^|]*\] \| better \|", text)
     assert re.search(r"\| c09 \| 0\.\d{4} \| \[[^|]*\] \| baseline \|  \|  \|", text)
     assert "5 more contenders in [details.md](details.md)" in text

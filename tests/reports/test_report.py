@@ -8,7 +8,6 @@ import math
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,13 @@ from rich.console import Console
 from synthetic import Contender, Plan
 
 from rankbench.core.text import code, csv_cell, interval_text, markdown, natural, number, one_line
+from rankbench.data.cards import cards
 from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import SpecError, StoreError
-from rankbench.reports.document import markdown_of, terminal_of
-from rankbench.reports.footnotes import Group
+from rankbench.interfaces.protocol import NOBODY
+from rankbench.reports.document import terminal_of
+from rankbench.reports.footnotes import Group, data_lines
 from rankbench.reports.headline import partial
-from rankbench.reports.leaderboard_intro import question_and_data
 from rankbench.reports.results import report
 from rankbench.reports.standings import COLUMNS
 from rankbench.store.records import SourceRecord
@@ -155,7 +155,7 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
         "**Do the claims hold?** 1 claim, judged on several kinds of data: on design queries held 1; on held-out ",
         "## Versions", ": details\n", "## Words of the tables", "n = 400,000, 6 repetitions",
         "Also in [leaderboard.csv](leaderboard.csv)", "n = 200,000, 6 repetitions", "## The contrasts of the claims",
-        "ab" * 32, "Labels are nonlinear", "n was scaled by 1/2.",
+        "ab" * 32, "- Labels are nonlinear", "n was scaled by 1/2.",
     )]  # fmt: skip
     assert places == sorted(places)
     assert "30% at k = 1" in text
@@ -209,18 +209,25 @@ def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path
     assert "**C1** They coincide. | **held** (over draws) |" in text
 
 
-def test_what_was_done_with_real_data_stands_first_among_several_data_sets() -> None:
-    sizes = {"design": 2, "heldout": 2}
-    real = synthetic.source(sizes, dataset="mq2008", simulated=False, assumptions=["Nobody compared these items"])
-    groups = [
-        Group((SourceRecord.model_validate(source),), (name,), (10,))
-        for name, source in {"figure-3": real, "table-1": synthetic.source(sizes)}.items()
+def test_a_line_for_each_data_set_says_what_is_real_and_how_much_there_is() -> None:
+    """Cards and simulators say how much they have; of a log that is no card's, its number of votes is said."""
+    sizes, card = {"design": 2, "heldout": 2}, cards()["mq2008"]
+    nobody = [f"{NOBODY}: every judgment is simulated", "Losses compare scores with labels."]
+    real = {"dataset": card.name, "fingerprint": card.fingerprint, "simulated": False, "assumptions": nobody}
+    votes = {"dataset": "v.csv", "simulated": False, "assumptions": ["a is read as left"], "counts": "votes"}
+    real, own = synthetic.source(sizes, **real), synthetic.source({"heldout": 1}, **votes)
+    made = synthetic.source({"design": 50}, dataset="", assumptions=["50 populations of 10 items; a law"])
+    sources = {"figure-3": (real, (10, 20), (5,)), "methods": (own, (300,), (1, 25)), "btl": (made, (10,), (1,))}
+    groups = [Group((SourceRecord.model_validate(one),), (name,), *more) for name, (one, *more) in sources.items()]
+    assert data_lines(groups) == [
+        "**REAL** features and labels, **SIMULATED** judgments (figure-3): `mq2008` ("
+        f"{card.title}); 2 design queries; 2 held-out queries; 10 to 20 judgments; 5 repetitions. "
+        "[Assumptions](details.md#the-data).",
+        "**REAL** (methods): `v.csv`; 300 votes; 1 to 25 repetitions. a is read as left.",
+        "**SIMULATED** (btl): 50 populations of 10 items; 10 judgments; 1 repetition. "
+        "[Assumptions](details.md#the-data).",
     ]
-    analysis = SimpleNamespace(record=SimpleNamespace(asks="Who ranks best?"))
-    first = [markdown_of([block]) for block in question_and_data(analysis, groups)]  # type: ignore[arg-type]
-    assert first[0].startswith("Who ranks best? **The data of table-1 are *SIMULATED***: no person judged anything")
-    assert first[0].endswith("The data of figure-3 are `mq2008`.")
-    assert first[1] == "> **figure-3**: Nobody compared these items."
+    assert data_lines(groups[2:])[0].startswith("**SIMULATED**: 50 populations")
 
 
 def test_trouble_is_a_footnote(tmp_path: Path) -> None:
