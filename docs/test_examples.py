@@ -12,15 +12,18 @@ import doctest
 import importlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from generated import component_page
 from sybil import Document, Example
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
+from rankbench.cli import main
 from rankbench.plugin.registry import KINDS
 from rankbench.testing.scaffold import PLUGIN_KINDS, write_plugin
 
@@ -30,8 +33,7 @@ PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((RO
 PACKAGE = ROOT / "rankbench"
 DOCUMENTED = [path for path in sorted(PACKAGE.rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
 PROGRAMS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-
-
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 PIP = {"PIP_TARGET": "site", "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}
 
 
@@ -40,6 +42,29 @@ def path_of_site() -> str:
     site = Path("site").resolve()
     edited = [path.read_text(encoding="utf-8").strip() for path in site.glob("*.pth")]
     return os.pathsep.join([str(site), *edited])
+
+
+HERE = re.compile(r"rankbench [^|<>&;$*()\n]+")
+"""A command of rankbench alone, in which a shell has nothing to do: a process of its own starts for a second."""
+
+
+def run_here(command: str) -> tuple[int, str]:
+    """Return the exit code of a command of rankbench, and what it prints."""
+    done = CliRunner().invoke(main, shlex.split(command)[1:], env=TERMINAL, prog_name="rankbench")
+    return done.exit_code, done.output
+
+
+def run_in_shell(command: str, code: int) -> tuple[int, str]:
+    """Return the exit code of a command after one that ended with `code`, and what it prints."""
+    done = subprocess.run(
+        ["bash", "-c", f"(exit {code}); {command}"],
+        env=os.environ | PIP | TERMINAL | {"PATH": PROGRAMS, "PYTHONPATH": path_of_site()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
 
 
 def executed(example: Example) -> str | None:
@@ -51,17 +76,10 @@ def executed(example: Example) -> str | None:
         if written and not Path(written[1]).exists():
             Path(written[1]).write_text(shown, encoding="utf-8")
             continue
-        done = subprocess.run(
-            ["bash", "-c", f"(exit {code}); {command}"],
-            env=os.environ | PIP | {"PATH": PROGRAMS, "PYTHONPATH": path_of_site(), "COLUMNS": "100", "NO_COLOR": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        code = done.returncode
+        alone = HERE.fullmatch(command) and not Path("site").exists()
+        code, printed = run_here(command) if alone else run_in_shell(command, code)
         # A slow machine prints how far a command is, every half minute.
-        printed = re.sub(r"^\d[\d.]* (s|min): .*\n", "", done.stdout, flags=re.M)
+        printed = re.sub(r"^\d[\d.]* (s|min): .*\n", "", printed, flags=re.M)
         printed = re.sub(r" +$", "", printed, flags=re.M).rstrip("\n") + "\n"
         wanted = re.sub(r" +$", "", shown, flags=re.M).rstrip("\n") + "\n"
         if not doctest.OutputChecker().check_output(wanted, printed, doctest.ELLIPSIS):
