@@ -196,7 +196,7 @@ def _data_line(groups: Sequence[Group], *, named: bool) -> str:
     sizes = dict.fromkeys(
         f"{grouped_digits(len(source.units[split]))} {source.short(split)}"
         for source in sources
-        if source.test_share is None and len(source.shown_splits()) > 1
+        if (len(source.shown_splits()) > 1 and source.test_share is None) or (source.layout == "ranking" and not titles)
         for split in source.shown_splits()
     )
     n = sorted({n for group in groups for n in group.n})

@@ -201,7 +201,7 @@ def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -
     if other is None:
         return f"{said}."
     gap = results.differences(n, [best.contender], other, metric, split, 0.95)
-    ends = interval_text(gap.lower[0], gap.upper[0], sign=True)
+    ends = interval_text(gap.lower[0], gap.upper[0], sign=True).replace("—", "no interval")
     return f"{said}. Its difference from **{markdown(other)}**: {number(gap.mean[0], sign=True)}, {ends}."
 
 

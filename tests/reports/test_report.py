@@ -216,18 +216,20 @@ def test_a_line_for_each_data_set_says_what_is_real_and_how_much_there_is() -> N
     real = {"dataset": card.name, "fingerprint": card.fingerprint, "simulated": False, "assumptions": nobody}
     votes = {"dataset": "v.csv", "simulated": False, "assumptions": ["a is read as left"], "counts": "votes"}
     real, own = synthetic.source(sizes, **real), synthetic.source({"heldout": 1}, **votes)
+    items = synthetic.source({"design": 5}, layout="ranking", splits={"design": "Items"}, **votes)
     made = synthetic.source({"design": 50}, dataset="", assumptions=["50 populations of 10 items; a law"])
     sources = {"figure-3": (real, (10, 20), (5,)), "methods": (own, (300,), (1, 25)), "btl": (made, (10,), (1,))}
     groups = [Group((SourceRecord.model_validate(one),), (name,), *more) for name, (one, *more) in sources.items()]
+    groups.insert(2, Group((SourceRecord.model_validate(items),), ("items",), (300,), ()))
     assert data_lines(groups) == [
         "**REAL** features and labels, **SIMULATED** judgments (figure-3): `mq2008` ("
         f"{card.title}); 2 design queries; 2 held-out queries; 10 to 20 judgments; 5 repetitions. "
         "[Assumptions](details.md#the-data).",
-        "**REAL** (methods): `v.csv`; 300 votes; 1 to 25 repetitions. a is read as left.",
+        "**REAL** (methods, items): `v.csv`; 5 items; 300 votes; 1 to 25 repetitions. a is read as left.",
         "**SIMULATED** (btl): 50 populations of 10 items; 10 judgments; 1 repetition. "
         "[Assumptions](details.md#the-data).",
     ]
-    assert data_lines(groups[2:])[0].startswith("**SIMULATED**: 50 populations")
+    assert data_lines(groups[3:])[0].startswith("**SIMULATED**: 50 populations")
 
 
 def test_trouble_is_a_footnote(tmp_path: Path) -> None:
