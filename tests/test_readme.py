@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -109,6 +110,18 @@ def test_the_example_plugin_has_twenty_lines() -> None:
 
 def test_the_readme_fits_a_look() -> None:
     assert len(README.splitlines()) <= 120
+
+
+BUDGETS = {"reference/glossary": 500, "reference/files-and-columns": 1_800, "reference/certificate-format": 1_600}
+BUDGETS |= {"explanation/reliability": 700, "explanation/consistency": 900, "reference/json": 250}
+
+
+def test_pages_keep_to_their_words() -> None:
+    words_of = runpy.run_path(str(ROOT / "scripts" / "size.py"))["words_of"]
+    counts = {page.relative_to(DOCS).with_suffix("").as_posix(): words_of(page) for page in DOCS.rglob("*.md")}
+    most = BUDGETS | {name: 120 for name in counts if name.startswith("decisions/")}
+    assert {name: counts[name] for name in most if counts[name] > most[name]} == {}
+    assert sum(counts.values()) <= 25_000
 
 
 def test_ci_runs_the_test_command_of_the_readme_and_lint() -> None:
