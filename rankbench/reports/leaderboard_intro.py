@@ -307,7 +307,7 @@ def _judged_by(analysis: Analysis) -> list[Node]:
 def said_of_metric(metric: Metric) -> str:
     """Return a sentence about a metric, with its chance level."""
     text = metric.sentence or f"{code(f'rankbench info {metric.name}')} describes it."
-    chance = "none (the metric is no function of an order)"
+    chance = "none declared"
     if metric.chance is not None:
         chance = f"{metric.chance:.4g}"
     elif metric.jumps:

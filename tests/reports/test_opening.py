@@ -131,7 +131,7 @@ def test_a_page_begins_with_what_is_asked(tmp_path: Path, monkeypatch: pytest.Mo
     assert "- `figure-3`, n = 400,000 judgments; judged on design queries; `ndcg` loss, less is better;" in page
     # What is not there comes after what is, and what the words of a table mean is said.
     assert page.index("- by-time is left out (the log does not say when).") > page.index("- On held-out queries ")
-    assert "- `ndcg` loss: `rankbench info ndcg` describes it. Chance level: none (" in page
+    assert "- `ndcg` loss: `rankbench info ndcg` describes it. Chance level: none declared." in page
     assert "- *design queries*: with training judgments, as in the paper." in page
 
 
@@ -139,7 +139,7 @@ def test_what_scores_are_compared_with_stands_on_the_first_screen(tmp_path: Path
     assumptions = ["100 queries.", "Losses compare scores with the limit scores (27), as ever. They differ."]
     page = synthetic.page(tmp_path, synthetic.small(), assumptions=assumptions)
     screen = page[: page.index("Verify: ")]
-    level = "Chance level: none (the metric is no function of an order)."
+    level = "Chance level: none declared."
     compared = "Losses compare scores with the limit scores (27), as ever."
     assert f"describes it. {level} {compared} *design queries*: with training judgments" in screen
     assert "They differ" not in screen
