@@ -143,12 +143,14 @@ def _row(entry: Entry, certificate: Certificate) -> tuple[str, ...]:
     )
 
 
-_INTRODUCTION = f"""# Consistency
+_QUESTION = """# Consistency
 
 Is a surrogate consistent for a loss: does every minimizer of its risk minimize the loss's risk (Definition 3 of \
 Duchi, Mackey and Jordan, 2013)? The answers are **EXACT**, without data: each has a certificate, which \
 `python -m rankbench.certify.check certificates/*.json` checks without rankbench's search.
+"""
 
+_VERDICTS = f"""\
 - **VIOLATION**: for the distribution in the certificate, wrong scores have a smaller surrogate risk than all right \
 ones, by the number beside it, in units of the certificate's weights.
 - **VIOLATION_BOUNDARY**: wrong and right scores have the same infimum, exactly.
@@ -168,19 +170,31 @@ discounts are tables of 6 decimals.
 
 def page_of(rows: Sequence[tuple[str, ...]]) -> str:
     """Return the page of rows that `HEAD` names: a table for each loss, with a column for each number of items."""
-    counted = Counter(row[5] for row in rows).most_common()
-    lines = [_INTRODUCTION, f"Answers: {', '.join(f'{count} {verdict}' for verdict, count in counted)}.", ""]
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in Counter(row[5] for row in rows).most_common())
+    answers = (
+        f"**Of {len(rows)} questions**: {counted}. Proved consistent, for at least one loss and noise condition: "
+        f"{_surrogates(rows, 'CONSISTENT')}. Without a counterexample, for at least one loss and noise condition: "
+        f"{_surrogates(rows, 'NO_COUNTEREXAMPLE_FOUND')}.\n"
+    )
+    lines = [_QUESTION, answers, _VERDICTS]
     head = f"| surrogate | noise | {' | '.join(f'{items} items' for items in LAWS)} | arithmetic |"
     for loss in SHORT_LOSSES:
         lines += [f"## {loss}", "", head, "|---|---|---|---|---|"]
         shown = [row for row in rows if row[2] == loss]
-        for (surrogate, aggregator, noise), same in itertools.groupby(shown, lambda row: (row[0], row[1], row[3])):
+        for (name, noise), same in itertools.groupby(shown, lambda row: (_name(row), row[3])):
             found = list(same)
-            name = f"`{surrogate}`" + (f" on `{aggregator}`" if aggregator else "")
             arithmetic = ", ".join(dict.fromkeys(row[7] for row in found))
             lines.append(f"| {name} | {noise} | {' | '.join(map(_answer, found))} | {arithmetic} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _name(row: tuple[str, ...]) -> str:
+    return f"`{row[0]}`" + (f" on `{row[1]}`" if row[1] else "")
+
+
+def _surrogates(rows: Sequence[tuple[str, ...]], verdict: str) -> str:
+    return ", ".join(dict.fromkeys(_name(row) for row in rows if row[5] == verdict)) or "none"
 
 
 def _answer(row: tuple[str, ...]) -> str:
