@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from amounts import part_of
 from json_schemas import EXAMPLES, MEANINGS, SCHEMAS, WRITTEN, file_of, folder_of_examples, meaning, rows_of
+from jsonschema import Draft202012Validator
 
 from rankbench.cli import MEANINGS as CODES
 from rankbench.cli import SHORT_HELPS, main
@@ -46,7 +47,9 @@ def test_every_answer_has_a_schema() -> None:
 def test_schemas_have_the_meanings_of_keys() -> None:
     told = set[str]()
     for answer in (*EXAMPLES, *WRITTEN):
-        rows = list(rows_of(json.loads(file_of(answer).read_text(encoding="utf-8"))))
+        schema = json.loads(file_of(answer).read_text(encoding="utf-8"))
+        Draft202012Validator.check_schema(schema)
+        rows = list(rows_of(schema))
         assert [said for _, _, said in rows] == [meaning(answer, path) for path, _, _ in rows]
         told.update(said for _, _, said in rows)
     assert {said for keys in MEANINGS.values() for said in keys.values()} <= told
