@@ -188,9 +188,8 @@ def answer_question(asked: Question, seconds: float, laws: int | None, law: Law 
         The surrogate breaks a promise.
     """
     some = itertools.islice(draws(asked.loss.graphs, asked.noise, asked.items, 12345), PROBED)
-    again = probe(asked.surrogate, [seen_law(one, asked.aggregated) for one in some], asked.loss)
+    probe(asked.surrogate, [seen_law(one, asked.aggregated) for one in some], asked.loss)
     found = _searched(asked, seconds, laws) if law is None else _given(asked, law)
-    again()
     return found.accepted()
 
 
