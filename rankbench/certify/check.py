@@ -13,9 +13,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rankbench.certify.checking.bounds import UNPROVED, PointClaim, check_bounds, check_form, check_point
+from rankbench.certify.checking.bounds import (
+    UNPROVED,
+    PointClaim,
+    check_bounds,
+    check_cuts,
+    check_form,
+    check_point,
+    formula,
+)
 from rankbench.certify.checking.cells import check_cells
-from rankbench.certify.checking.cuts import check_cuts, formula
 from rankbench.certify.checking.law import (
     EXACT_AGGREGATORS,
     LARGEST_SEEN,
