@@ -145,7 +145,7 @@ def test_modules_are_imported_by_name_in_few_places() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "wrong"),
     [
-        ("rankbench.data.simulators.x", "from rankbench.losses import ndcg", True),
+        ("rankbench.data.simulators.x", "from rankbench.losses import positions", True),
         ("rankbench.data.simulators.x", "def f():\n    import rankbench.runner.plan", True),
         ("rankbench.data.simulators.x", "if TYPE_CHECKING:\n    from rankbench.api import run", True),
         ("rankbench.losses.x", "from rankbench.aggregators.sequential import Elo", True),

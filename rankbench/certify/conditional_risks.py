@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from rankbench.certify.populations import Setting, mean_difference_graph
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
-from rankbench.losses.err import ERRFamily
-from rankbench.losses.ndcg import NDCGFamily
+from rankbench.losses.positions import ERRFamily, NDCGFamily
 
 AggregationName: TypeAlias = Literal["none", "mean", "difference"]
 """Input of a surrogate from a population of graphs: single ones, their mean, or its difference graph."""

@@ -19,9 +19,8 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.exact import ConvexPhi, ExactGraph, ExactScores, ExactSurrogate, PhiTerm
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
-from rankbench.losses.err import ERR
-from rankbench.losses.ndcg import NDCG, Precision
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.losses.positions import ERR, NDCG, Precision
 
 ItemOrder: TypeAlias = tuple[int, ...]
 """Items from 0, the best first, without ties."""

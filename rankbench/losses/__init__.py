@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rankbench.interfaces.surrogate import Loss
-from rankbench.losses.err import ERR
-from rankbench.losses.ndcg import NDCG, Precision
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.losses.positions import ERR, NDCG, Precision
 from rankbench.plugin.registry import hookimpl
 
 

@@ -19,7 +19,7 @@ from rankbench.data.tables.selections import load_selections
 from rankbench.errors import SpecError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.queries import Queries
-from rankbench.losses.err import ERR
+from rankbench.losses.positions import ERR
 from rankbench.plugin.manager import get
 from rankbench.ranking.describe import describe
 

@@ -125,8 +125,8 @@ def thetas_are_right(pairs: Pairs) -> None:
 def losses_are_right(pairs: Pairs) -> None:
     """Every query's loss, to 1e-15: that of the right order, or that of the wrong one."""
     from rankbench.losses.evaluate import evaluate, evaluate_all
-    from rankbench.losses.ndcg import NDCG, Precision
     from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+    from rankbench.losses.positions import NDCG, Precision
 
     rng = np.random.default_rng(1)
     alpha = rng.normal(size=(2, 2 * len(pairs.x)))

@@ -16,8 +16,8 @@ from small_blocks import make_block
 import rankbench
 from rankbench.errors import InputError, SpecError
 from rankbench.losses.evaluate import evaluate
-from rankbench.losses.ndcg import NDCG, Precision
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.losses.positions import NDCG, Precision
 from rankbench.methods.erm import ERM
 from rankbench.methods.erm.fit import fit_composed
 from rankbench.plugin.manager import get

@@ -25,7 +25,7 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, ScoreSurrogate
-from rankbench.losses.ndcg import NDCG
+from rankbench.losses.positions import NDCG
 from rankbench.methods.erm import ERM
 from rankbench.protocols.judging import fit, judge, losses_of
 from rankbench.protocols.selection import Selection

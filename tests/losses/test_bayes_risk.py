@@ -14,9 +14,8 @@ from rankbench.errors import InputError
 from rankbench.interfaces.method import Block
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
-from rankbench.losses.err import ERR
-from rankbench.losses.ndcg import NDCG, Precision
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.losses.positions import ERR, NDCG, Precision
 from rankbench.methods.baselines import Oracle
 
 SCORED = [

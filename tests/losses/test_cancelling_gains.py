@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.losses.evaluate import evaluate_all
-from rankbench.losses.ndcg import NDCG, Precision
+from rankbench.losses.positions import NDCG, Precision
 from rankbench.surrogates.regression import Regression
 
 LOSSES = [

@@ -10,7 +10,7 @@ from compiled_losses import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.losses.err import ERR, ERRFamily
+from rankbench.losses.positions import ERR, ERRFamily
 
 G = {
     "exp2": lambda s, top: min(max((2.0**s - 1) / 2.0**top, 0.0), 1.0),

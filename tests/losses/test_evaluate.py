@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from rankbench.errors import InputError
 from rankbench.interfaces.surrogate import Loss
-from rankbench.losses.err import ERR
 from rankbench.losses.evaluate import evaluate, evaluate_all
-from rankbench.losses.ndcg import NDCG, Precision
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.losses.positions import ERR, NDCG, Precision
 from rankbench.plugin.manager import get
 
 OFFSETS = np.array([0, 4, 5, 30, 130])

@@ -13,7 +13,7 @@ from rankbench.core.component import Order
 from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.method import Method, Model
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
-from rankbench.losses.ndcg import NDCG
+from rankbench.losses.positions import NDCG
 from rankbench.methods.baselines import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import (

@@ -22,8 +22,7 @@ from rankbench.interfaces.click_aggregator import SelectionAggregator, longest_l
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.queries import Comparisons, Orders
-from rankbench.losses.err import ERR
-from rankbench.losses.ndcg import NDCG
+from rankbench.losses.positions import ERR, NDCG
 from rankbench.plugin import manager
 from rankbench.plugin.third_party import own_block
 from rankbench.protocols.aggregation import AggregationTrial, directions, misordered, regret, rmse

@@ -21,7 +21,7 @@ from rankbench.interfaces.protocol import sees_truth
 from rankbench.interfaces.surrogate import Loss
 from rankbench.kernels.signatures import LOSS, Kernel
 from rankbench.losses.evaluate import evaluate
-from rankbench.losses.ndcg import NDCG
+from rankbench.losses.positions import NDCG
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
 from rankbench.plugin.registry import Origin
