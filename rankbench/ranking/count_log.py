@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from rankbench.errors import ExecutorError, InputError, RankbenchError
 from rankbench.ranking.count import NO_TIES, NO_WEIGHTS, Counter, checked_sums, pair_counts
-from rankbench.ranking.item_encoding import CategoryCodes, Codes, IntegerCodes, OutOfRange, codes_for
 from rankbench.ranking.lists import ROW, LogRows, ParquetLog
 from rankbench.ranking.partial_counts import (
     PART,
@@ -32,7 +31,16 @@ from rankbench.ranking.partial_counts import (
     joined_parts,
     packed_clusters,
 )
-from rankbench.ranking.stream import FirstVotes, LogStream, log_schema
+from rankbench.ranking.stream import (
+    CategoryCodes,
+    Codes,
+    FirstVotes,
+    IntegerCodes,
+    LogStream,
+    OutOfRange,
+    codes_for,
+    log_schema,
+)
 from rankbench.ranking.thread_tables import ROWS, LogPiece, SortedPairs, relabelled_run
 
 
