@@ -37,9 +37,8 @@ from rankbench.stats.bootstrap import (
     widening,
 )
 from rankbench.stats.contrasts import MeanIntervals, mean_intervals
-from rankbench.store.contents import StoredCell
 from rankbench.store.journal import StoredResults
-from rankbench.store.records import Member, SuiteRecord
+from rankbench.store.records import Member, StoredCell, SuiteRecord
 
 ArmKey: TypeAlias = tuple[int, str]
 """n (as run) and label."""

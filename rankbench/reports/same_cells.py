@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from rankbench.interfaces.cell import CellResult
 from rankbench.interfaces.suite import matches
 from rankbench.reports.verify import Difference
-from rankbench.store.contents import StoredCell
 from rankbench.store.journal import StoredResults
 from rankbench.store.published import ROWS
-from rankbench.store.records import Member, SuiteRecord
+from rankbench.store.records import Member, StoredCell, SuiteRecord
 
 FLIPPED = 0.01
 """Share of a cell's units, or one of fewer than 100, in which a metric that jumps may have another value."""

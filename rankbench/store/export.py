@@ -10,9 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from rankbench.store.contents import StoredCell
 from rankbench.store.journal import StoredResults
-from rankbench.store.records import Member, SuiteRecord
+from rankbench.store.records import Member, StoredCell, SuiteRecord
 
 _COLUMNS = (
     "suite", "experiment", "config", "protocol", "dataset", "dataset_sha256", "contender", "spec", "made_by",

@@ -28,18 +28,19 @@ from pydantic import ValidationError
 
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import Curve, Split
-from rankbench.store.contents import (
+from rankbench.store.records import (
     COLUMNS,
     RESULTS,
     SCHEMA,
     Contents,
+    Member,
     Place,
     StoredCell,
     StoredValue,
+    SuiteRecord,
     plan_digest,
     row_digest,
 )
-from rankbench.store.records import Member, SuiteRecord
 
 FILE = "journal.sqlite"
 APPLICATION_ID = 0x52424A4C

@@ -25,8 +25,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import Curve, Split
-from rankbench.store.contents import COLUMNS, RESULTS, Contents, Place, stored_number
 from rankbench.store.journal import FILE, Journal, StoredResults
+from rankbench.store.records import COLUMNS, RESULTS, Contents, Place, stored_number
 
 ROWS = "rows"
 """Folder of the rows in a published one."""

@@ -20,9 +20,8 @@ import numpy as np
 
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import BlockResult, CellResult
-from rankbench.store.contents import Place, StoredValue, plan_digest, row_digest, stored_number
 from rankbench.store.journal import FILE, Journal
-from rankbench.store.records import Member, SuiteRecord
+from rankbench.store.records import Member, Place, StoredValue, SuiteRecord, plan_digest, row_digest, stored_number
 
 LOCK = "journal.lock"
 REPORTED = ("leaderboard.md", "details.md", "leaderboard.csv", "claims.csv", "results.parquet", "units.csv", "run.json")

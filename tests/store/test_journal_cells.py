@@ -17,8 +17,8 @@ from test_damage import FOREIGN, NAMED, contents
 
 from rankbench.errors import StoreError
 from rankbench.reports.results import report
-from rankbench.store.contents import TABLES
 from rankbench.store.journal import FILE
+from rankbench.store.records import TABLES
 
 
 @pytest.fixture(scope="module")

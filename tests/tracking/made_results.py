@@ -12,8 +12,7 @@ import synthetic
 from numpy.typing import NDArray
 
 from rankbench.interfaces.cell import Curve, Split
-from rankbench.store.contents import StoredCell
-from rankbench.store.records import Member, SuiteRecord
+from rankbench.store.records import Member, StoredCell, SuiteRecord
 
 
 class MadeResults:

@@ -22,7 +22,7 @@ from rankbench.cli.compare import compare, comparison_annotations
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.results import report
 from rankbench.reports.same_cells import unchanged_cells
-from rankbench.store.contents import StoredCell
+from rankbench.store.records import StoredCell
 from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import (
     Change,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rankbench.interfaces.cell import CellResult, Curve
 from rankbench.reports.same_cells import FLIPPED, SHIFT, SameCells, places_of
-from rankbench.store.contents import StoredCell
+from rankbench.store.records import StoredCell
 
 JUMPS = [{"name": "ndcg", "jumps": True}]
 
