@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @hookimpl
 def rankbench_register() -> list[type[Protocol]]:
     """Return the built-in protocols."""
-    from rankbench.protocols.aggregation import AggregationTrial
+    from rankbench.protocols.aggregation import AggregationTrial, Selection
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
     from rankbench.protocols.items import Items
@@ -21,7 +21,6 @@ def rankbench_register() -> list[type[Protocol]]:
     from rankbench.protocols.one_step_ahead import OneStepAhead
     from rankbench.protocols.own_log import OwnLog
     from rankbench.protocols.periods import PeriodLeaders
-    from rankbench.protocols.selection import Selection
     from rankbench.protocols.table_1 import Table1
     from rankbench.protocols.theory import Repair, Theory
     from rankbench.protocols.u_statistics import UStatistics

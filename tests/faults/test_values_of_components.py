@@ -27,8 +27,8 @@ from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, ScoreSurrogate
 from rankbench.losses.positions import NDCG
 from rankbench.methods.erm import ERM
+from rankbench.protocols.aggregation import Selection
 from rankbench.protocols.judging import fit, judge, losses_of
-from rankbench.protocols.selection import Selection
 from rankbench.ranking.load import load_log
 from rankbench.ranking.open import open_source
 from rankbench.ranking.rank import rank

@@ -25,8 +25,7 @@ from rankbench.interfaces.queries import Comparisons, Orders
 from rankbench.losses.positions import ERR, NDCG
 from rankbench.plugin import manager
 from rankbench.plugin.third_party import own_block
-from rankbench.protocols.aggregation import AggregationTrial, directions, misordered, regret, rmse
-from rankbench.protocols.selection import Selection
+from rankbench.protocols.aggregation import AggregationTrial, Selection, directions, misordered, regret, rmse
 
 
 def run(protocol, given, metrics=(), n=200):
