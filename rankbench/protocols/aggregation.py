@@ -1,4 +1,4 @@
-"""Protocols judge aggregators alone: \`aggregation\` on known populations of votes, \`selection\` on simulated users."""
+"""Protocols judge aggregators alone: `aggregation` on known populations of votes, `selection` on simulated users."""
 
 from __future__ import annotations
 

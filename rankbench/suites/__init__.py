@@ -14,8 +14,7 @@ __all__ = ["rankbench_register"]
 def rankbench_register() -> list[type[Component] | Path]:
     """Return the built-in suites, and the kinds of claims and figures that come with them."""
     from rankbench.suites.claim_kinds import Coincide, Equivalent, Less, Wider
-    from rankbench.suites.figure_curves import Curves, Growth
-    from rankbench.suites.figure_dots import Dots
+    from rankbench.suites.figure_curves import Curves, Dots, Growth
     from rankbench.suites.figure_risk import Risk
 
     kinds: list[type[Component]] = [Less, Wider, Equivalent, Coincide, Risk, Curves, Growth, Dots]

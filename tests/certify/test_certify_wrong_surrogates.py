@@ -41,6 +41,8 @@ def bent(margin):
 
 
 NEARLY = "not convex|another gradient"
+
+
 @pytest.mark.parametrize(
     ("methods", "why"),
     [
