@@ -1,15 +1,312 @@
-"""The analysis computes everything that a leaderboard says from the results."""
+"""An analysis computes everything that a leaderboard says, and gives claims their verdicts.
+
+A claim needs all of its contrasts, so its test is an intersection-union test [Berger82]_:
+if each contrast is tested at 5%, the claim is called true wrongly in at most 5%, without
+any adjustment. That a claim *did not hold* needs one contrast only, the clearest of them:
+there the intervals have to cover all at once.
+
+References
+----------
+.. [Berger82] R. L. Berger, Multiparameter hypothesis testing and acceptance sampling,
+   Technometrics 24(4), 1982.
+
+A claim is a set of contrasts. It *held* if the own 95% interval of every contrast lies on
+the claimed side; it *did not hold* if one of the intervals that cover all contrasts at
+once lies entirely on the other side; otherwise the run could not tell (`verdicts`). The
+verdict rests on intervals over queries and draws; the verdict by draws alone stands beside it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
-from rankbench.reports.claim_verdicts import JudgedClaim, answers
-from rankbench.reports.experiment_data import Sampler, samplers_of
+from rankbench.interfaces.cell import Split
+from rankbench.interfaces.claim import Bounds, ClaimKind, Compared, Evidence, NoEvidenceError, WeightedContrast
+from rankbench.interfaces.suite import Claim, Contrast
+from rankbench.plugin.manager import claim_kind
+from rankbench.reports.experiment_data import Arm, ArmKey, Sampler, samplers_of
 from rankbench.reports.standings import Standing, standings
+from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.journal import StoredResults
 from rankbench.store.records import SuiteRecord
+
+Weights: TypeAlias = tuple[tuple[ArmKey, float], ...]
+"""Weighted arms of a contrast: a, b[, a, b]."""
+
+
+def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tuple[str, ...], bool]:
+    """Turn labels into arms.
+
+    Returns
+    -------
+    contrasts : list of WeightedContrast
+        No two of them the same.
+    notes : tuple of str
+        Contrasts that are left out, and why.
+    complete : bool
+        True if every contrast of the claim is there.
+    """
+    found: dict[Weights, str] = {}
+    notes: list[str] = []
+    complete = True
+    for contrast in claim.contrasts:
+        places = _places(sampler, contrast)
+        if not places:
+            complete = False
+            notes.append(f"{contrast.a} vs {contrast.b}: not in this run")
+        for text, weights in places:
+            missing = next(filter(None, (_missing(sampler, key) for key, _ in weights)), "")
+            owners = tuple((_owner(sampler, key), weight) for key, weight in weights)
+            if missing:
+                complete = False
+                notes.append(f"{text}: left out, {missing}")
+            elif all(sum(w for k, w in owners if k == key) == 0 for key, _ in owners):
+                notes.append(f"{text}: left out, no query has so many judgments and the two are the same")
+            elif owners in found:
+                why = "no query has so many judgments and this is" if text != found[owners] else "named twice:"
+                notes.append(f"{text}: left out, {why} the same as {found[owners]}")
+            else:
+                found[owners] = text
+    return [WeightedContrast(text, weights) for weights, text in found.items()], tuple(notes), complete
+
+
+def _missing(sampler: Sampler, key: ArmKey) -> str:
+    """Return why an arm cannot be compared; empty if it can."""
+    arm = sampler.arm(key)
+    if arm is not None and arm.racing:
+        return ""
+    return f"{key[1]} at n = {key[0]:,} is {'not in this run' if arm is None else arm.status}"
+
+
+def _owner(sampler: Sampler, key: ArmKey) -> ArmKey:
+    """Return the arm of order infinity that an arm equals, if that one is in the race; else `key`."""
+    arm = sampler.arm(key)
+    owner = None if arm is None or not arm.equals else sampler.arm((key[0], arm.equals))
+    return key if owner is None or not owner.racing else owner.key
+
+
+def _places(sampler: Sampler, contrast: Contrast) -> list[tuple[str, Weights]]:
+    """Return the words and the weighted arms of a contrast."""
+    a, b = contrast.a, contrast.b
+    if contrast.n_a is not None or contrast.n_b is not None:
+        drawn = {race.n_declared: race.n for race in sampler.races}
+        n_a, n_b = (drawn.get(n) if n is not None else None for n in (contrast.n_a, contrast.n_b))
+        if n_a is None or n_b is None:
+            return []
+        return [(f"{a} at n = {n_a:,} vs {b} at n = {n_b:,}", (((n_a, a), 1.0), ((n_b, b), -1.0)))]
+    both = [race.n for race in sampler.races if race.arm(a) and race.arm(b)]
+    if contrast.at == "last-first":
+        if len(both) < 2:
+            return []
+        first, last = both[0], both[-1]
+        text = f"({a} vs {b}) at n = {last:,}, less the same at n = {first:,}"
+        return [(text, (((last, a), 1.0), ((last, b), -1.0), ((first, a), -1.0), ((first, b), 1.0)))]
+    at = {"each": both, "first": both[:1], "last": both[-1:]}[contrast.at]
+    return [(f"{a} vs {b}, n = {n:,}", (((n, a), 1.0), ((n, b), -1.0))) for n in at]
+
+
+Verdict: TypeAlias = Literal["held", "did not hold", "could not tell"]
+
+
+def verdict(kind: ClaimKind, bounds: Bounds) -> Verdict:
+    """Judge a claim: held by each contrast's own interval, refuted by a simultaneous one."""
+    if kind.opposed(bounds.lower, bounds.upper).any():
+        return "did not hold"
+    return "held" if kind.claimed(bounds.own_lower, bounds.own_upper).all() else "could not tell"
+
+
+def clearest_first(kind: ClaimKind, bounds: Bounds) -> list[int]:
+    """Return the contrasts that lie entirely on the other side, farthest in widths first."""
+    width = bounds.upper - bounds.lower
+    past = kind.excess(bounds.estimate)
+    far = np.divide(past, width, out=np.full(past.shape, np.inf), where=width > 0)
+    other = np.flatnonzero(kind.opposed(bounds.lower, bounds.upper))
+    return sorted(other.tolist(), key=lambda j: (-far[j], j))
+
+
+def curve_steps(sampler: Sampler, arm: Arm, metric: str) -> NDArray[np.int64]:
+    """Return the steps that an arm's curve was recorded at, shape (P,); empty without one."""
+    curves = [sampler.results.curves(arm.cells[repetition]) for repetition in sorted(arm.done)]
+    return next((own[metric].steps for own in curves if metric in own), np.empty(0, dtype=np.int64))
+
+
+def curve_values(
+    sampler: Sampler, arm: Arm, metric: str, steps: Sequence[int], repetitions: Sequence[int]
+) -> NDArray[np.float64] | None:
+    """Return a curve's values at `steps`, shape (R, len(steps)), or None if one is missing.
+
+    Between two recorded steps the value is interpolated linearly in log(step), outside
+    of them it is that of the nearest one.
+    """
+    curves = [sampler.results.curves(arm.cells[repetition]).get(metric) for repetition in repetitions]
+    at = np.log(np.asarray(steps, dtype=np.float64))
+    known = [curve for curve in curves if curve is not None and len(curve.steps)]
+    if len(known) < len(curves):
+        return None
+    return np.stack([np.interp(at, np.log(curve.steps.astype(np.float64)), curve.values) for curve in known])
+
+
+def in_windows(
+    steps: NDArray[np.int64], values: NDArray[np.float64], per_decade: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return means of a curve over windows of its steps, so many a decade, at the geometric means of the steps.
+
+    Parameters
+    ----------
+    steps : ndarray of int64, shape (P,)
+        Above 0, rising.
+    values : ndarray of float64, shape (R, P)
+    per_decade : int
+
+    Returns
+    -------
+    (ndarray of int64, shape (W,), ndarray of float64, shape (R, W))
+    """
+    window = np.floor(np.log10(steps) * per_decade + 1e-9).astype(np.int64)
+    # The last step begins a window that nothing else is in: it belongs to the one before.
+    if len(window) > 1 and window[-1] != window[-2]:
+        window[-1] = window[-2]
+    _, starts = np.unique(window, return_index=True)
+    sizes = np.diff([*starts, len(steps)])
+    middle = np.exp(np.add.reduceat(np.log(steps), starts) / sizes)
+    return np.rint(middle).astype(np.int64), np.add.reduceat(values, starts, axis=1) / sizes
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One contrast with its intervals, simultaneous over the claim's contrasts unless said otherwise.
+
+    Attributes
+    ----------
+    text : str
+        Compared contenders, in words.
+    estimate : float
+        A difference or a ratio, as the claim's kind has it.
+    lower, upper : float
+        Over queries and draws; over draws for curves, which have no queries.
+    lower_draws, upper_draws : float
+        Over draws alone.
+    own_lower, own_upper : float
+        As `lower` and `upper`, of this contrast alone.
+    """
+
+    text: str
+    estimate: float
+    lower: float
+    upper: float
+    lower_draws: float
+    upper_draws: float
+    own_lower: float
+    own_upper: float
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim's verdict on one split.
+
+    Attributes
+    ----------
+    split : Split or None
+        None for claims about curves, which have no losses of units.
+    about : Split
+        The same; for curves the split that the protocol declares for them.
+    by_draws : Verdict
+        Verdict by the intervals over draws alone.
+    notes : tuple of str
+        Contrasts that were left out, and why.
+    against : tuple of str
+        If the claim did not hold: the contrasts that lie on the other side, the clearest
+        first.
+    """
+
+    experiment: str
+    claim: Claim
+    split: Split | None
+    about: Split
+    verdict: Verdict = "could not tell"
+    by_draws: Verdict = "could not tell"
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+
+
+def answers(sampler: Sampler) -> list[JudgedClaim]:
+    """Return the answers to an experiment's claims, on every split."""
+    found: list[JudgedClaim] = []
+    for claim in sampler.experiment.claims:
+        kind = claim_kind(claim)
+        contrasts, notes, complete = resolve(sampler, claim)
+        splits: list[tuple[Split | None, Split]] = [(split, split) for split in sampler.source.shown_splits()]
+        if not kind.on_splits:
+            splits = [(None, sampler.source.curve(kind.curve_metric())[0])]
+        for split, about in splits:
+            empty = JudgedClaim(sampler.experiment.name, claim, split, about, notes=notes)
+            answer = _answer(sampler, kind, contrasts, empty)
+            found.append(answer if complete else _without_held(answer))
+    return found
+
+
+def _without_held(answer: JudgedClaim) -> JudgedClaim:
+    """Take back a verdict that rests on some of the claim's contrasts only."""
+    weaker: dict[Verdict, Verdict] = {"held": "could not tell"}
+    return replace(
+        answer,
+        verdict=weaker.get(answer.verdict, answer.verdict),
+        by_draws=weaker.get(answer.by_draws, answer.by_draws),
+    )
+
+
+def _answer(
+    sampler: Sampler, kind: ClaimKind, contrasts: Sequence[WeightedContrast], empty: JudgedClaim
+) -> JudgedClaim:
+    keys = sorted({key for contrast in contrasts for key, _ in contrast.weights})
+    arms = [arm for key in keys if (arm := sampler.arm(key)) is not None]
+    repetitions = tuple(sorted(frozenset.intersection(*(arm.done for arm in arms)))) if arms else ()
+    if not repetitions:
+        return empty
+    metric = sampler.metrics[0]
+    compared = Compared(
+        tuple(contrasts),
+        tuple(arm.key for arm in arms),
+        metric,
+        sampler.source.direction(metric),
+        empty.about,
+        repetitions,
+        sampler.seed,
+        lambda: sampler.sample(arms, metric, empty.about, repetitions),
+        lambda key, name, steps: curve_values(sampler, arms[keys.index(key)], name, steps, repetitions),
+    )
+    try:
+        evidence = kind.evidence(compared)
+    except NoEvidenceError as why:
+        return replace(empty, notes=(*empty.notes, str(why)))
+    found = replace(
+        empty,
+        verdict=verdict(kind, evidence.bounds),
+        by_draws=verdict(kind, evidence.by_draws),
+        findings=_findings(kind, evidence),
+        against=tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds)),
+    )
+    if too_few(len(repetitions)) and found.verdict == "held":
+        note = f"fewer than {FEWEST} repetitions: too few to see how draws differ, and to call a claim held"
+        return replace(_without_held(found), notes=(*empty.notes, note))
+    if len(repetitions) > 1 or not kind.on_splits:
+        return found
+    note = "one repetition: the interval is over queries alone and says nothing about other draws"
+    return replace(found, verdict="could not tell", against=(), notes=(*empty.notes, note))
+
+
+def _findings(kind: ClaimKind, evidence: Evidence) -> tuple[Finding, ...]:
+    both, draws = evidence.bounds, evidence.by_draws
+    columns = (both.estimate, both.lower, both.upper, draws.lower, draws.upper, both.own_lower, both.own_upper)
+    shown = [kind.shown(column).tolist() for column in columns]
+    return tuple(Finding(text, *row) for text, row in zip(evidence.texts, zip(*shown, strict=True), strict=True))
 
 
 @dataclass(frozen=True)

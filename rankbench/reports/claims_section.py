@@ -12,8 +12,7 @@ from rankbench.core.text import interval_text, markdown, number, numbered, sente
 from rankbench.interfaces.cell import SPLITS, Split
 from rankbench.interfaces.suite import Claim
 from rankbench.plugin.manager import claim_kind
-from rankbench.reports.analysis import Analysis
-from rankbench.reports.claim_verdicts import Finding, JudgedClaim, Verdict
+from rankbench.reports.analysis import Analysis, Finding, JudgedClaim, Verdict
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, TerminalNode, first_rows
 from rankbench.store.records import SourceRecord
 

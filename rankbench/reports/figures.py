@@ -16,7 +16,7 @@ from rankbench.interfaces.figure import CurveIntervals, Drawing, ExperimentResul
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Figure
 from rankbench.plugin.manager import figure_kind
-from rankbench.reports.claim_verdicts import curve_steps, curve_values, in_windows
+from rankbench.reports.analysis import curve_steps, curve_values, in_windows
 from rankbench.reports.document import csv_of
 from rankbench.reports.experiment_data import Arm, Race, Sampler
 from rankbench.reports.standings import differences_of

@@ -12,7 +12,7 @@ import pytest
 import synthetic
 from synthetic import Contender, Plan
 
-from rankbench.reports.claim_verdicts import JudgedClaim, answers
+from rankbench.reports.analysis import JudgedClaim, answers
 
 QUERIES = {"design": 60, "heldout": 50}
 

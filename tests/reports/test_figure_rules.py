@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Canvas
 from synthetic import Contender, Plan
 
 from rankbench.plugin import manager
-from rankbench.reports.claim_verdicts import in_windows
+from rankbench.reports.analysis import in_windows
 from rankbench.reports.figures import drawn_figures
 from rankbench.reports.recommendation_facts import ALPHA, case_of, together_level
 from rankbench.suites.suite_files import read_suite
