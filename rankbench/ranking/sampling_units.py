@@ -19,6 +19,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.votes import Votes
 from rankbench.stats.contrast_columns import AllPairs
+from rankbench.stats.contrasts import rank_ranges_of_signs
 from rankbench.stats.multiple_tests import told_apart
 from rankbench.stats.simultaneous import FEW
 
@@ -360,9 +361,8 @@ def item_rank_ranges(
     # No spread at all: n units agree by chance with probability 2^(1 - n).
     agreed = compared & ~live & (np.abs(lead) > unit) & (2.0 ** (1 - fewer) <= (1 - level) / count)
     signs[agreed] = np.sign(lead[agreed])
-    better = np.concatenate([first[signs > 0], second[signs < 0]])
-    worse = np.concatenate([second[signs > 0], first[signs < 0]])
-    return 1 + np.bincount(worse, minlength=m), m - np.bincount(better, minlength=m)
+    low, high = rank_ranges_of_signs(signs, m).T
+    return low, high
 
 
 def judged_enough(units: Units) -> NDArray[np.bool_]:

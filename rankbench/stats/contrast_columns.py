@@ -243,11 +243,9 @@ class VarianceSources:
     df_queries: float
 
     @classmethod
-    def from_means(
-        cls, draws: NDArray[np.float64] | Columns, queries: NDArray[np.float64] | Columns
-    ) -> VarianceSources:
+    def from_means(cls, draws: Columns, queries: Columns) -> VarianceSources:
         """Estimate the shares from means over queries (R, P) and means over draws (Q, P)."""
-        both = [DenseColumns(means) if isinstance(means, np.ndarray) else means for means in (draws, queries)]
+        both = draws, queries
         variances = [means.variances() / means.rows if means.rows > 1 else np.zeros(means.count) for means in both]
         total = variances[0] + variances[1]
         share = np.divide(variances[0], total, out=np.ones_like(total), where=total > 0)

@@ -88,9 +88,9 @@ def test_critical_values_are_those_of_the_dominating_source() -> None:
     rng = np.random.default_rng(0)
     draws, queries = rng.normal(size=(5, 2)), rng.normal(size=(50, 2))
     expected = (draws.var(axis=0, ddof=1) / 5) / (draws.var(axis=0, ddof=1) / 5 + queries.var(axis=0, ddof=1) / 50)
-    np.testing.assert_allclose(VarianceSources.from_means(draws, queries).share, expected)
-    assert (VarianceSources.from_means(draws[:1], queries).share == 0).all()
-    assert (VarianceSources.from_means(np.zeros((3, 1)), np.zeros((4, 1))).share == 1).all()
+    np.testing.assert_allclose(VarianceSources.from_means(DenseColumns(draws), DenseColumns(queries)).share, expected)
+    assert (VarianceSources.from_means(DenseColumns(draws[:1]), DenseColumns(queries)).share == 0).all()
+    assert (VarianceSources.from_means(DenseColumns(np.zeros((3, 1))), DenseColumns(np.zeros((4, 1)))).share == 1).all()
 
 
 def test_identical_contenders_are_never_different() -> None:
