@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,7 +10,6 @@ import polars as pl
 from pydantic import Field
 
 from rankbench.core.text import short_repr
-from rankbench.data.readers.frame_source import streamed
 from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
 from rankbench.data.tables.schemas import orders_schema
 from rankbench.errors import InputError
@@ -51,13 +49,10 @@ class PreflibReader(Reader):
         return head.startswith(b"#") and b"\n# NUMBER ALTERNATIVES:" in head
 
     def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the orders; see `Reader.scan`."""
-        existing(path)
-        schema = orders_schema(("weight", "candidates"))
-        return streamed(lambda: PreflibFile(path, self.names, self.counts).batches(), schema)
+        """Return the orders; see `Reader.scan`. All of the file is read at once."""
+        return PreflibFile(existing(path), self.names, self.counts).orders().lazy()
 
 
-_BATCH = 20_000
 _NUMBER = "[0-9]{1,15}"
 _PLACE = rf"{_NUMBER}|{{\s*{_NUMBER}(?:\s*,\s*{_NUMBER})*\s*}}"
 _BALLOT = re.compile(rf"({_NUMBER})\s*:\s*((?:{_PLACE})(?:\s*,\s*(?:{_PLACE}))*)")
@@ -86,10 +81,10 @@ class PreflibFile:
         self.voters = 0
         self.seen: dict[tuple[tuple[int, ...], ...], int] = {}
 
-    def batches(self) -> Iterator[pl.DataFrame]:
-        """Yield the ballots; a file is read once."""
-        ballots: list[tuple[list[list[str]], float]] = []
-        line = 0
+    def orders(self) -> pl.DataFrame:
+        """Return the ballots; a file is read once."""
+        query, line = Path(unpacked_name(self.path)).stem, 0
+        rows = []
         for line, text in numbered_lines(self.path):
             content = text.strip()
             if content.startswith("#"):
@@ -97,17 +92,9 @@ class PreflibFile:
             elif content:
                 if not self.seen:
                     self._begin(line)
-                ballots.append(self._ballot(content, line))
-            if len(ballots) == _BATCH:
-                yield self._frame(ballots)
-                ballots = []
+                ranking, weight = self._ballot(content, line)
+                rows.append((query, ranking, weight, self.candidates))
         self._end(line)
-        if ballots:
-            yield self._frame(ballots)
-
-    def _frame(self, ballots: list[tuple[list[list[str]], float]]) -> pl.DataFrame:
-        query = Path(unpacked_name(self.path)).stem
-        rows = [(query, ranking, weight, self.candidates) for ranking, weight in ballots]
         return pl.DataFrame(rows, schema=orders_schema(("weight", "candidates")), orient="row")
 
     def _error(self, message: str, line: int) -> InputError:
