@@ -129,7 +129,7 @@ def comparison_annotations(comparison: Comparison) -> list[str]:
     untested = comparison.exit_code == 3
     why = comparison.notes if untested else ()
     whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds(), "; ".join(why)))))
-    coarse = any(one.detectable_percent > 100 * COARSE for one in comparison.by_verdict("not shown"))
+    coarse = any(one.detectable_percent > 100 * COARSE for one in comparison.by_verdict("not significant"))
     title = f"rankbench compare{' - not tested' if untested else ''}"
     return [*found, f"::{'warning' if untested or coarse else 'notice'} title={title}::{whole}"]
 

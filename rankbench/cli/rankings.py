@@ -293,7 +293,7 @@ def _now_cells(row: dict[str, Any]) -> list[str]:
     else:
         cells += [f"{row['change']:+.4g}", f"{number(row['change_lower'])} to {number(row['change_upper'])}"]
         sure = row["p"] <= _LEVEL
-        cells.append(("better" if row["change"] > 0 else "worse") if sure else "not shown")
+        cells.append(("better" if row["change"] > 0 else "worse") if sure else "not significant")
     return [*cells, row["last"], amount_text(row["votes"])]
 
 

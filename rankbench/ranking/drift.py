@@ -90,7 +90,7 @@ class Drift:
         who = "judges" if self.by_judge else "votes"
         about = "" if self.sampled == 1 else f"; of {self.sampled:.0%} of the votes"
         if not self.items:
-            return f"no item is shown to change at a quarter of the log ({who} taken as independent{about})"
+            return f"no item changes significantly at a quarter of the log ({who} taken as independent{about})"
         said = [
             f"{short_repr(one.item)} ({one.change:+.2f} log-odds from {one.since} on; won {one.before:.0%} before, "
             f"{one.after:.0%} after)"

@@ -196,7 +196,7 @@ def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Vote
     elif shown:
         matters = f"{column} matters: {differ} ({made})"
     else:
-        matters = f"{column} is not shown to matter: {alike} ({made})"
+        matters = f"{column} shows no significant effect: {alike} ({made})"
     top = "any value above" if math.isinf(found.upper) else f"to {number(math.sqrt(found.upper))}"
     return [
         matters,

@@ -18,7 +18,7 @@ from rankbench.reports.same_cells import in_gate
 from rankbench.stats.contrast_columns import VarianceSources
 from rankbench.stats.multiple_tests import holm
 
-ChangeVerdict: TypeAlias = Literal["equal", "worse", "better", "not shown", "described", "not tested"]
+ChangeVerdict: TypeAlias = Literal["equal", "worse", "better", "not significant", "described", "not tested"]
 """``equal``: every number, to the byte. ``described``: there is nothing that an interval could rest on. ``not tested``:
 base has it, and head has nothing to compare it with."""
 
@@ -143,7 +143,7 @@ class Comparison:
             return f"rankbench could not compute an interval: it describes differences, and tests none.{missing}"
         found = Counter(change.verdict for change in self.changes)
         counts = f"{found['worse']} worse, {found['better']} better, {found['equal']} equal to the byte, "
-        counts += f"{found['not shown']} without a significant change"
+        counts += f"{found['not significant']} without a significant change"
         described = len(self.by_verdict("described"))
         more = f"; {described:,} more are described" if described else ""
         chance = f"chance of a false alarm {self.alpha:g}"
@@ -253,7 +253,7 @@ class Family(NamedTuple):
             change = one.change
             if one.tested:
                 verdict: ChangeVerdict = (
-                    "worse" if p_worse <= self.alpha else "better" if p_better <= self.alpha else "not shown"
+                    "worse" if p_worse <= self.alpha else "better" if p_better <= self.alpha else "not significant"
                 )
                 p = float(p_worse if change.change > 0 else p_better)
                 change = replace(change, p=p, verdict=verdict, detectable=one.least_found(level))
@@ -290,7 +290,7 @@ _PLUS: dict[ChangeSubject, tuple[str, str]] = {
 MOST = 50
 """Rows that a table shows; all are in the JSON."""
 
-_ORDER = ("worse", "not tested", "better", "not shown", "described", "equal")
+_ORDER = ("worse", "not tested", "better", "not significant", "described", "equal")
 
 
 def shown_first(comparison: Comparison) -> list[Change]:

@@ -269,7 +269,7 @@ def test_the_line_is_marked_and_says_item_size_and_time() -> None:
     assert line.startswith("1: 'i3' (-")
     assert "log-odds from 300 on; won " in line
     assert line.endswith("0% after) (votes taken as independent)  !")
-    assert dict(describe_votes(Null().votes(0).lazy()).lines)["drift"].startswith("no item is shown to change")
+    assert dict(describe_votes(Null().votes(0).lazy()).lines)["drift"].startswith("no item changes significantly")
 
 
 def test_a_long_log_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,9 @@ def only(base: MadeResults, head: MadeResults, margin: Margin = NONE, alpha: flo
     return changes[0]
 
 
-@pytest.mark.parametrize(("draws", "units", "verdict"), [(2, 1, "not shown"), (1, 3, "not shown"), (12, 1, "worse")])
+@pytest.mark.parametrize(
+    ("draws", "units", "verdict"), [(2, 1, "not significant"), (1, 3, "not significant"), (12, 1, "worse")]
+)
 def test_few_losses_may_change_alike_by_chance(draws: int, units: int, verdict: str) -> None:
     base = np.full((draws, units), 0.3)
     found = only(MadeResults({"a": base}), MadeResults({"a": base + 0.05}))
@@ -168,9 +170,9 @@ def test_margins_directions_and_the_byte() -> None:
     base, noise = rng.normal(0.5, 0.1, (20, 30)), rng.normal(0, 0.001, (20, 30))
     worse = MadeResults({"a": base + 0.02 + noise})
     assert only(MadeResults({"a": base}), worse).verdict == "worse"
-    assert only(MadeResults({"a": base}), worse, Margin(0.03)).verdict == "not shown"
+    assert only(MadeResults({"a": base}), worse, Margin(0.03)).verdict == "not significant"
     assert only(MadeResults({"a": base}), worse, Margin(0.02, relative=True)).verdict == "worse"
-    assert only(MadeResults({"a": base}), worse, Margin(0.06, relative=True)).verdict == "not shown"
+    assert only(MadeResults({"a": base}), worse, Margin(0.06, relative=True)).verdict == "not significant"
     assert only(worse, MadeResults({"a": base})).verdict == "better"
     more = {"metrics": [{"name": "ndcg", "direction": "maximize"}]}
     assert only(MadeResults({"a": base}, **more), MadeResults({"a": base + 0.02 + noise}, **more)).verdict == "better"
@@ -185,7 +187,7 @@ def test_what_cannot_be_compared_is_named() -> None:
     one = MadeResults({"a": base, "gone": base})
     changes, notes = quality_changes(one, MadeResults({"a": base + 1, "new": base}), Family(Margin(), (), ALPHA))
     # What is gone is a row: whoever gates on it must not be told that all is well.
-    assert [(change.what, change.verdict) for change in changes] == [("gone", "not tested"), ("a", "not shown")]
+    assert [(change.what, change.verdict) for change in changes] == [("gone", "not tested"), ("a", "not significant")]
     assert changes[0].where == "e, n = 100: it is gone"
     assert notes == ["new: e, n = 100, new"]
     for change, why in (
@@ -283,7 +285,7 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     coarse = Comparison("b", "h", (replace(found[0], base=found[0].base / 20),), "0", ALPHA)
     assert coarse.exit_code == 0
     assert comparison_annotations(coarse)[-1].startswith("::warning ")
-    slow = Change("w", "c", 1.0, 1.0, 0.0, "not shown", "r", detectable=math.log(1.17), about="speed")
+    slow = Change("w", "c", 1.0, 1.0, 0.0, "not significant", "r", detectable=math.log(1.17), about="speed")
     assert slow.detectable_percent == pytest.approx(17)
     blind = replace(slow, detectable=math.log(2.13))
     assert Comparison("b", "h", (slow, blind), "0", ALPHA).finds() == (
