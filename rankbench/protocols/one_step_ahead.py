@@ -46,7 +46,7 @@ from rankbench.protocols.steps import (
 class OneStepAhead(LogProtocol):
     r"""Prequential evaluation [Dawid84]_: predict the votes of a time, then learn from them, one time after the other.
 
-    Votes of one time are predicted from what came before it, and learned from together: their order means
+    A method predicts the votes of one time from earlier votes, and learns from them together: their order means
     nothing. Aggregators that keep a state
     (`rankbench.interfaces.sequential_aggregator.SequentialAggregator`) learn after each time. The others are fitted
     again to all votes before, at declared moments, equally many votes apart: 100, or as many as 10,000,000 compared
@@ -84,9 +84,9 @@ class OneStepAhead(LogProtocol):
         log = votes_of(dataset)
         votes = log.votes
         if votes.times is None:
-            raise SpecError("the log does not say when votes were cast: nothing can be predicted one step ahead")
+            raise SpecError("the log does not say when votes were cast: prequential evaluation needs times")
         if votes.times.max() == 0:
-            raise SpecError("all votes are of one time: nothing can be predicted one step ahead")
+            raise SpecError("all votes are of one time: prequential evaluation needs several")
         times = self._times(dataset)
         unchanged(dataset, log.fingerprint)
         place = (times != times.shift(1)).fill_null(False).cum_sum().to_numpy().astype(np.int32)
@@ -148,8 +148,8 @@ def _notes(steps: Steps) -> list[str]:
     gaps = np.diff([*map(steps.votes_before, steps.starts[steps.moments].tolist()), votes])
     later = "at once" if len(steps.moments) >= times - 1 else f"up to {int(gaps.max()):,} votes later"
     return [
-        f"One step ahead: votes of one time are predicted from those before it, and learned from together; {times:,} "
-        f"times. The first {learned:,} votes are learned from only, the other {votes - learned:,} are judged.",
+        f"Prequential: at each of {times:,} times a method predicts the votes from earlier ones, then learns from them. "
+        f"Methods only learn from the first {learned:,} votes; the other {votes - learned:,} are judged.",
         "Methods that keep a state, as Elo does, learn after each time. The others are fitted again at "
         f"{len(steps.moments)} moments: they learn of a vote {later}. There are {MOMENTS} moments, or as many as "
         f"{REFITTED_PAIRS:,} compared pairs allow, but at least {FEWEST_MOMENTS}, as far as there are times.",

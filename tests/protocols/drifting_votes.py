@@ -1,4 +1,4 @@
-"""Votes on items whose strengths walk at random, and what one step ahead makes of them."""
+"""Votes on items whose strengths walk at random, and their prequential evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step ahead: losses compared with a loop over votes in plain Python, stretches, and units of time."""
+"""Prequential evaluation: losses compared with a loop over votes in plain Python, stretches, and units of time."""
 
 from __future__ import annotations
 

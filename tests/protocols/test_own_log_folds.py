@@ -1,4 +1,4 @@
-"""What is held out together of one's own log, the order of its votes, and who learns when one step ahead."""
+"""Votes of one's own log that are held out together, their order, and who learns when in prequential evaluation."""
 
 from __future__ import annotations
 
