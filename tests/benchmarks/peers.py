@@ -1,6 +1,6 @@
 """Time rankbench against other libraries and write leaderboards/performance.md.
 
-Run by ``make bench-peers``. The peers run in an environment and a process of their own
+Run by ``make bench-peers``. The other libraries run in an environment and a process of their own
 (`peers_worker.py`); a round times ours and theirs in turns, so that both see the same load,
 and what is compared are medians over rounds. BLAS has one thread.
 """
@@ -47,10 +47,10 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Contest:
-    """Ours against one peer's."""
+    """Rankbench against another library."""
 
     title: str
-    peer: str
+    library: str
     job: str
     log: str
     ours: Callable[[], Any]
@@ -77,7 +77,7 @@ class Result:
 
 
 class Worker:
-    """The peers' process."""
+    """The process of the other libraries."""
 
     def __init__(self, python: Path, folder: Path) -> None:
         command = [str(python), str(HERE / "peers_worker.py"), str(folder)]
@@ -140,7 +140,7 @@ def race(contest: Contest, worker: Worker) -> Result:
         gc.collect()
         ours.append(seconds(contest.ours))
     result = Result(contest, statistics.median(ours), statistics.median(theirs))
-    print(f"{contest.title} | {contest.peer}: {result.ratio:.1f} (target {contest.target:g})", flush=True)
+    print(f"{contest.title} | {contest.library}: {result.ratio:.1f} (target {contest.target:g})", flush=True)
     return result
 
 
@@ -213,9 +213,9 @@ def losses(folder: Path, worker: Worker) -> list[Result]:
         return evaluate_all(chosen, alpha, structures, offsets)
 
     title = "NDCG@10 + P@10 + ERR@10 of 10,000 x 100 scores"
-    peers = (("scikit-learn, NDCG@10", "scikit_learn", 3.5), ("pytrec_eval, NDCG@10 + P@10", "pytrec_eval", 30.0),
-             ("ranx, NDCG@10 + P@10", "ranx", 40.0))  # fmt: skip
-    results = [race(Contest(title, peer, job, "top", ours, target, 11), worker) for peer, job, target in peers]
+    others = (("scikit-learn, NDCG@10", "scikit_learn", 3.5), ("pytrec_eval, NDCG@10 + P@10", "pytrec_eval", 30.0),
+              ("ranx, NDCG@10 + P@10", "ranx", 40.0))  # fmt: skip
+    results = [race(Contest(title, library, job, "top", ours, target, 11), worker) for library, job, target in others]
     worker.seconds("forget")
     return results
 
@@ -246,7 +246,7 @@ def rounded(value: float) -> str:
 
 
 def versions(python: Path) -> str:
-    """Return the peers' versions as one line."""
+    """Return the versions of the other libraries as one line."""
     names = ["evalica", "polars", "pytrec-eval-terrier", "ranx", "scikit-learn"]
     code = f"import importlib.metadata as m; print(', '.join(n + ' ' + m.version(n) for n in {names!r}))"
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
@@ -262,16 +262,16 @@ def report(results: list[Result], distances: dict[str, float], peak: float, cost
         "are compared; BLAS has one thread, rankbench counts and resamples in two. Times depend on the machine; the "
         "ratios are what is claimed.",
         "",
-        "| what | rankbench | peer | its time | ratio | target | |",
+        "| what | rankbench | other library | its time | ratio | target | |",
         "|---|---:|---|---:|---:|---:|---|",
     ]
     for r in results:
         sign = "<=" if r.contest.most else ">="
         lines.append(
-            f"| {r.contest.title} | {rounded(r.ours)} | {r.contest.peer} | {rounded(r.theirs)} | {r.ratio:.3g} "
+            f"| {r.contest.title} | {rounded(r.ours)} | {r.contest.library} | {rounded(r.theirs)} | {r.ratio:.3g} "
             f"| {sign} {r.contest.target:g} | {'met' if r.met else '**missed**'} |"
         )
-    lines += ["", "Ratios are times of the peer over ours; against the bare scan, ours over its.", ""]
+    lines += ["", "A ratio is the other library's time over rankbench's; against the bare scan, the inverse.", ""]
     lines += [
         f"- {title}: within {distance:.0e} of the maximum-likelihood solution (one exact Newton step with SciPy; "
         "target 1e-5)."
@@ -292,7 +292,7 @@ def report(results: list[Result], distances: dict[str, float], peak: float, cost
         "|---:|---:|---:|---:|---:|",
         *(f"| {c.n:.0e} | {c.m} | {rounded(c.counting)} | {rounded(c.fitting)} | {c.peak:.0f} MB |" for c in costs),
         "",
-        f"Python {platform.python_version()}, {ours}; peers: {versions(python)}. CPU: {cpu_class()}.",
+        f"Python {platform.python_version()}, {ours}; other libraries: {versions(python)}. CPU: {cpu_class()}.",
         "",
     ]
     return "\n".join(lines)
@@ -311,7 +311,7 @@ def cost_jobs(folder: Path) -> list[tuple[Path, int, int, bool]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--peers", type=Path, required=True, help="the peers' interpreter")
+    parser.add_argument("--peers", type=Path, required=True, help="the interpreter with the other libraries")
     parser.add_argument(
         "--votes", type=Path, default=ROOT / "datasets" / "llmfao" / "llmfao.csv", help="llmfao's votes"
     )

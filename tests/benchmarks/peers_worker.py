@@ -1,6 +1,6 @@
-"""The peers' side of `peers.py`, run by their own interpreter: a job a line in, its seconds out.
+"""The other libraries' side of `peers.py`, run by their own interpreter: a job a line in, its seconds out.
 
-Data are loaded, and everything that a peer needs in a form of its own is made, before the
+Data are loaded, and everything that a library needs in a form of its own is made, before the
 clock starts.
 """
 
@@ -122,7 +122,7 @@ JOBS = {
 def main() -> None:
     folder = Path(sys.argv[1])
     ready: dict[tuple[str, str], Job] = {}
-    answers, sys.stdout = sys.stdout, sys.stderr  # what peers print must not get among the answers
+    answers, sys.stdout = sys.stdout, sys.stderr  # prints of libraries must not get among the answers
     for line in sys.stdin:
         name, log = json.loads(line)
         if name == "forget":

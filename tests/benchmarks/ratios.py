@@ -49,10 +49,10 @@ PRIOR = 4.0
 
 @dataclass(frozen=True)
 class Ratio:
-    """Ours over the peer's time, as its logarithm: the median of a job's rounds, each paired with the peer's."""
+    """The logarithm of rankbench's time over the reference's: the median of a job's paired rounds."""
 
     name: str
-    peer: str
+    reference: str
     log: float
     se: float
 
@@ -70,7 +70,7 @@ class Verdict:
 
 
 def ratios_of(path: Path) -> list[Ratio]:
-    """Return the ratios of a job: of every benchmark that timed a peer beside it."""
+    """Return the ratios of a job: of every benchmark that timed a reference beside it."""
     try:
         found = []
         for one in json.loads(path.read_bytes())["benchmarks"]:
@@ -79,7 +79,7 @@ def ratios_of(path: Path) -> list[Ratio]:
                 continue
             ours, theirs = (np.array(times, float) for times in (one["stats"]["data"], beside["peer_rounds"]))
             if ours.shape != theirs.shape or not len(ours) or not (np.r_[ours, theirs] > 0).all():
-                raise ValueError(f"{one['fullname']}: its rounds and the peer's are not pairs of times")
+                raise ValueError(f"{one['fullname']}: its rounds and the reference's are not pairs of times")
             paired = np.log(ours) - np.log(theirs)
             middle = float(np.median(paired))
             spread = 1.4826 * float(np.median(np.abs(paired - middle)))
@@ -88,7 +88,7 @@ def ratios_of(path: Path) -> list[Ratio]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: it is no JSON of pytest-benchmark ({error})") from error
     if not found:
-        raise InputError(f"{path}: no benchmark timed a peer beside it")
+        raise InputError(f"{path}: no benchmark timed a reference beside it")
     return found
 
 
@@ -108,7 +108,7 @@ def read_baseline(path: Path) -> dict[str, list[dict[str, float]]]:
 
 
 def verdicts(found: list[Ratio], jobs: list[dict[str, float]]) -> list[Verdict]:
-    """Return what the baseline says of each ratio; nothing is called real with fewer than `FEWEST_JOBS` jobs."""
+    """Return what the baseline says of each ratio; none is significant with fewer than `FEWEST_JOBS` jobs."""
     known = {one.name: np.array([job[one.name] for job in jobs if one.name in job]) for one in found}
     enough = {name: values for name, values in known.items() if len(values) >= FEWEST_JOBS}
     judged = [one for one in found if one.name in enough]
@@ -127,7 +127,8 @@ def verdicts(found: list[Ratio], jobs: list[dict[str, float]]) -> list[Verdict]:
         faster.append(float(stdtr(df, (change + beyond) / se)) if se > 0 else float(change >= -beyond))
     worse, better = (holm(np.array(p)) if p else np.zeros(0) for p in (slower, faster))
     words = [
-        "slower" if w <= ALPHA else "faster" if b <= ALPHA else "not shown" for w, b in zip(worse, better, strict=True)
+        "slower" if w <= ALPHA else "faster" if b <= ALPHA else "not significant"
+        for w, b in zip(worse, better, strict=True)
     ]
     by_name = {
         one.name: Verdict(one, *levels, p=float(p), word=word)
@@ -147,12 +148,12 @@ def section(found: list[Verdict], machine: str, jobs: int, told: list[str]) -> s
     lines = [
         SECTION,
         "",
-        "Made by `make bench`. Ours over the peer's time, timed in turns in one job, one thread; medians over rounds "
-        f"with their 95% intervals within the job. The baseline is the mean of {jobs} jobs on this class of processor; "
-        f"*slower* is what exceeds it by more than {MARGIN:.0%} and by more than jobs vary, at {ALPHA:g} for all rows "
-        "together.",
+        "Made by `make bench`. A ratio is the time of rankbench over the time of the reference; both run in turns in one "
+        "job, on one thread. It is a median over rounds, with its 95% interval within the job. The baseline is the mean "
+        f"of {jobs} jobs on this class of processor. *Slower*: the ratio exceeds the baseline by more than {MARGIN:.0%}, "
+        f"significantly at {ALPHA:g} for all rows together, given how much jobs vary.",
         "",
-        "| what | peer | ours / peer | baseline | change (95%) | |",
+        "| what | reference | rankbench / reference | baseline | change (95%) | |",
         "|---|---|---:|---:|---:|---|",
     ]
     for one in found:
@@ -161,7 +162,7 @@ def section(found: list[Verdict], machine: str, jobs: int, told: list[str]) -> s
         base = "" if math.isnan(one.base) else f"{math.exp(one.base):.3g}"
         change = "" if math.isnan(one.lower) else f"{math.expm1(one.lower):+.0%} to {math.expm1(one.upper):+.0%}"
         word = f"**{one.word}**" if one.word == "slower" else one.word
-        lines.append(f"| {ratio.name} | {ratio.peer} | {now} | {base} | {change} | {word} |")
+        lines.append(f"| {ratio.name} | {ratio.reference} | {now} | {base} | {change} | {word} |")
     lines += ["", f"CPU: {machine}.", "", "### History", "", *(f"- {one}" for one in told), ""]
     return "\n".join(lines)
 
@@ -177,7 +178,7 @@ def action_json(found: list[Verdict]) -> list[dict[str, Any]]:
     return [
         {
             "name": one.ratio.name,
-            "unit": f"x the time of {one.ratio.peer}",
+            "unit": f"x the time of {one.ratio.reference}",
             "value": math.exp(one.ratio.log),
             "range": f"{1.96 * one.ratio.se:.1%}",
             "extra": one.word,
@@ -189,7 +190,7 @@ def action_json(found: list[Verdict]) -> list[dict[str, Any]]:
 def remembered(folder: Path, found: list[Ratio], machine: str) -> list[str]:
     """Add a job to the history, and return what the history says."""
     commit, date = _git("%H"), _git("%cI")
-    values = tuple(HistoryValue(name=f"{one.name} / {one.peer}", value=math.exp(one.log)) for one in found)
+    values = tuple(HistoryValue(name=f"{one.name} / {one.reference}", value=math.exp(one.log)) for one in found)
     add_entry(folder, HistoryEntry(commit=commit, date=datetime.fromisoformat(date), machine=machine, values=values))
     past = read_history(folder)
     mine = [one for one in past.series if one.machine == machine]
@@ -227,7 +228,7 @@ def main() -> int:
     judged = verdicts(found, jobs)
     replace_file(given.job.parent / "github-action-benchmark.json", json.dumps(action_json(judged), indent=1).encode())
     for one in judged:
-        print(f"{math.exp(one.ratio.log):8.3g} x {one.ratio.peer:32} {one.ratio.name}: {one.word}")
+        print(f"{math.exp(one.ratio.log):8.3g} x {one.ratio.reference:32} {one.ratio.name}: {one.word}")
     missing = sorted({name for job in jobs for name in job} - {one.name for one in found})
     if missing:
         print(f"not timed, so that no page is written: {', '.join(missing)}")

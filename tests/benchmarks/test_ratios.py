@@ -65,12 +65,12 @@ def test_false_alarms_are_rare_and_regressions_found(times: int, monkeypatch: py
 def test_the_margin_must_be_exceeded() -> None:
     rng = np.random.default_rng(2)
     sds = np.full(len(NAMES), 1e-4)
-    assert ratios.verdicts(*made(rng, sds, 0.04))[0].word == "not shown"
+    assert ratios.verdicts(*made(rng, sds, 0.04))[0].word == "not significant"
     assert ratios.verdicts(*made(rng, sds, 0.06))[0].word == "slower"
     assert ratios.verdicts(*made(rng, sds, -0.06))[0].word == "faster"
 
 
-def test_nothing_is_real_with_few_jobs() -> None:
+def test_nothing_is_significant_with_few_jobs() -> None:
     found, jobs = made(np.random.default_rng(3), np.full(len(NAMES), 0.01), 3.0)
     assert {one.word for one in ratios.verdicts(found, jobs[:2])} == {"too few jobs to compare with"}
     assert {one.word for one in ratios.verdicts(found, [])} == {"new"}
@@ -79,7 +79,7 @@ def test_nothing_is_real_with_few_jobs() -> None:
 def test_written_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     out, baseline = tmp_path / "leaderboards", tmp_path / "baseline.json"
     out.mkdir()
-    (out / "performance.md").write_text("# Performance\n\nPeers.\n")
+    (out / "performance.md").write_text("# Performance\n\nLibraries.\n")
 
     def run(level: float, *more: str) -> int:
         path = job(tmp_path / "job.json", {"one": level, "two": 2.0})
@@ -91,7 +91,7 @@ def test_written_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         assert run(level, "--rebase") == 0
     assert run(0.5) == 0
     page = (out / "performance.md").read_text()
-    assert page.startswith("# Performance\n\nPeers.\n\n## Benchmarks\n")
+    assert page.startswith("# Performance\n\nLibraries.\n\n## Benchmarks\n")
     assert re.search(r"^\| x: one \| numpy \| 0\.(5|4\d)", page, re.M)
     assert run(0.9) == 1
     assert "**slower**" in (out / "performance.md").read_text()
@@ -115,7 +115,7 @@ def test_files_that_are_none(content: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(InputError, match=r"x\.json"):
         ratios.ratios_of(tmp_path / "x.json")
-    with pytest.raises(InputError, match="no benchmark timed a peer"):
+    with pytest.raises(InputError, match="no benchmark timed a reference"):
         ratios.ratios_of(job(tmp_path / "y.json", {"one": 1.0}, peer=False))
     for wrong in ("", "[]", '{"schema_version": 2, "jobs": {}}', '{"schema_version": 1, "jobs": []}'):
         (tmp_path / "b.json").write_text(wrong)

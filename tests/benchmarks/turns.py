@@ -59,7 +59,7 @@ def against(
 
 
 def kept(benchmark: Any, peer: str, others: list[float], at_least: float | None = None) -> None:
-    """Write the peer's rounds beside ours, and hold their ratio against a bound."""
+    """Write the reference's rounds beside ours, and hold their ratio against a bound."""
     faster = statistics.median(others) / benchmark.stats.stats.median
     benchmark.extra_info |= {"peer": peer, "peer_rounds": others, "times as fast": round(faster, 2)}
     assert at_least is None or faster >= at_least

@@ -1,4 +1,4 @@
-"""Peers are imported when they are used, and are missed by name."""
+"""Other libraries are imported when they are used; the error for a missing one names it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ __all__ = ["package"]
 
 
 def package(module: str, distribution: str) -> Any:
-    """Import a module of a peer.
+    """Import a module of another library.
 
     Parameters
     ----------
     module : str
         As in ``"sklearn.linear_model"``.
     distribution : str
-        What is installed, as in ``"scikit-learn"``: also the name of this plugin's extra.
+        The package, as in ``"scikit-learn"``: also the name of this plugin's extra.
 
     Raises
     ------
     SpecError
-        The peer is not installed. A contender becomes a row *skipped* that says so.
+        The library is not installed. A contender becomes a row *skipped* that says so.
     """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        # A peer that misses something of its own is broken, not missing.
+        # A library that misses something of its own is broken, not missing.
         if error.name is None or error.name.partition(".")[0] != module.partition(".")[0]:
             raise
         raise SpecError(

@@ -1,4 +1,4 @@
-"""What rankbench finds here: the hook. No peer is imported by it."""
+"""The hook of rankbench-peers imports no other library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["rankbench_register"]
 
 @rankbench.hookimpl
 def rankbench_register() -> list[type[rankbench.Component] | Path]:
-    """Return what other people's packages compute, and the suites that compare it with ours."""
+    """Return the contenders of other libraries, and the suites that compare them with rankbench's."""
     from rankbench_peers.from_choix import ChoixIlsr, ChoixLsr, ChoixMm, ChoixOpt, ChoixRankCentrality
     from rankbench_peers.from_evalica import (
         EvalicaAverageWinRate,

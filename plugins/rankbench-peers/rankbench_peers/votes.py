@@ -1,4 +1,4 @@
-"""Votes in the forms that peers take: sums by pair, and one row a vote."""
+"""Votes in the forms that other libraries take: sums by pair, and one row a vote."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def common_unit(weights: NDArray[np.float64]) -> float:
     unit = reduce(divisor, values[::-1].tolist())
     counts = values / unit
     if (np.abs(counts - np.round(counts)) > 1e-6 * counts).any() or (counts < 0.5).any():
-        raise InputError("this peer takes votes one by one, and the weights are not multiples of one number")
+        raise InputError("this library takes votes one by one, and the weights are not multiples of one number")
     return float(unit)
 
 
@@ -70,13 +70,13 @@ def listed(wins: NDArray[np.float64]) -> tuple[list[tuple[int, int]], float]:
     unit = common_unit(wins[first, second])
     counts = np.round(wins[first, second] / unit).astype(np.int64)
     if counts.sum() > MOST:
-        raise InputError(f"this peer takes votes one by one, and there would be {counts.sum():,}; {MOST:,} at most")
+        raise InputError(f"this library takes single votes, and there would be {counts.sum():,}; {MOST:,} at most")
     pairs = np.column_stack([np.repeat(first, counts), np.repeat(second, counts)])
     return [(int(a), int(b)) for a, b in pairs], unit
 
 
 def repeated(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the index of each vote as often as its weight says, for peers that go vote by vote.
+    """Return the index of each vote as often as its weight says, for libraries that go vote by vote.
 
     Raises
     ------
@@ -86,11 +86,11 @@ def repeated(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     broken = np.flatnonzero(weights != np.floor(weights))
     if len(broken):
         raise InputError(
-            f"this peer takes votes one by one, and a weight of {weights[broken[0]]:g} is no number of votes; take "
+            f"this library takes votes one by one, and a weight of {weights[broken[0]]:g} is no number of votes; take "
             "whole numbers, or rankbench's elo"
         )
     if weights.sum() > MOST:
-        raise InputError(f"this peer takes votes one by one, and there would be {weights.sum():,.0f}; {MOST:,} at most")
+        raise InputError(f"this library takes single votes, and there would be {weights.sum():,.0f}; {MOST:,} at most")
     return np.repeat(np.arange(len(weights)), weights.astype(np.int64))
 
 

@@ -1,4 +1,4 @@
-"""The peers on the leaderboard: rank-AD's teacher, and detectors of scikit-learn, as they come."""
+"""Other detectors on the leaderboard: rank-AD's teacher, and detectors of scikit-learn, as they come."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ SUITE = Path(__file__).parent / "suites" / "rank-ad.toml"
 
 @rankbench.hookimpl
 def rankbench_register() -> list[type[rankbench.Component] | Path]:
-    """Return rank-AD and its peers, readers of tables of points, the data, the protocol and the suite."""
+    """Return rank-AD and other detectors, readers of tables of points, the data, the protocol and the suite."""
     from rankbench_rankad.adbench import TABLES
     from rankbench_rankad.peers import IsolationForest, KnnDistance, LocalOutlierFactor, OneClassSvm
     from rankbench_rankad.protocol import Anomaly
