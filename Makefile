@@ -55,7 +55,7 @@ elsewhere: install ## tables from elsewhere: frames of pandas and PyArrow, in bu
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/elsewhere -r requirements/elsewhere.txt
 	PYTHONPATH=build/elsewhere $(PYTEST) --benchmark-skip -n 0 tests/data/test_foreign_frames.py $(ARGS)
 
-bench: install ## the benchmarks, as ratios to peers, against a baseline of former jobs (REBASE=--rebase: add this job to it)
+bench: install ## the benchmarks, as ratios to other libraries, against a baseline of former jobs (REBASE=--rebase: add this job to it)
 	@mkdir -p build/bench
 	$(ONE_THREAD) $(PYTEST) tests/benchmarks plugins/rankbench-rankad/tests/benchmarks --benchmark-only \
 		--benchmark-json=build/bench/benchmarks.json $(ARGS)
@@ -81,7 +81,7 @@ docs: install ## the documentation site, in build/docs/index.html; every example
 	PYTHONPATH=build/sphinx .venv/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -b html docs build/docs
 	$(ONE_THREAD) $(PYTEST) --benchmark-skip -q -n auto docs/test_examples.py $(ARGS)
 
-size: ## files, code lines and imports of every room, the longest chain of rooms
+size: ## files, code lines and imports of every package, the longest chain of imports, words of the pages
 	@python3 scripts/size.py
 
 pins: install ## compile requirements/*.txt again (ARGS=--upgrade: newest versions)

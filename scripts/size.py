@@ -1,7 +1,7 @@
-"""How large the project is: files, code lines and imports of every room. `make size` prints it.
+"""How large the project is: files, code lines and imports of every package. `make size` prints it.
 
-A code line is neither blank, nor a comment, nor part of a docstring. A room is a folder, or a file, of `rankbench/`.
-The longest chain counts rooms that import one another in turn, imports inside functions and for types included.
+A code line is neither blank, nor a comment, nor part of a docstring. A package is a folder, or a file, of `rankbench/`.
+The longest chain counts packages that import one another in turn, imports inside functions and for types included.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def code_lines(path: Path) -> int:
     return len(lines - docstring_lines(ast.parse(path.read_text(encoding="utf-8"))))
 
 
-def room(path: Path) -> str:
-    """Return the room of a file of the package; the face has none."""
+def package_of(path: Path) -> str:
+    """Return the package of a file of rankbench; the face has none."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return "" if parts[0] in ("__init__", "__main__") else parts[0]
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """Return the rooms that a file imports, wherever the import stands."""
+def imports_of(path: Path) -> set[str]:
+    """Return the packages that a file imports, wherever the import stands."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -54,7 +54,7 @@ def imported_rooms(path: Path) -> set[str]:
 
 
 def longest_chain(edges: dict[str, set[str]]) -> list[str]:
-    """Return the longest chain of rooms, each of which imports the next; the rooms must have no circle."""
+    """Return the longest chain of packages in which each imports the next; they must have no circle."""
 
     @cache
     def below(name: str) -> list[str]:
@@ -73,9 +73,9 @@ def main() -> None:
     """Print the table."""
     files: dict[str, list[Path]] = {}
     for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")]):
-        files.setdefault(room(path), []).append(path)
-    edges = {name: set[str]().union(*map(imported_rooms, paths)) & set(files) - {name} for name, paths in files.items()}
-    print(f"{'room':<14}{'files':>6}{'code lines':>12}  imports")
+        files.setdefault(package_of(path), []).append(path)
+    edges = {name: set[str]().union(*map(imports_of, paths)) & set(files) - {name} for name, paths in files.items()}
+    print(f"{'package':<14}{'files':>6}{'code lines':>12}  imports")
     for name, paths in files.items():
         print(
             f"{name or '(face)':<14}{len(paths):>6}{sum(map(code_lines, paths)):>12,}  {' '.join(sorted(edges[name]))}"
@@ -86,7 +86,7 @@ def main() -> None:
         paths = sorted((ROOT / folder).rglob("*.py"))
         print(f"{folder + '/':<14}{len(paths):>6}{sum(map(code_lines, paths)):>12,}")
     chain = longest_chain({name: targets - {""} for name, targets in edges.items() if name})
-    print(f"\nlongest chain: {len(chain)} rooms, {' > '.join(chain)}")
+    print(f"\nlongest chain: {len(chain)} packages, {' > '.join(chain)}")
     print(f"Python files directly in rankbench/: {len(list(PACKAGE.glob('*.py')))}")
     records = [path for path in (ROOT / "docs" / "decisions").glob("*.md") if path.name != "README.md"]
     print(f"decision records: {len(records)}")

@@ -1,4 +1,4 @@
-"""Names: one meaning in the whole house, and words that explain themselves."""
+"""Names: one meaning in all of rankbench, and words that explain themselves."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def trees() -> dict[str, ast.Module]:
 
 
 def several_meanings(homes: dict[str, set[str]]) -> dict[str, list[str]]:
-    """Return public functions of several rooms that are not one thing.
+    """Return public functions of several packages that are not one thing.
 
-    One thing are: compiled forms of one room and the plain one, or those of families, whose
+    One thing are: compiled forms of one package and the plain one, or those of families, whose
     kernels have one contract; what `rankbench.api` hands on. A subcommand's function, which is a
     command and no function any more, is not asked.
     """
@@ -45,8 +45,8 @@ def several_meanings(homes: dict[str, set[str]]) -> dict[str, list[str]]:
     for name, modules in homes.items():
         own = {each for each in modules if not each.startswith(("api", *CHECKER))}
         compiled = {each for each in own if "kernels" in each.split("/")}
-        rooms = {"a family" if each.split("/")[0] in FAMILIES else each.split("/")[0] for each in own}
-        if name not in HANDED_ON and (len(own - compiled) > 1 or len(rooms) > 1):
+        packages = {"a family" if each.split("/")[0] in FAMILIES else each.split("/")[0] for each in own}
+        if name not in HANDED_ON and (len(own - compiled) > 1 or len(packages) > 1):
             found[name] = sorted(modules)
     return found
 

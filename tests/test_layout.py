@@ -1,4 +1,4 @@
-"""The layout: imports go down the floors of the house, whether inside functions, for types or at the top."""
+"""The layout: imports go down the layers of rankbench, whether inside functions, for types or at the top."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "rankbench"
 
-FLOORS = (
+LAYERS = (
     ("errors", "core"),
     ("kernels", "stats"),
     ("interfaces",),
@@ -27,10 +27,10 @@ FLOORS = (
     ("tracking", "testing"),
     ("api", "cli", "__main__"),
 )
-"""The lowest first. Of one floor, a room may import those that are listed before it."""
+"""The lowest first. Within a layer, a package may import packages that are listed before it."""
 
-FAMILIES = FLOORS[5]
-"""Rooms of one floor that do not import one another at all."""
+FAMILIES = LAYERS[5]
+"""Packages of one layer that do not import one another at all."""
 
 BY_NAME = {
     "rankbench",
@@ -71,24 +71,24 @@ def imported(source: str, modules: set[str]) -> set[tuple[str, str]]:
 
 
 @cache
-def house() -> dict[str, frozenset[tuple[str, str]]]:
+def everything() -> dict[str, frozenset[tuple[str, str]]]:
     """Return what every module imports, a package's ``__init__`` too."""
     files = sources()
     return {name: frozenset(imported(path.read_text(encoding="utf-8"), set(files))) for name, path in files.items()}
 
 
-def room(module: str) -> str:
+def package_of(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
 def risen(edges: dict[str, frozenset[tuple[str, str]]]) -> list[str]:
     """Return the imports that do not go down."""
-    place = {name: (floor, at) for floor, rooms in enumerate(FLOORS) for at, name in enumerate(rooms)}
+    place = {name: (layer, at) for layer, packages in enumerate(LAYERS) for at, name in enumerate(packages)}
     wrong = []
     for module, targets in edges.items():
         for target, _ in targets:
-            here, there = room(module), room(target)
-            if not here or here == there:  # the public face hands on names of all rooms
+            here, there = package_of(module), package_of(target)
+            if not here or here == there:  # the public face hands on names of all packages
                 continue
             if not there:
                 wrong.append(f"{module} imports {target}")
@@ -107,28 +107,29 @@ def circle(edges: dict[str, set[str]]) -> list[str]:
     return []
 
 
-def test_every_room_has_a_floor() -> None:
-    rooms = {room(name) for name in sources()} - {""}
-    assert rooms == {name for floor in FLOORS for name in floor}
-    assert len(FLOORS) <= 12
+def test_every_package_has_a_layer() -> None:
+    packages = {package_of(name) for name in sources()} - {""}
+    assert packages == {name for layer in LAYERS for name in layer}
+    assert len(LAYERS) <= 12
 
 
 def test_imports_go_down() -> None:
-    assert len(house()) > 300
-    assert risen(house()) == []
+    assert len(everything()) > 300
+    assert risen(everything()) == []
 
 
 def test_no_file_stands_in_a_circle() -> None:
-    edges = {name: {target for target, _ in targets} for name, targets in house().items()}
+    edges = {name: {target for target, _ in targets} for name, targets in everything().items()}
     assert circle(edges) == []
 
 
-def test_no_underscored_name_is_taken_from_another_room() -> None:
+def test_no_underscored_name_is_taken_from_another_package() -> None:
     taken = [
         f"{module} takes {name} of {target}"
-        for module, targets in house().items()
+        for module, targets in everything().items()
         for target, name in targets
-        if room(module) != room(target) and any(part.startswith("_") for part in (*target.split("."), name))
+        if package_of(module) != package_of(target)
+        and any(part.startswith("_") for part in (*target.split("."), name))
     ]
     assert taken == []
 
@@ -163,8 +164,8 @@ def test_the_walk_sees_what_it_looks_for(module: str, source: str, wrong: bool) 
 def test_the_layout_that_is_told_is_the_one_there_is() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Layout")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (\d+) \| (.*?) \|", text, flags=re.MULTILINE)
-    assert [int(number) for number, _ in rows] == list(range(1, len(FLOORS) + 1))
-    assert [tuple(re.findall(r"`([\w]+)[/`]", rooms)) for _, rooms in rows] == list(FLOORS)
+    assert [int(number) for number, _ in rows] == list(range(1, len(LAYERS) + 1))
+    assert [tuple(re.findall(r"`([\w]+)[/`]", packages)) for _, packages in rows] == list(LAYERS)
 
 
 def types_of(source: str) -> set[str]:

@@ -76,8 +76,8 @@ def test_help_imports_nothing_heavy_and_no_subcommand():
     heavy = {"numpy", "polars", "numba", "scipy", "pydantic", "rich", "pluggy", "matplotlib"}
     assert not modules & heavy
     assert not [module for module in modules if module.startswith("rankbench_")]  # a plugin's
-    rooms = {module.split(".")[1] for module in modules if module.startswith("rankbench.")}
-    assert rooms <= {"cli", "core", "errors", "plugin"}
+    packages = {module.split(".")[1] for module in modules if module.startswith("rankbench.")}
+    assert packages <= {"cli", "core", "errors", "plugin"}
     assert not [module for module in modules if module.startswith("rankbench.cli.")]
 
 

@@ -200,7 +200,7 @@ def test_each_plugin_has_its_own_with_the_plugins_that_it_requires(tmp_path, mon
 
 
 def test_what_is_left_out_is_there():
-    """A room that gets another name would count, or be compiled from, without a word."""
+    """A package that gets another name would count, or be compiled from, without a word."""
     assert all((PACKAGE / name).exists() for name in (*digest.AFTERWARDS, *digest.POPULATIONS, *digest.COMPILED_TOO))
 
 
