@@ -91,9 +91,9 @@ class Evidence:
     texts : tuple of str
         Comparison in words, for each of P contrasts.
     bounds : Bounds
-        Over queries and draws.
+        Over queries and repetitions.
     by_draws : Bounds
-        Over draws alone; the same object where there are no others.
+        Over repetitions alone; the same object where there are no others.
     """
 
     texts: tuple[str, ...]

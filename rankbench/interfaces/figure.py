@@ -23,7 +23,7 @@ from rankbench.interfaces.suite import Figure
 from rankbench.stats.contrasts import MeanIntervals, PairedIntervals
 
 CurveIntervals: TypeAlias = tuple[NDArray[np.int64], MeanIntervals]
-"""Steps of a curve, shape (P,), and its means at them, with intervals over draws."""
+"""Steps of a curve, shape (P,), and its means at them, with intervals over repetitions."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class ExperimentResults(ABC):
 
     @abstractmethod
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
-        """Return the means of contenders that race at an n, with their intervals over draws."""
+        """Return the means of contenders that race at an n, with their intervals over repetitions."""
 
     @abstractmethod
     def differences(
@@ -134,7 +134,7 @@ class ExperimentResults(ABC):
         """Return the means of contenders that race at an n minus that of `base`, with the intervals of the page.
 
         Where a recommendation is drawn they hold together, for all pairs of contenders at once, whatever the level;
-        else each holds alone, over queries and draws.
+        else each holds alone, over queries and repetitions.
         """
 
     @abstractmethod
@@ -143,7 +143,7 @@ class ExperimentResults(ABC):
 
     @abstractmethod
     def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
-        """Return a contender's curve with intervals over draws; None unless all repetitions have it.
+        """Return a contender's curve with intervals over repetitions; None unless all repetitions have it.
 
         With `per_decade` above 0 it has so many points a decade of steps, each the mean of the values there.
         """
@@ -282,7 +282,7 @@ class Drawing:
     n : tuple of int, optional
         Numbers of judgments (as run) that it shows; None: all of the experiment's.
     bands : str
-        Kind of bands and intervals, in words; empty: over draws, at the figure's level.
+        Kind of bands and intervals, in words; empty: over repetitions, at the figure's level.
     note : str
         Note for a reader of the figure, a line of its own.
     """

@@ -94,9 +94,9 @@ class ClickPrediction(Protocol):
             "first": "the first click counts",
             "last": "the last click counts",
             "each": "each becomes a session of its own",
-            "drop": "they are left out",
+            "drop": "rankbench leaves them out",
         }
-        outside = {"drop": "are forgotten", "no-click": "count as choosing nothing", "error": "are refused"}
+        outside = {"drop": "do not count", "no-click": "count as choosing nothing", "error": "are errors"}
         return [
             f"Sessions with clicks on several positions, in training and held out: {several[self.several]}; "
             f"clicks outside of the list {outside[self.off_list]}.",
@@ -149,8 +149,8 @@ class ClickPrediction(Protocol):
         notes = [
             f"{count_text(len(train), 'training session')} of {count_text(len(log), 'query')}; "
             f"{count_text(len(test), 'held-out session')} of {count_text(len(judged), 'query')} (as published).",
-            f"Each draw is a sample of these {len(train):,} training sessions. Draws share sessions, and intervals "
-            "over draws allow for that. All sessions together make a single draw.",
+            f"Each repetition samples these {len(train):,} training sessions. Repetitions share sessions; intervals "
+            "over repetitions allow for that. All sessions together make a single repetition.",
         ]
         if len(judged) == 1:
             notes.append(

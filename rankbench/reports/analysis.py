@@ -13,7 +13,7 @@ References
 A claim is a set of contrasts. It *held* if the own 95% interval of every contrast lies on
 the claimed side; it *did not hold* if one of the intervals that cover all contrasts at
 once lies entirely on the other side; otherwise the run could not tell (`verdicts`). The
-verdict rests on intervals over queries and draws; the verdict by draws alone stands beside it.
+verdict rests on intervals over queries and repetitions; the verdict by repetitions alone stands beside it.
 """
 
 from __future__ import annotations
@@ -189,9 +189,9 @@ class Finding:
     estimate : float
         A difference or a ratio, as the claim's kind has it.
     lower, upper : float
-        Over queries and draws; over draws for curves, which have no queries.
+        Over queries and repetitions; over repetitions for curves, which have no queries.
     lower_draws, upper_draws : float
-        Over draws alone.
+        Over repetitions alone.
     own_lower, own_upper : float
         As `lower` and `upper`, of this contrast alone.
     """
@@ -217,7 +217,7 @@ class JudgedClaim:
     about : Split
         The same; for curves the split that the protocol declares for them.
     by_draws : Verdict
-        Verdict by the intervals over draws alone.
+        Verdict by the intervals over repetitions alone.
     notes : tuple of str
         Contrasts that were left out, and why.
     against : tuple of str
@@ -294,11 +294,11 @@ def _answer(
         against=tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds)),
     )
     if too_few(len(repetitions)) and found.verdict == "held":
-        note = f"fewer than {FEWEST} repetitions: too few to see how draws differ, and to call a claim held"
+        note = f"fewer than {FEWEST} repetitions: too few to see how they differ, and to call a claim held"
         return replace(_without_held(found), notes=(*empty.notes, note))
     if len(repetitions) > 1 or not kind.on_splits:
         return found
-    note = "one repetition: the interval is over queries alone and says nothing about other draws"
+    note = "one repetition: the interval is over queries alone and says nothing about other repetitions"
     return replace(found, verdict="could not tell", against=(), notes=(*empty.notes, note))
 
 

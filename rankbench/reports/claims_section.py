@@ -46,8 +46,8 @@ def claims_section(analysis: Analysis) -> list[Node]:
             "*Held*: every contrast of the claim lies on the claimed side, by its own 95% interval; this is a test at "
             "5%. *Did not hold here*: at least one contrast lies on the other side, by 95% intervals that cover all "
             "contrasts of the claim at once. *Could not tell*: neither. Verdicts are about these data and contenders: "
-            "a claim that did not hold here does not refute the paper. Intervals are over queries and draws, or by "
-            "the corrected resampled t where repetitions share training data."
+            "a claim that did not hold here does not refute the paper. Intervals are over queries and repetitions, or "
+            "by the corrected resampled t where repetitions share training data."
         ),
         Grid.from_rows(columns, [_summary(answers, splits) for answers in ordered]),
         Paragraph(claims_counted(analysis)),
@@ -65,7 +65,7 @@ def claims_details(analysis: Analysis) -> list[Node]:
         notes += dict.fromkeys(f"{name}: {markdown(sentence(note))}" for answer in answers for note in answer.notes)
     if not said:
         return []
-    titles = ("difference or ratio", "alone", "all at once", "all at once, over draws")
+    titles = ("difference or ratio", "alone", "all at once", "all at once, over repetitions")
     columns = [Column("claim"), Column("contrast"), Column("on"), *(Column(title, "right") for title in titles)]
     explained = (
         "*Alone*: the 95% interval of one contrast, for the verdict *held*. *All at once*: 95% intervals that cover "
@@ -134,8 +134,8 @@ def _heading(claims: Sequence[Claim]) -> list[Node]:
     if not late:
         return [Heading(2, "The claims, declared before the run")]
     said = (
-        f"Claims marked *{LATE}* are no predictions: their authors had seen results of the experiment, of a trial of "
-        "it, or of another program, before they wrote or last changed these claims."
+        f"Claims marked *{LATE}* are no predictions. Before the authors wrote or last changed them, they had seen "
+        "results of the experiment, of a trial of it, or of another program."
     )
     others = " The others were declared before the run." if late < len(claims) else ""
     return [Heading(2, "The claims"), Paragraph(said + others)]
@@ -161,12 +161,13 @@ def _words(answer: JudgedClaim) -> str:
         clearest, *more = answer.against
         verdict += f" ({markdown(clearest)}{f'; and {len(more)} more' if more else ''})"
     if answer.split is None:
-        return f"{verdict} (over draws)"
-    return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {VERDICTS[answer.by_draws]})"
+        return f"{verdict} (over repetitions)"
+    alone = "" if answer.by_draws == answer.verdict else f" (repetitions alone: {VERDICTS[answer.by_draws]})"
+    return f"{verdict}{alone}"
 
 
 def _contrasts(answer: JudgedClaim, source: SourceRecord, ratio: bool) -> list[tuple[str, ...]]:
-    # Splits of one table have one interval of a difference, whether it is called over draws or not.
+    # Splits of one table have one interval of a difference, whether it is called over repetitions or not.
     single = source.test_share is not None and not ratio
     return [
         (

@@ -232,7 +232,7 @@ class Sampler:
     def sample(self, arms: Sequence[Arm], metric: str, split: Split, repetitions: tuple[int, ...]) -> Crossed:
         """Return the bootstrapped means of `arms` on the same `repetitions`.
 
-        The same queries and draws are resampled for all arms of an experiment, at every
+        The same queries and repetitions are resampled for all arms of an experiment, at every
         n, so what was resampled once is put together again for claims across n.
         """
         together, columns = self._resampled(arms, metric, split, repetitions)
@@ -278,7 +278,7 @@ class Sampler:
     def intervals(
         self, arms: Sequence[Arm], metric: str, split: Split, repetitions: Sequence[int], level: float = 0.95
     ) -> MeanIntervals:
-        """Return the means of `arms` with their intervals over draws."""
+        """Return the means of `arms` with their intervals over repetitions."""
         means = np.stack([self.means(arm, metric, split, repetitions) for arm in arms], axis=1)
         same = len(self.source.units[split]) == 1 and bool((means == means[0]).all())
         if same or self.source.fixed(split):
@@ -299,7 +299,7 @@ class Sampler:
         return np.array([number[cell] for cell in cells], dtype=np.int64)
 
     def _deviating(self, arm: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> NDArray[np.float64]:
-        """Return an arm's losses, shape (R, U), with the deviations over draws that new draws would have."""
+        """Return an arm's losses, shape (R, U), with the deviations over repetitions that new ones would have."""
         losses = np.stack([self._losses(arm, r, metric, split) for r in repetitions])
         mean: NDArray[np.float64] = losses.mean(axis=0, keepdims=True)
         if self.source.fixed(split):
@@ -314,7 +314,7 @@ class Sampler:
         if losses is None:
             raise StoreError(
                 f"{self.results.path}: {arm.label!r} (n = {arm.n}, repetition {repetition}) is done but "
-                f"has no {metric!r} on the {split} units: it was computed for other losses; run into a new folder"
+                f"has no {metric!r} on the {split} units: its losses are others. Run into a new folder"
             )
         return losses
 

@@ -76,7 +76,7 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: D
     elif source.test_share is not None:
         bands = f"{figure.level:.0%} intervals of the corrected resampled t ({words} runs)"
     else:
-        bands = f"{figure.level:.0%} bands over draws ({words} repetitions)"
+        bands = f"{figure.level:.0%} bands over {words} repetitions"
     data = "simulated data" if source.simulated else one_line((source.dataset or source.protocol).partition(":")[0])
     n = f"; n = {races[0].n:,}" if len(races) == 1 and source.counts and source.layout == "race" else ""
     note = f"\n{one_line(drawing.note)}" if drawing.note else ""
@@ -115,7 +115,7 @@ class SampledResults(ExperimentResults):
         return self._sampler.source.short(split)
 
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
-        """Return the means of contenders that race at an n, with their intervals over draws."""
+        """Return the means of contenders that race at an n, with their intervals over repetitions."""
         race = self._race(n)
         arms = [arm for label in labels for arm in race.racing if arm.label == label]
         return self._sampler.intervals(arms, metric, split, race.repetitions, level)
@@ -140,7 +140,7 @@ class SampledResults(ExperimentResults):
         found = [contrasts(sample, ArmContrast(at[label], at[base]), level) for label in labels]
         lower, upper = (np.array([getattr(one, end)[0] for one in found]) for end in ("lower", "upper"))
         resampled = sampler.source.test_share is not None
-        units = f"over {sampler.source.judged_on} and draws"
+        units = f"over {sampler.source.judged_on} and repetitions"
         words = f"{level:.0%} {'by the corrected resampled t' if resampled else units}"
         return PairedIntervals(estimate, lower, upper, words)
 
@@ -149,7 +149,7 @@ class SampledResults(ExperimentResults):
         return self._sampler.values(self._arm(n, label), metric, split)
 
     def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
-        """Return a contender's curve with intervals over draws; None unless all repetitions have it."""
+        """Return a contender's curve with intervals over repetitions; None unless all repetitions have it."""
         race, arm = self._race(n), self._arm(n, label)
         steps = curve_steps(self._sampler, arm, metric)
         if not len(steps):

@@ -27,7 +27,7 @@ def footnotes(race: Race, source: SourceRecord) -> list[str]:
         lines = [*told, *lines, *thin(race, source)]
     if source.layout == "race" and source.judged_on == STRETCHES and len(race.repetitions) == 1:
         lines.append(
-            f"Neighboring stretches may be alike: standard errors allow for the long-run variance of all differences, "
+            f"Neighboring stretches may be alike. Standard errors allow for the long-run variance of all differences, "
             f"by {LAGS} neighbors on either side (Newey and West) or by an autoregression."
         )
     return lines
@@ -119,7 +119,7 @@ def thin(race: Race, source: SourceRecord) -> list[str]:
     if single:
         return [
             f"One repetition: intervals and ranks are over {source.judged_on} alone, for contenders as they were "
-            "trained; other draws may differ."
+            "trained; other repetitions may differ."
         ]
     if too_few(len(race.repetitions)):
         return [

@@ -55,7 +55,7 @@ def _titled(title: str, parts: Sequence[Node]) -> list[Node]:
 
 
 def _left_out(record: SuiteRecord) -> list[Node]:
-    lines = tuple(f"{markdown(name)} is left out ({markdown(why)})." for name, why in record.left_out.items())
+    lines = tuple(f"Rankbench leaves out {markdown(name)} ({markdown(why)})." for name, why in record.left_out.items())
     return [Bullets(lines)] if lines else []
 
 
@@ -81,10 +81,10 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
     units = dict.fromkeys(source.judged_on for source in kinds if source.test_share is None)
     for unit in units:
         lines += [
-            f"**over draws**: 95% interval for new draws of judgments, on these very {unit} (as in the papers).",
-            f"**over {unit} and draws**: 95% interval for other {unit} as well; verdicts rest on it. Contenders share "
-            f"{unit} and draws, so intervals of two means may overlap while their *difference* is significant: look at "
-            "the difference, **minus** the baseline named before the run.",
+            f"**over repetitions**: 95% interval for new judgments of these very {unit} (as in the papers).",
+            f"**over {unit} and repetitions**: 95% interval for other {unit} as well; verdicts rest on it. Contenders "
+            f"share {unit} and judgments: intervals of two means may overlap while their *difference* is significant. "
+            "Look at the difference, **minus** the baseline named before the run.",
         ]
     if any(source.test_share is not None for source in kinds):
         lines += [

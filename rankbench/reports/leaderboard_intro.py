@@ -67,7 +67,7 @@ class Leaders(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """True if one contender is significantly better than every other one, for other draws too."""
+        """True if one contender is significantly better than every other one, for other repetitions too."""
         return self.ahead and not self.one_draw
 
     @property
@@ -114,7 +114,7 @@ def said_of_leaders(found: Leaders) -> str:
     if not others:
         return f"{best} is alone"
     if found.ahead:
-        draw = "" if found.sure else " as trained on the one draw; other draws may differ"
+        draw = "" if found.sure else " as trained in the one repetition; others may differ"
         return f"{best} is significantly better than {each}{draw}"
     if not rest:
         return f"{best} has the best mean; no two of the {grouped_digits(len(rows))} contenders differ significantly"
@@ -122,14 +122,14 @@ def said_of_leaders(found: Leaders) -> str:
     kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
     listed = ("; " if any("," in name for name in kept) else ", ").join(kept)
     more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
-    trained = " as trained on the one draw" if found.one_draw else ""
+    trained = " as trained in the one repetition" if found.one_draw else ""
     other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
     near = f"{len(first)} of {grouped_digits(len(rows))} contenders may be the best"
     return f"{best} has the best mean; {near} ({listed}{more}); {other} significantly worse than at least one{trained}"
 
 
 def are(count: int) -> str:
-    """Return the verb of so many."""
+    """Return *is* or *are*."""
     return "is" if count == 1 else "are"
 
 
@@ -289,8 +289,8 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
     columns = [Column(title, "right" if title == "n" else "left") for title in titles]
     note = (
         "*Significant*: the contender is better than every other one of the table. Tests of all pairs at once (95%) "
-        "show this for other queries or splits, not for other draws alone. *Not significant* does not mean equal: the "
-        "data may be too few."
+        "show this for other queries or splits, not for other repetitions alone. *Not significant* does not mean equal:"
+        " the data may be too few."
     )
     return [Grid.from_rows(columns, rows), Paragraph(note), *_judged_by(analysis)]
 
@@ -331,7 +331,7 @@ def _best(leaders: Leaders) -> tuple[str, str]:
     if leaders.sure:
         return mean, f"significant, of {count}"
     if leaders.ahead:
-        return mean, f"significant as trained on the one draw, of {count}; not known for other draws"
+        return mean, f"significant as trained in the one repetition, of {count}; not known for others"
     if len(leaders.rows) > 1 and all(one.mean == row.mean for one in leaders.first):
         return mean, f"not significant: {len(leaders.first)} of {count} have the same mean"
     near = f"not significant: {len(leaders.first)} of {count} may be the best"

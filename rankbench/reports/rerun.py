@@ -99,8 +99,8 @@ def rerun(
     how = (
         "the rows have the same code, versions and class of processor, so every number must be equal to the byte"
         if comparison.exact
-        else "other code, versions or another class of processor than the rows have: values may differ by the "
-        "tolerance of their metric, and where an order decides some may flip"
+        else "the rows have other code, versions or another class of processor: values may differ by their metric's "
+        "tolerance, and may flip where an order decides"
     )
     said = [f"{drawn[:1].upper()}{drawn[1:]} were computed again ({how}): {comparison.equal:,} of {comparison.cells:,} "
             "cells are equal to the byte."]  # fmt: skip

@@ -83,7 +83,7 @@ def _title(sampler: Sampler, race: Race, split: Split) -> str:
 
 def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) -> Grid:
     resampled = source.test_share is not None
-    spread = ["SD", "corrected"] if resampled else ["over draws", f"over {source.judged_on} and draws"]
+    spread = ["SD", "corrected"] if resampled else ["over repetitions", f"over {source.judged_on} and repetitions"]
     columns = [Column("rank", "center"), Column("contender"), Column("mean", "right")]
     columns += [Column(title, "center") for title in spread]
     against = any(row.contender == baseline and row.rank_low is not None for row in rows)

@@ -116,7 +116,7 @@ def _swapped(point: Component, component: Component) -> tuple[Spec, dict[str, Sp
     if not place:
         raise SpecError("")
     if sees_truth(values[place]) and not sees_truth(component):
-        # The addition does not know the truth: it stands beside another contender, with other draws if any.
+        # The addition does not know the truth: it stands beside another contender, with other repetitions if any.
         own = f"{component.kind} {values[place].name!r}"
         raise SpecError(f"{own} sees the truth, which {component.name!r} does not")
     choices: list[dict[str, Spec]] = [{place: component.spec()}]

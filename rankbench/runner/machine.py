@@ -43,7 +43,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     drawn = sorted((source.protocol.draw_bytes(source, task), task.key.n) for source, task in placed)[-workers:]
     at_once = sum(needed for needed, _ in drawn)
     if at_once > 1 << 20:
-        check_memory(at_once, f"the draws of {len(drawn)} blocks at once, n = {max(n for _, n in drawn):,},", "fewer n")
+        check_memory(at_once, f"judgments of {len(drawn)} blocks at once, n = {max(n for _, n in drawn):,},", "fewer n")
     losses = sum(len(task.cells) * len(task.metrics) * sum(map(len, source.units.values())) for source, task in placed)
     check_disk(8 * losses, folder, f"the journal of {len(tasks):,} blocks", "fewer repetitions (--reps) or contenders")
     if workers > 1 or made.plan.plugins:

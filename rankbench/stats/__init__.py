@@ -1,8 +1,8 @@
 """Statistics of matched losses are pure functions of arrays.
 
-L is everywhere an array of shape (R, Q, C): repetitions, queries, contenders. Draws are
-what a repetition samples anew (judgments, and what an optimizer draws); queries are what
-a data set is a sample of.
+L is everywhere an array of shape (R, Q, C): repetitions, queries, contenders.
+A repetition samples judgments, and what an optimizer draws, anew; queries are what a data
+set is a sample of.
 
 References
 ----------

@@ -1,10 +1,10 @@
-"""The crossed bootstrap resamples queries and draws, overlapping splits, or units in time.
+"""The crossed bootstrap resamples queries and repetitions, overlapping splits, or units in time.
 
-Queries and draws are crossed random effects: every contender of a repetition is trained
+Queries and repetitions are crossed random effects: every contender of a repetition is trained
 on the same draw and judged on the same queries. The pigeonhole bootstrap [Owen07]_ takes a
 sample of queries and, independently, a sample of draws, both with replacement; a loss
 counts as often as its query times as often as its draw. Resampling Q - 1 of Q queries and
-R - 1 of R draws makes the variance of a mean unbiased in each direction; the part that
+R - 1 of R repetitions makes the variance of a mean unbiased in each direction; the part that
 belongs to single (draw, query) cells is counted up to three times [Owen07]_. That errs on
 the safe side. The part itself falls as 1 / (R Q), so that beside the others it vanishes;
 where it is all that the difference of two contenders has, the factor of three stays at any
@@ -55,16 +55,16 @@ class Crossed:
     draws : ndarray of float64, shape (R, C)
         Means over queries.
     queries : ndarray of float64, shape (Q, C)
-        Means over draws.
+        Means over repetitions.
     replicates : ndarray of float64, shape (B, C)
-        Means over resampled queries and draws.
+        Means over resampled queries and repetitions.
     draw_replicates : ndarray of float64, shape (B, C)
         Means over resampled draws, queries as they are; all equal when R = 1.
     log_sds : ndarray of float64, shape (B, C)
-        log of the standard deviation over the resampled draws of the mean over the
-        resampled queries; ``-inf`` where a replicate holds one draw alone.
+        log of the standard deviation over the resampled repetitions of the mean over the
+        resampled queries; ``-inf`` where a replicate holds one repetition alone.
     cells : ndarray of int64, shape (C,), or None
-        Where given, draws are few and overlap, and may agree by chance. A contrast without spread is then
+        Where given, repetitions are few and overlap, and may agree by chance. A contrast without spread is then
         certain only between arms of the same number, which are the same cells.
     """
 
@@ -120,13 +120,13 @@ def counts(rng: np.random.Generator, replicates: int, size: int) -> NDArray[np.f
 
 
 def crossed(losses: NDArray[np.float64], seed: int, replicates: int = REPLICATES) -> Crossed:
-    """Bootstrap the means of C arms over queries and draws.
+    """Bootstrap the means of C arms over queries and repetitions.
 
     Parameters
     ----------
     losses : ndarray of float64, shape (R, Q, C)
     seed : int
-        The same seed, R and Q resample the same queries and draws, whatever the arms.
+        The same seed, R and Q resample the same queries and repetitions, whatever the arms.
     replicates : int
         B.
 
@@ -162,7 +162,7 @@ def crossed(losses: NDArray[np.float64], seed: int, replicates: int = REPLICATES
 
 
 def side_by_side(samples: Sequence[Crossed]) -> Crossed:
-    """Return samples of the same draws and queries as one, their arms side by side."""
+    """Return samples of the same repetitions and queries as one, their arms side by side."""
     if len(samples) == 1:
         return samples[0]
     return Crossed(*(np.concatenate([getattr(sample, name) for sample in samples], axis=1) for name in ARRAYS))
@@ -188,9 +188,9 @@ def widening(splits: int, test_share: float | None) -> float:
 
 
 def widened_for_overlap(sample: Crossed, test_share: float | None) -> Crossed:
-    """Return a sample with the deviations over draws of the corrected resampled t.
+    """Return a sample with the deviations over repetitions of the corrected resampled t.
 
-    Its intervals over draws are then, for one contrast, exactly the corrected ones.
+    Its intervals over repetitions are then, for one contrast, exactly the corrected ones.
     """
     factor = widening(len(sample.draws), test_share)
     if factor == 1.0:
@@ -220,7 +220,7 @@ def order_widening(units: NDArray[np.float64]) -> float:
     Parameters
     ----------
     units : ndarray of float64, shape (U, C)
-        Means over draws, of units in the order of time. An autocorrelation of so few is too small by about 1 / U.
+        Means over repetitions, of units in the order of time. An autocorrelation of so few is too small by about 1 / U.
     """
     count, arms = units.shape
     lags = min(LAGS, count // 4)

@@ -3,9 +3,9 @@
 C contenders have P = C (C - 1) / 2 differences: with 2,000 contenders and 2,000 replicates an
 array of them would take 32 GB, and so would the matrix that makes them.
 
-Cochran and Cox [CC50]_: the quantiles of Student's t for draws and for queries, averaged
-with weights that are the sources' shares of the variance. Few draws then give wide
-intervals only where draws are what the uncertainty comes from. Satterthwaite's single
+Cochran and Cox [CC50]_: the quantiles of Student's t for repetitions and for queries, averaged
+with weights that are the sources' shares of the variance. Few repetitions then give wide
+intervals only where repetitions are what the uncertainty comes from. Satterthwaite's single
 number of degrees of freedom calls equal contenders different too often when many pairs of
 them share few draws (11% instead of 5% for eight contenders and five draws, measured once
 during development: docs/decisions/crossed-bootstrap.md).
@@ -233,7 +233,7 @@ class VarianceSources:
     Attributes
     ----------
     share : ndarray of float64, shape (P,)
-        The share of the draws; the rest is that of the queries.
+        The share of the repetitions; the rest is that of the queries.
     df_draws, df_queries : float
         Degrees of freedom, at least 1.
     """
@@ -244,7 +244,7 @@ class VarianceSources:
 
     @classmethod
     def from_means(cls, draws: Columns, queries: Columns) -> VarianceSources:
-        """Estimate the shares from means over queries (R, P) and means over draws (Q, P)."""
+        """Estimate the shares from means over queries (R, P) and means over repetitions (Q, P)."""
         both = draws, queries
         variances = [means.variances() / means.rows if means.rows > 1 else np.zeros(means.count) for means in both]
         total = variances[0] + variances[1]

@@ -1,4 +1,4 @@
-"""Contrasts compare contenders over draws, or over queries and draws."""
+"""Contrasts compare contenders over repetitions, or over queries and repetitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEWEST = 4
 
 
 def too_few(draws: int) -> bool:
-    """Return whether draws are several, but fewer than `FEWEST`: no mean is shown with an interval then.
+    """Return whether repetitions are several, but fewer than `FEWEST`: no mean is shown with an interval then.
 
     Two or three values have Student's t go where no value can be: a share below 0 or above 1.
     """
@@ -25,7 +25,7 @@ def too_few(draws: int) -> bool:
 
 
 def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> SimultaneousIntervals:
-    """Return simultaneous intervals that hold for other queries and other draws.
+    """Return simultaneous intervals that hold for other queries and other repetitions.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
 
 
 def studentized_contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts) -> Studentized:
-    """Return contrasts as they vary over other queries and other draws.
+    """Return contrasts as they vary over other queries and other repetitions.
 
     Notes
     -----
-    With one draw they vary over queries alone, and with one query (or unit) as those of
-    `contrasts_over_draws`; callers say so. Where several contrasts share fewer than `FEWEST` draws (or
+    With one repetition they vary over queries alone, and with one query (or unit) as those of
+    `contrasts_over_draws`; callers say so. Where several contrasts share fewer than `FEWEST` repetitions (or
     queries), one of them is likely to have them agree by chance: their few degrees of
     freedom then count for the whole variance, and hardly any difference is significant.
     """
@@ -72,10 +72,10 @@ def studentized_contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts
 def contrasts_over_draws(
     sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95
 ) -> SimultaneousIntervals:
-    """Return simultaneous intervals that hold for other draws on these very queries.
+    """Return simultaneous intervals that hold for other repetitions on these very queries.
 
     A single contrast gets the interval of the paired t test; of several, the maximum is
-    bootstrapped. Of one query whose draws are all the same there is none: that a thing
+    bootstrapped. Of one query whose repetitions are all the same there is none: that a thing
     was computed again is no draw.
     """
     return _over_draws(sample, some).intervals(level)
@@ -98,7 +98,7 @@ def _over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts) -> Stude
 
 @dataclass(frozen=True)
 class MeanIntervals:
-    """Means with their t intervals; nan where draws are too few for one (`too_few`), or one alone.
+    """Means with their t intervals; nan where repetitions are too few for one (`too_few`), or one alone.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class PairedIntervals(NamedTuple):
     mean, lower, upper : ndarray of float64, shape (C,)
         Of a contender's mean minus that of another one; nan where there is no interval.
     words : str
-        Kind of intervals, as "95% over queries and draws".
+        Kind of intervals, as "95% over queries and repetitions".
     """
 
     mean: NDArray[np.float64]
@@ -156,7 +156,7 @@ def mean_intervals(
 
 
 FEWEST_DRAWS = 8
-"""With fewer, a resampled standard deviation is too often that of one draw, which has none."""
+"""With fewer, a resampled standard deviation is too often that of one repetition, which has none."""
 
 
 def pitman_morgan(a: NDArray[np.float64], b: NDArray[np.float64], level: float = 0.95) -> tuple[float, float, float]:
@@ -193,7 +193,7 @@ def pitman_morgan(a: NDArray[np.float64], b: NDArray[np.float64], level: float =
 
 
 def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> SimultaneousIntervals:
-    """Return simultaneous intervals of log sd ratios over resampled queries and draws.
+    """Return simultaneous intervals of log sd ratios over resampled queries and repetitions.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> 
     -------
     Intervals
         Of ``log(sd_a / sd_b)``, standard deviations of means over queries; nan with
-        fewer than `FEWEST_DRAWS` draws or where a spread is zero.
+        fewer than `FEWEST_DRAWS` repetitions or where a spread is zero.
     """
     draws = sample.draws.shape[0]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -209,7 +209,7 @@ class Studentized:
         units : int
             Number of units in the smallest sample that is resampled (of more than one unit).
         spread : bool
-            False if nothing was resampled (one draw and one query): nothing is known then.
+            False if nothing was resampled (one repetition and one query): nothing is known then.
         se : ndarray of float64, shape (P,), optional
             Standard errors to use instead, where there is a formula.
         certain : ndarray of bool, shape (P,), optional

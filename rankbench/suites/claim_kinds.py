@@ -82,9 +82,9 @@ class Equivalent(_Within):
 
 
 class Wider(ClaimKind):
-    """Every first contender has a larger standard deviation over draws than its second.
+    """Every first contender has a larger standard deviation over repetitions than its second.
 
-    Prefer it for *a varies more than b* from draw to draw.
+    Prefer it for *a varies more than b* from repetition to repetition.
     """
 
     name: ClassVar[str] = "wider"
@@ -93,7 +93,7 @@ class Wider(ClaimKind):
 
     def measured(self) -> str:
         """Return what the intervals are of."""
-        return "Ratios of standard deviations over draws, first to second; claimed: above 1."
+        return "Ratios of standard deviations over repetitions, first to second; claimed: above 1."
 
     def evidence(self, compared: Compared) -> Evidence:
         """Return logarithms of ratios of standard deviations."""
@@ -101,7 +101,7 @@ class Wider(ClaimKind):
         index = np.array([[place[contender] for contender, _ in one.weights] for one in compared.contrasts])
         sample = compared.sample
         over_both = Bounds.from_intervals(lambda some: sd_ratios(sample, index[some]), len(index))
-        # Bonferroni makes those over draws alone simultaneous.
+        # Bonferroni makes those over repetitions alone simultaneous.
         levels = (1 - 0.05 / len(index), 0.95)
         found = [[pitman_morgan(sample.draws[:, a], sample.draws[:, b], level) for a, b in index] for level in levels]
         together, own = (np.log(np.array(rows)) for rows in found)
@@ -151,7 +151,7 @@ class Coincide(_Within):
         return f"Ratios of mean curves, first to second; claimed: within a factor of {10**self.margin:.3g}."
 
     def evidence(self, compared: Compared) -> Evidence:
-        """Return decimal logarithms of ratios of mean curves, over draws."""
+        """Return decimal logarithms of ratios of mean curves, over repetitions."""
         values: dict[tuple[int, str], NDArray[np.float64]] = {}
         for contender in compared.contenders:
             n, label = contender

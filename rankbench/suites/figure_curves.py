@@ -55,7 +55,7 @@ class _Series(NamedTuple):
 class Curves(FigureKind):
     """Curves against steps: a row for each metric, a column for each panel.
 
-    Bands are t intervals over draws. Where the values' axis is to be logarithmic and a mean is not positive (an
+    Bands are t intervals over repetitions. Where the values' axis is to be logarithmic and a mean is not positive (an
     estimated gap may well be below zero), it is linear.
 
     Prefer it for what changes along the steps of an optimizer.
@@ -191,13 +191,13 @@ class Growth(FigureKind):
     """Means of metrics against n, a line for each contender and thin gray ones for references.
 
     Both axes are logarithmic, with a tick at each n; that of values is linear where a mean is not positive. Bands are
-    t intervals over draws.
+    t intervals over repetitions.
 
     Prefer it for learning curves: a metric against n.
     """
 
     name: ClassVar[str] = "growth"
-    source: ClassVar[str] = "rankbench: learning curves with intervals over draws"
+    source: ClassVar[str] = "rankbench: learning curves with intervals over repetitions"
 
     series: tuple[str, ...] = Field(
         default=(), description="Labels of contenders with lines of their own, all if none is named."

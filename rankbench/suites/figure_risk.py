@@ -123,7 +123,7 @@ class Risk(FigureKind):
     """Mean of the headline against a parameter of the contenders, a line for each setting of their others.
 
     A column for each n and a row for each split. The parameter's axis is logarithmic; infinity is a tick of its
-    own behind a gap. Bands are t intervals over draws. Contenders that equal another one have hollow markers. A
+    own behind a gap. Bands are t intervals over repetitions. Contenders that equal another one have hollow markers. A
     contender without the parameter is a horizontal line. With `against`, a row of paired differences stands under
     each row of means, with intervals that tell whether a difference is significant.
 

@@ -42,7 +42,7 @@ def test_a_log_without_judges_or_times_is_folded_by_pair_and_says_so(tmp_path: P
     assert any("held out together" in note for note in made.sources[0].notes)
     results = rankbench.run(suite(tmp_path), dataset=Log(judges=False, times=False), reps=2, out=tmp_path / "out")
     assert set(results.rows["status"]) == {"done"}
-    assert "later is left out" in synthetic.both_pages(tmp_path / "out")
+    assert "leaves out later" in synthetic.both_pages(tmp_path / "out")
 
 
 def test_folds_by_pair_are_left_out_where_they_stand_in_for_those_by_judge(tmp_path: Path) -> None:

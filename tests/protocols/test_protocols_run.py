@@ -185,7 +185,6 @@ def test_exact_results_have_no_intervals_and_a_table_of_their_own(tmp_path: Path
     section = text.split("## Numbers")[1]
     assert "| contender | Theorem 2 | Theorem 3 |" in section
     assert "| toy:shift=1 | 0.250 | 1.00 |" in section
-    assert "over draws" not in section
     assert "repetition" not in section
     units = pl.read_csv(tmp_path / "one" / "units.csv")
     assert tuple(units.columns) == UNIT_COLUMNS

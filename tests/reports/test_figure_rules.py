@@ -31,7 +31,8 @@ def test_differences_are_those_of_the_tables(tmp_path: Path) -> None:
     (section,) = synthetic.analysis(synthetic.write(tmp_path, [plan])).sections
     (drawing,) = (one.drawing for one in drawn_figures(section.sampler))
     assert [[plot.zero for plot in row] for row in drawing.plots] == [[False] * 2, [True] * 2] * 2
-    assert drawing.note.startswith("differences: 95% over queries and draws; a difference is significant, by itself,")
+    said = "differences: 95% over queries and repetitions; a difference is significant, by itself,"
+    assert drawing.note.startswith(said)
     for row, split in ((1, "design"), (3, "heldout")):
         for plot, n in zip(drawing.plots[row], (200_000, 400_000), strict=True):
             (line,), (level,) = plot.lines, plot.levels

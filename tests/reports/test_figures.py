@@ -92,7 +92,7 @@ def test_risk_against_the_order(samplers: dict[str, Sampler]) -> None:
     assert legend_of(canvas) == names
     expected = mean_of(samplers["figure-3"], "regression k=1", "design")
     assert any(np.isclose(line.get_ydata()[0], expected) for line in first.get_lines() if len(line.get_ydata()))
-    assert "simulated data; 95% bands over draws (12 repetitions)" in canvas.get_suptitle()
+    assert "simulated data; 95% bands over 12 repetitions" in canvas.get_suptitle()
 
 
 def test_risk_against_lambda_has_a_line_for_each_order(samplers: dict[str, Sampler]) -> None:
@@ -149,7 +149,7 @@ def test_growth(samplers: dict[str, Sampler]) -> None:
 def test_the_data_and_few_repetitions_stand_in_the_title(tmp_path: Path) -> None:
     real = {"simulated": False, "dataset": "mq2008:fold=2", "assumptions": []}
     (sampler,) = synthetic.samplers(synthetic.write(tmp_path / "real", synthetic.paper()[1:2], {"design": 5}, **real))
-    assert "\nmq2008; 95% bands over draws (12 repetitions)" in canvas_of(sampler).get_suptitle()
+    assert "\nmq2008; 95% bands over 12 repetitions" in canvas_of(sampler).get_suptitle()
     plan = synthetic.small()
     plan.extra, plan.repetitions = {"figures": [{"file": "f", "kind": "dots", "title": "Methods"}]}, 3
     (sampler,) = synthetic.samplers(synthetic.write(tmp_path / "few", [plan]))

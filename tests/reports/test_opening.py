@@ -99,11 +99,11 @@ def test_one_draw_makes_nobody_the_best(tmp_path: Path, repetitions: int) -> Non
     assert [one.one_draw for one in found] == [repetitions == 1] * 2
     assert [one.ahead for one in found] == [True] * 2
     assert [one.sure for one in found] == [repetitions == 8] * 2
-    other = " as trained on the one draw; other draws may differ" * (repetitions == 1)
+    other = " as trained in the one repetition; others may differ" * (repetitions == 1)
     assert {said_of_leaders(one) for one in found} == {f"**good** is significantly better than the other one{other}"}
     report(tmp_path)
     text = synthetic.both_pages(tmp_path)
-    assert ("not known for other draws" in text) is (repetitions == 1)
+    assert ("not known for others" in text) is (repetitions == 1)
 
 
 @pytest.mark.parametrize("one_draw", [True, False])
@@ -111,7 +111,7 @@ def test_who_is_behind_after_one_draw_is_so_as_trained_on_it(one_draw: bool) -> 
     leaders = found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2), row("c", 0.9, 3, 3))
     said = said_of_leaders(leaders._replace(one_draw=one_draw))
     assert said.endswith(
-        "; 1 other is significantly worse than at least one" + " as trained on the one draw" * one_draw
+        "; 1 other is significantly worse than at least one" + " as trained in the one repetition" * one_draw
     )
 
 
@@ -130,7 +130,8 @@ def test_a_page_begins_with_what_is_asked(tmp_path: Path, monkeypatch: pytest.Mo
         assert re.fullmatch(rf"- On {split} queries .+{best}", line)
     assert "- `figure-3`, n = 400,000 judgments; judged on design queries; `ndcg` loss, less is better;" in page
     # What is not there comes after what is, and what the words of a table mean is said.
-    assert page.index("- by-time is left out (the log does not say when).") > page.index("- On held-out queries ")
+    left = "- Rankbench leaves out by-time (the log does not say when)."
+    assert page.index(left) > page.index("- On held-out queries ")
     assert "- `ndcg` loss: `rankbench info ndcg` describes it. Chance level: none declared." in page
     assert "- *design queries*: with training judgments, as in the paper." in page
 
@@ -191,7 +192,7 @@ def test_a_verdict_is_what_the_interval_says(lower: float, upper: float, margin:
 
 @pytest.mark.parametrize(("repetitions", "verdict"), [(2, "could not tell"), (4, "held")])
 def test_few_draws_hold_no_claim(tmp_path: Path, repetitions: int, verdict: str) -> None:
-    """Two repetitions do not show how draws differ: what they would hold stands beside intervals that hold 0."""
+    """Two repetitions do not show how repetitions differ: what they would hold stands beside intervals that hold 0."""
     contenders = [Contender("good", {}, 0.0, noise=0.0), Contender("bad", {}, 0.3, noise=0.0)]
     extra = synthetic.claimed({"contrasts": [{"a": "good", "b": "bad"}]}).extra
     found = report(synthetic.write(tmp_path, [Plan("e", contenders, repetitions=repetitions, extra=extra)]))

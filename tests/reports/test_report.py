@@ -192,7 +192,7 @@ def curved(*claims: dict[str, Any]) -> Plan:
 
 def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> None:
     text = synthetic.page(tmp_path, curved(COINCIDE, {"contrasts": [{"a": "regression k=1", "b": "logistic"}]}))
-    assert "**C1** They coincide. | **held** (over draws) | — |" in text
+    assert "**C1** They coincide. | **held** (over repetitions) | — |" in text
     refuted = r"\*\*did not hold here\*\* \(regression k=1 vs logistic, n = \d00,000; and 1 more\)"
     assert re.search(rf"\*\*C2\*\* Small k is worse. \| {refuted} \| {refuted} \|", text)
     assert text.index("does not refute the paper") < text.index("**C1** They coincide. |")
@@ -206,7 +206,7 @@ def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path
     assert found.pop("exact-gap-last") == ["heldout", "maximize"]
     assert list(found.values()) == [["design", "minimize"]] * 2
     assert "| claim | held-out queries |" in text
-    assert "**C1** They coincide. | **held** (over draws) |" in text
+    assert "**C1** They coincide. | **held** (over repetitions) |" in text
 
 
 def test_a_line_for_each_data_set_says_what_is_real_and_how_much_there_is() -> None:

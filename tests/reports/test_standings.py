@@ -133,7 +133,7 @@ def test_a_missing_metric_is_an_error(tmp_path: Path) -> None:
         plan = synthetic.small()
         plan.losses = ("ndcg", "err")
         store.begin(synthetic.record([plan], {"design": 40, "heldout": 30}), store.members())
-        with pytest.raises(StoreError, match="other losses"):
+        with pytest.raises(StoreError, match="its losses are others"):
             analyze(store)
 
 

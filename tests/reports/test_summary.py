@@ -122,7 +122,7 @@ def test_a_page_says_which_claims_knew_results(tmp_path: Path, origins: tuple[st
     assert text.count(f"Claim. *({LATE})*") == origins.count("post hoc")
     assert ("before the run" in text) is ("beforehand" in origins)
     assert "a claim that did not hold here does not refute the paper." in text
-    assert "| alone | all at once | all at once, over draws |" in contrasts
+    assert "| alone | all at once | all at once, over repetitions |" in contrasts
 
 
 def test_splits_of_one_table_have_one_interval(tmp_path: Path) -> None:

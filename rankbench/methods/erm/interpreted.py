@@ -165,7 +165,7 @@ class Interpreted(Stream):
                 self._add(int(q), self._draw(-(int(q) * FEWEST + r + 1), int(q))[1])
 
     def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-        """Return the mean sampled surrogate at theta, shape (C, d), over draws after step `steps`."""
+        """Return the mean sampled surrogate at theta, shape (C, d), over the samples after step `steps`."""
         means = np.zeros(len(self.contenders))
         fresh = max(1, min(FRESH, steps // 2))
         for t in range(steps + 1, steps + fresh + 1):

@@ -118,7 +118,7 @@ class Lockstep(Stream):
         return means
 
     def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-        """Return the mean sampled surrogate at theta, one row a contender, over draws after step `steps`.
+        """Return the mean sampled surrogate at theta, one row a contender, over the samples after step `steps`.
 
         As in the paper's estimate of the smallest risk: 50,000 fresh draws, or half as
         many as there were steps where that is less.
