@@ -242,9 +242,9 @@ def _check_code(plugins: Sequence[str]) -> None:
     for name in (OURSELVES, *plugins):
         if (file := edited_file(name)) is not None:
             raise ExecutorError(
-                f"the code of {name} changed after this process had loaded it ({file}): rankbench did not store "
-                "this block, and stored all before it; run the command again in a new process, and do not edit, "
-                "install or remove code meanwhile"
+                f"the code of {name} changed after this process had loaded it ({file}). rankbench stored all earlier "
+                "blocks, but not this one. Run the command again in a new process, and do not edit, install or "
+                "remove code meanwhile"
             )
 
 

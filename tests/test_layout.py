@@ -128,8 +128,7 @@ def test_no_underscored_name_is_taken_from_another_package() -> None:
         f"{module} takes {name} of {target}"
         for module, targets in everything().items()
         for target, name in targets
-        if package_of(module) != package_of(target)
-        and any(part.startswith("_") for part in (*target.split("."), name))
+        if package_of(module) != package_of(target) and any(part.startswith("_") for part in (*target.split("."), name))
     ]
     assert taken == []
 

@@ -144,8 +144,8 @@ class Elo(CompiledRatings):
         ties = np.zeros(n, np.bool_) if comparisons.ties is None else np.ascontiguousarray(comparisons.ties, np.bool_)
         if eta >= _RESTLESS and comparisons.weights[ties].sum() > _MOST_TIES:
             raise SpecError(
-                f"elo with K={self.factor:g} makes every update of a tie by itself, w for a weight of w, and here they "
-                f"are more than {_MOST_TIES:,}; take a K below {_RESTLESS * POINTS:.0f}, or divide the weights"
+                f"elo with K={self.factor:g} updates a tie of weight w in w single steps, and ties weigh more than "
+                f"{_MOST_TIES:,}. Take a K below {_RESTLESS * POINTS:.0f}, or divide the weights"
             )
         scores = np.zeros(m)
         # Copies: what is mapped into memory is read-only, which the signature does not know.

@@ -200,8 +200,8 @@ class Certificate:
             f"at most {least:.6g}; right orders have at least {gap:.4g} more. Minimizing the surrogate ends "
             "in a wrong order.",
             "VIOLATION_BOUNDARY": f"Scores ({scores}), which order the items {self.preferred_order}, have the least "
-            f"surrogate risk of all, {least:.6g}, and wrong orders come as near to it as one likes: the infimum "
-            "outside of the right orders is the same (gap 0), so that a minimizer need not be right.",
+            f"surrogate risk of all, {least:.6g}. Wrong orders come as near to it as one likes: their infimum is the "
+            "same (gap 0), so that a minimizer need not be right.",
         }
         parts = [
             f"{subject}: {_HEADLINES[self.verdict]}",

@@ -91,15 +91,15 @@ def certify(
     if noise not in get_args(NoiseClass):
         raise SpecError(f"noise is low, dag or any, not {noise!r}")
     if not isinstance(items, int) or not 2 <= items <= 5:
-        raise SpecError(f"2 to 5 items can be certified, not {items}")
+        raise SpecError(f"certify takes 2 to 5 items, not {items}")
     if not isinstance(seed, int) or seed < 0:
         raise SpecError(f"a seed is a whole number, 0 or more, not {seed!r}")
     if not (k == math.inf or (1 <= k <= 100 and k == int(k))):
         raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
     if noise != "any" and getattr(loss, "normalize", False):
         raise SpecError(
-            f"{noise} noise is a condition on the mean graph, but {loss} divides each graph by its total weight first; "
-            "take --noise any, or the loss without normalize"
+            f"{noise} noise is a condition on the mean graph, but {loss} first normalizes each graph; take --noise "
+            "any, or the loss without normalize"
         )
     truth = true_loss(loss, items)
     if aggregator is None and k != math.inf:

@@ -252,8 +252,8 @@ HELP = """usage: python -m rankbench.certify.check CERTIFICATE...
 Check certificates of `rankbench certify` with the standard library, and mpmath where numbers are intervals.
 The source of a surrogate is not looked up: `rankbench certify --verify` compares its hash where it is installed.
 
-exit codes: 0 no certificate is rejected, those that claim nothing included; 1 one is rejected; 2 one cannot be
-checked: its file cannot be read, or mpmath is not installed
+exit codes: 0 if the checker rejects no certificate (some may claim nothing), 1 if it rejects one. 2 if it cannot
+check one: its file cannot be read, or mpmath is not installed
 """
 
 

@@ -94,8 +94,8 @@ GRAPHS: tuple[Setting, ...] = (
     ),
     _of_graphs(
         "Theorem 3 (low noise)",
-        "one edge of weight 1: 1 over 2, 2 over 3, 1 over 3 or 3 over 1 with probabilities .25, .01, .5, .24 "
-        "([DMJ13] section 10.3, where G2 and G3 change places between the weights and the risk)",
+        "one edge of weight 1: 1 over 2, 2 over 3, 1 over 3 or 3 over 1 with probabilities .25, .01, .5, .24. "
+        "In [DMJ13] section 10.3, G2 and G3 change places between the weights and the risk",
         (0.25, {(1, 2): 1.0}),
         (0.01, {(2, 3): 1.0}),
         (0.5, {(1, 3): 1.0}),
@@ -103,8 +103,8 @@ GRAPHS: tuple[Setting, ...] = (
     ),
     _of_graphs(
         "Cossock-Zhang (low noise)",
-        "scores (1, 1, 6) or (6, 10, 0) with probability 1/2 each, asked about one uniform pair: low-noise, as all "
-        "such scores are ([DMJ10] section 3.1), and chosen because (12) fails on these",
+        "scores (1, 1, 6) or (6, 10, 0) with probability 1/2 each, asked about one uniform pair. All such scores are "
+        "low-noise ([DMJ10] section 3.1); (12) fails on these",
         (1 / 6, {}),
         (1 / 6, {(3, 1): 5.0}),
         (1 / 6, {(3, 2): 5.0}),
@@ -114,7 +114,7 @@ GRAPHS: tuple[Setting, ...] = (
     ),
     _of_graphs(
         "proof of Theorem 2 as printed (acyclic)",
-        "as Theorem 2 but Y_31 = 2.5: the inequalities printed in [DMJ13] section 10.2 hold, low noise does not "
+        "as Theorem 2 but Y_31 = 2.5. The inequalities printed in [DMJ13] section 10.2 hold, low noise does not "
         "(it also needs Y_13 - Y_31 >= Y_12 + Y_23)",
         (0.5, {(1, 2): 1.0, (1, 3): 3.0}),
         (0.5, {(2, 3): 0.1, (3, 1): 2.5}),
@@ -131,9 +131,9 @@ GRAPHS: tuple[Setting, ...] = (
     ),
     _of_graphs(
         "order-preserving (acyclic)",
-        "orderings 1, 2, 3 with probability .55 and 2, 3, 1 with .45, every pair of weight 1: no weights by distance "
-        "make it low-noise with 1, 2, 3 the best order ([DMJ10] section 3.1; that takes a probability above 2/3, and "
-        "some weights make it low-noise with 2, 1, 3 the best)",
+        "orderings 1, 2, 3 with probability .55 and 2, 3, 1 with .45, every pair of weight 1. No weights by distance "
+        "make it low-noise with 1, 2, 3 the best order ([DMJ10] section 3.1). That takes a probability above 2/3; "
+        "some weights make it low-noise with 2, 1, 3 the best",
         (0.55, {(1, 2): 1.0, (2, 3): 1.0, (1, 3): 1.0}),
         (0.45, {(2, 3): 1.0, (3, 1): 1.0, (2, 1): 1.0}),
     ),
@@ -165,8 +165,8 @@ SCORES: tuple[Setting, ...] = (
     ),
     _of_scores(
         "independent",
-        "item 1 has grade 4 or 0 with probability 1/2 each, item 2 always 2, item 3 grade 3 or 0 with .4 and .6, "
-        "independently: Lemma 1 of [DMJ13] applies",
+        "independent grades: item 1 has 4 or 0 with probability 1/2 each, item 2 always 2, item 3 3 or 0 with .4 and "
+        ".6. Lemma 1 of [DMJ13] applies",
         (0.2, (4.0, 2.0, 3.0)),
         (0.3, (4.0, 2.0, 0.0)),
         (0.2, (0.0, 2.0, 3.0)),
@@ -174,8 +174,8 @@ SCORES: tuple[Setting, ...] = (
     ),
     _of_scores(
         "correlated",
-        "grades (4, 4, 0) with probability .5, (4, 0, 0) with .05, (0, 0, 4) with .45: who is not satisfied with item "
-        "1 wants item 3, not item 2, so that the order of means is not the best for ERR",
+        "grades (4, 4, 0) with probability .5, (4, 0, 0) with .05, (0, 0, 4) with .45. A user whom item 1 does not "
+        "satisfy wants item 3, not item 2: the order of means is not the best for ERR",
         (0.5, (4.0, 4.0, 0.0)),
         (0.05, (4.0, 0.0, 0.0)),
         (0.45, (0.0, 0.0, 4.0)),

@@ -141,9 +141,9 @@ def _check_lines(name: str, risk: RiskFunction, points: list[Vector]) -> None:
             room = rounding + 1e-8 * (1.0 + max(abs(slopes[i]), abs(slopes[j])))
             if not slopes[i] - room <= rise <= slopes[j] + room:
                 raise PluginError(
-                    f"surrogate {name} is not convex with the gradient that it says: from alpha = "
+                    f"surrogate {name} is not convex with the gradient that it says. From alpha = "
                     f"{_shown(start + places[i] * direction)} to {_shown(start + places[j] * direction)} its slope "
-                    f"goes from {slopes[i]:.9g} to {slopes[j]:.9g}, and that of the chord is {rise:.9g}"
+                    f"goes from {slopes[i]:.9g} to {slopes[j]:.9g}; the chord's slope is {rise:.9g}"
                 )
 
 
@@ -183,7 +183,7 @@ def _check_exact(surrogate: Surrogate, law: Law, loss: TrueLoss, points: list[Ve
     if not (np.abs(difference) <= 1e-5 * scale).all():
         worst = int(np.argmax(np.abs(difference)))
         raise PluginError(
-            f"surrogate {surrogate} states itself in exact numbers as another function than it computes: from alpha = "
+            f"surrogate {surrogate} states itself in exact numbers as another function than it computes. From alpha = "
             f"{_shown(points[0])} to {_shown(points[worst])} it changes by {values[worst] - values[0]:.9g}, not by "
             f"{own[worst] - own[0]:.9g}"
         )

@@ -151,8 +151,8 @@ Duchi, Mackey and Jordan, 2013)? The answers are **EXACT**, without data: each h
 """
 
 _VERDICTS = f"""\
-- **VIOLATION**: for the distribution in the certificate, wrong scores have a smaller surrogate risk than all right \
-ones, by the number beside it, in units of the certificate's weights.
+- **VIOLATION**: for the certificate's distribution, wrong scores have a smaller surrogate risk than all right ones. \
+The number beside it is the difference, in units of the certificate's weights.
 - **VIOLATION_BOUNDARY**: wrong and right scores have the same infimum, exactly.
 - **CONSISTENT**: proved for the whole class of noise.
 - **NO_COUNTEREXAMPLE_FOUND**: a search of as many distributions as the number beside it found none; this proves \

@@ -222,13 +222,13 @@ def _aggregate(aggregator: Aggregator, mean: Mapping[tuple[int, int], Fraction],
     if aggregator.name == "net-weights":
         return _net(mean, m)
     if aggregator.structure != "scores" or aggregator.judgments != "comparisons":
-        raise SpecError(f"aggregator {aggregator} cannot be certified: it makes no scores of comparisons")
+        raise SpecError(f"rankbench cannot certify aggregator {aggregator}: it makes no scores of comparisons")
     pairs = sorted(mean)
     winners, losers = (np.array([pair[at] for pair in pairs], dtype=np.int32) for at in (0, 1))
     weights = np.array([float(mean[pair]) for pair in pairs])
     scores = sample_structure(aggregator, winners, losers, weights, m)
     if not (np.isfinite(scores).all() and np.abs(scores).max(initial=0.0) <= LARGEST_SCORE):
-        raise SpecError(f"aggregator {aggregator} makes scores that cannot be certified: {scores.tolist()}")
+        raise SpecError(f"aggregator {aggregator} makes scores that rankbench cannot certify: {scores.tolist()}")
     return tuple(Fraction(round(float(s) * 10**SCORE_DIGITS), 10**SCORE_DIGITS) for s in scores)
 
 

@@ -175,7 +175,7 @@ def rank(
     """
     shown = chosen_form(form, out, [*scores, qrels], pictures=True)
     if len(scores) > 1 and not qrels:
-        raise SpecError("one score table is ranked at a time; several TREC runs need their judgments: --qrels FILE")
+        raise SpecError("rank takes one score table; several TREC runs need their judgments: --qrels FILE")
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
         found = rank_scores(scores if qrels else scores[0], methods, qrels=qrels, **options)
     show(rankings.systems_answer(found), shown, out)

@@ -167,7 +167,7 @@ def plugins() -> Answer:
             "name": each.name,
             "distribution": each.distribution,
             "target": each.target,
-            "status": "ok" if (first := subcommands()[each.name]) == each else f"refused: {first.distribution} has it",
+            "status": "ok" if (first := subcommands()[each.name]) == each else f"rejected: {first.distribution} has it",
         }
         for each in offered()
         if not each.built_in

@@ -200,7 +200,7 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
         yield ", ".join([what, *sizes])
         yield from (f"  {note}" for note in source.notes if note not in said)
         said.update(source.notes)
-    yield from (f"{name} is left out: {why}" for name, why in made.left_out.items())
+    yield from (f"rankbench leaves out {name}: {why}" for name, why in made.left_out.items())
     every = sum(len(task.cells) for task in made.plan.tasks)
     yield f"{count_text(len(made.plan.tasks), 'block')}, {count_text(every, 'cell')}"
     if total > 0:

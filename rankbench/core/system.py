@@ -321,7 +321,7 @@ def connected_client(address: str) -> Any:
         client.close()
         raise ExecutorError(
             f"{len(strangers)} of {len(digests)} Dask workers have other code, libraries or processors than this "
-            f"machine, the first at {strangers[0]}: install the same rankbench, plugins and pins there"
+            f"machine (first: {strangers[0]}). Install the same rankbench, plugins and pins there"
         )
     return client
 

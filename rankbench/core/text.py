@@ -248,8 +248,8 @@ def amount_text(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
-def count_text(count: float, noun: str, which: str = "", done: str = "") -> str:
-    """Return a count with its noun: ``1 query``, ``2,000 queries``, ``1 row without a game is left out``.
+def count_text(count: float, noun: str, which: str = "") -> str:
+    """Return a count with its noun: ``1 query``, ``2,000 queries``, ``1 row without a game``.
 
     Parameters
     ----------
@@ -258,13 +258,10 @@ def count_text(count: float, noun: str, which: str = "", done: str = "") -> str:
         In the singular, with a regular plural.
     which : str
         Words after the noun.
-    done : str
-        Participle; "is" or "are" stands before it.
     """
     if count != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}{'es' if noun.endswith('ch') else 's'}"
-    parts = [amount_text(count), noun, which, f"{'is' if count == 1 else 'are'} {done}" if done else ""]
-    return " ".join(filter(None, parts))
+    return " ".join(filter(None, [amount_text(count), noun, which]))
 
 
 def place_range_text(low: int, high: int) -> str:

@@ -176,7 +176,7 @@ RIDGE = Fact(
 
 UNPENALIZED = Fact(
     "unpenalized",
-    "Firth's penalty takes a matrix of all pairs of items, and {value:,.0f} items are too many: scores have no penalty"
+    "Firth's penalty takes a matrix of all pairs of items, and {value:,.0f} items are too many. Scores have no penalty"
     ", and each strongly connected component is a scale of its own",
     about="contender",
 )

@@ -123,7 +123,7 @@ def without_counts(names: Iterable[str], roles: Mapping[str, str]) -> None:
     """Remark which columns that are called like counts are not used."""
     for name in names:
         if counts_called(name) and name not in roles.values():
-            remark(f"{short_repr(name)} is not used: it weighs no row")
+            remark(f"rankbench does not use {short_repr(name)}: it weighs no row")
 
 
 def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, str]:
@@ -134,7 +134,7 @@ def _without_nothing(raw: pl.LazyFrame, roles: Mapping[str, str]) -> dict[str, s
     count = raw.select(weightless(roles["weight"]).sum()).collect(engine="streaming").item()
     if not count:
         return dict(roles)
-    remark(count_text(count, "row", f"whose {short_repr(roles['weight'])} is 0", done="left out"))
+    remark("rankbench leaves out " + count_text(count, "row", f"whose {short_repr(roles['weight'])} is 0"))
     return {**roles, WEIGHTLESS: roles["weight"]}
 
 
@@ -182,7 +182,7 @@ def check_weights(weights: NDArray[np.float64]) -> None:
         total = float(weights.sum())
     if not np.isfinite(total) or total > _HUGE or high < _TINY or high > _RATIO * low:
         raise InputError(
-            f"weights add up to {total:.3g}, and range from {low:.3g} to {high:.3g}: scores would be lost in rounding; "
-            "divide all of them by one number, so that they are about 1, and mend those that are far from the others",
+            f"weights add up to {total:.3g}, and range from {low:.3g} to {high:.3g}: scores would be lost in rounding. "
+            "Divide all weights by one number, so that they are about 1, and mend those that are far from the others",
             column="weight",
         )

@@ -234,8 +234,8 @@ FLOAT_NAME = r"^(-?\d{1,15})\.0*$"
 """A whole number that some program took for a float; one of more digits may stand for several."""
 
 LATE_FLOAT = (
-    f"{{}} stands after {FIRST_NAMES:,} rows of whole numbers without a point, and would be another name than the "
-    "number without one: write this column's names in one way"
+    f"{{}} stands after {FIRST_NAMES:,} rows of whole numbers, and would be another name than the number without a "
+    "point. Write this column's names in one way"
 )
 
 TOO_LONG = f"the name {{}} is longer than {LONGEST_NAME:,} characters; is it the right column?"

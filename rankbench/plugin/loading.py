@@ -237,7 +237,7 @@ def unmet(distribution: importlib.metadata.Distribution, installed: str) -> str:
         # A checkout of rankbench between two releases has the version of a pre-release.
         if not asked.specifier.contains(installed, prereleases=True):
             return (
-                f"it asks for rankbench {asked.specifier}, and {installed} is installed: install a release of it that "
+                f"it asks for rankbench {asked.specifier}, and {installed} is installed. Install a release of it that "
                 f"allows {installed}, or, if it is yours, widen the requirement and run `rankbench check` on it"
             )
     return ""

@@ -231,8 +231,8 @@ class Registry:
     def _clash(self, kind: str, name: str, first: Origin, second: Origin) -> PluginError:
         """Return what is wrong with a name that is taken, and keep who contests it."""
         if first.distribution == second.distribution:
-            refused = f"{kind} {name!r} of {second} is refused: {first} registered that name first"
-            return PluginError(f"{refused}; rename one of them")
+            said = f"rankbench rejects {kind} {name!r} of {second}: {first} registered that name first"
+            return PluginError(f"{said}; rename one of them")
         remedy = f"Rename that of {second.distribution}" if first.distribution == OURSELVES else "Uninstall one of them"
         said = (
             f"{kind} {name!r} is contested: {first} and {second} both register it. {remedy}, or block "

@@ -162,8 +162,8 @@ def _check_times(sizes: GroupSizes) -> None:
         decisive = np.bincount(cut.part[known], sizes.decisive[known], cut.tested + 1)
         if not any(decisive[later] for _, later in cut.inner):
             raise SpecError(
-                f"the first {repetition + 1} sixths of the log, in the order of time, hold no decisive vote that was "
-                "cast after others: parameters cannot be chosen on them, and there are no folds"
+                f"the first {repetition + 1} sixths of the log, by time, hold no decisive vote after others. No "
+                "parameters can be chosen on them, and there are no folds"
             )
 
 

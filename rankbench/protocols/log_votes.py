@@ -250,8 +250,8 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
     scales = len(connected_components(votes.counts()))
     if scales > 1:
         notes.append(
-            f"{scales} groups of items were never compared with one another: scores of different groups stand on "
-            "scales of their own, and nothing is said about their order."
+            f"{scales} groups of items were never compared with one another. Scores of different groups stand on "
+            "scales of their own, and say nothing about their order."
         )
     notes.append(f"{count_text(votes.count, 'vote')} on {len(votes.items):,} items, {tied:.0%} ties, {judges}.")
     return votes, tuple(notes)

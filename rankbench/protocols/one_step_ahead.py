@@ -148,8 +148,8 @@ def _notes(steps: Steps) -> list[str]:
     gaps = np.diff([*map(steps.votes_before, steps.starts[steps.moments].tolist()), votes])
     later = "at once" if len(steps.moments) >= times - 1 else f"up to {int(gaps.max()):,} votes later"
     return [
-        f"Prequential: at each of {times:,} times a method predicts the votes from earlier ones, then learns from them. "
-        f"Methods only learn from the first {learned:,} votes; the other {votes - learned:,} are judged.",
+        f"Prequential: at each of {times:,} times a method predicts the votes from earlier ones, then learns from them."
+        f" Methods only learn from the first {learned:,} votes; the other {votes - learned:,} are judged.",
         "Methods that keep a state, as Elo does, learn after each time. The others are fitted again at "
         f"{len(steps.moments)} moments: they learn of a vote {later}. There are {MOMENTS} moments, or as many as "
         f"{REFITTED_PAIRS:,} compared pairs allow, but at least {FEWEST_MOMENTS}, as far as there are times.",

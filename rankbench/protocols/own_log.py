@@ -115,8 +115,8 @@ class OwnLog(LogProtocol):
         if grouping == "time":
             notes = (
                 *notes,
-                f"Folds by time are rough: there are {FOLDS} runs, whatever --reps says, they learn from different "
-                "amounts, and drift (what changes with time) is not in the intervals.",
+                f"Folds by time are rough: there are {FOLDS} runs, whatever --reps says, which learn from different "
+                "amounts. Intervals do not contain drift (changes with time).",
             )
         return Prepared(
             self,

@@ -198,7 +198,7 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
     if np.count_nonzero(decisive) < _FEWEST:
         raise SpecError(
             f"decisive votes stand in {np.count_nonzero(decisive)} stretches of time after the first fifth of the log: "
-            f"at least {_FEWEST} are needed to tell methods apart"
+            f"at least {_FEWEST} are needed to compare methods"
         )
     return steps
 

@@ -83,7 +83,7 @@ class Table1(Protocol):
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric(
             METRIC,
-            sentence="Sum of the weights of misordered test pairs, divided by the number of test pairs; a pair's "
+            sentence="Sum of the weights of misordered test pairs, divided by the number of test pairs. A pair's "
             "weight is the difference of its two ratings, so the loss may exceed 1.",
             low=0,
             jumps=True,
@@ -146,13 +146,13 @@ class Table1(Protocol):
         """Say what the parameters mean for a reader of the leaderboard, and what was chosen knowing results."""
         notes = [
             "Chosen knowing results on the real ratings: two definitions of features (a user's mean in the movie's "
-            "genres, and which deviations make users similar), by comparing with an earlier program for the same "
-            "experiment. These comparisons were made once, during development; no command makes them again "
+            "genres, and the deviations that make users similar). An earlier program for the experiment was compared "
+            "with. These comparisons were made once, during development; no command makes them again "
             "(docs/decisions/table-1.md)."
         ]
         if seed == SEEN_SEED:
             notes.append(
-                f"The seed {SEEN_SEED} was taken after a look at results on the real ratings: with the one before it "
+                f"The seed {SEEN_SEED} was taken after a look at results on the real ratings. With the one before it "
                 "levels were lower by .003 to .008, and differences much the same. Read differences, not levels."
             )
         notes.append(_OF_FEATURES[self.features])

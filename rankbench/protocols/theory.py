@@ -207,8 +207,8 @@ class Repair(Protocol):
     def assumptions(self) -> list[str]:
         """Return how populations are drawn."""
         leads = {
-            "low-noise": "leads of neighbors in a hidden order are exponential, and every other lead is the largest "
-            "sum of leads along a path plus an exponential one, which is Definition 4",
+            "low-noise": "leads of neighbors in a hidden order are exponential. By Definition 4, every other lead is "
+            "the largest sum of leads along a path, plus an exponential one",
             "acyclic": "leads of all pairs along a hidden order are exponential, so that there is no cycle, but not "
             "low noise either",
             "cyclic": "leads of all pairs are exponential in a random direction, drawn again until there is a cycle",
@@ -216,10 +216,10 @@ class Repair(Protocol):
         own = " and the populations of Theorems 2 and 3 as votes" if self.paper else ""
         return [
             f"{self.populations} populations of {self.items} items{own}: {leads[self.noise]}",
-            f"as many votes against as for are added to every pair, exponential with mean {self.items - 1} times that "
-            "of a lead, and items are put in a random order; no population is picked or left out",
-            "this law was chosen, before anything was trained, for how often the limit of (12) with the logistic phi "
-            "is wrong: on about a third of low-noise populations of four items, and on half of those of five",
+            f"every pair gets as many votes against as for, exponential with mean {self.items - 1} times that of a "
+            "lead. Items stand in a random order, and all populations drawn are used",
+            "this law was chosen before anything was trained, to make the limit of (12) wrong often. With the logistic "
+            "phi it is wrong on about a third of low-noise populations of four items, and on half with five",
             "votes are independent and weigh the same; a population has one free score an item",
         ]
 

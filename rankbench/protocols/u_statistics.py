@@ -140,10 +140,10 @@ class UStatistics(Protocol):
         return [
             f"{self.worlds} worlds of {self.queries:,} queries, each a pair of items; query q gets a vote with "
             f"probability proportional to q^-{self.beta + 1:g}",
-            f"features are {self.dimension} independent standard normal differences; log-odds of a win are a linear "
+            f"features are {self.dimension} independent standard normal differences. Log-odds of a win are a linear "
             "function of them with variance 1/2, plus an independent normal error with variance 1/4",
-            f"bias, without its sign, and deviation are over {self.draws} draws in each world and repetition: where "
-            f"there is no bias, {np.sqrt(2 / np.pi / self.draws):.2g} times the deviation is expected in its place",
+            f"bias, without its sign, and deviation are over {self.draws} draws in each world and repetition. Without "
+            f"bias, {np.sqrt(2 / np.pi / self.draws):.2g} times the deviation is expected in its place",
         ]
 
     @property

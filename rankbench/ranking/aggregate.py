@@ -240,7 +240,7 @@ def aggregate(
             try:
                 ranking, more = ranked(part, pooled=False)
             except InputError as error:
-                notes.append(f"{by} {query!r} is left out: {error}")
+                notes.append(f"rankbench leaves out {by} {query!r}: {error}")
                 continue
             # Notes on the whole log are said once.
             notes += [
@@ -341,7 +341,7 @@ def _places(scales: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.DataFrame:
-    """Return rankings as a table: those of queries by the queries' names, in each the largest scale first."""
+    """Return rankings as a table, sorted by the queries' names, in each query the largest scale first."""
     numbers: dict[str, list[NDArray[Any]]] = {
         "score": [ranking.scores + 0.0 for ranking in rankings],
         "rank_low": [ranking.low for ranking in rankings],
@@ -368,8 +368,8 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
     if scales < 2:
         return []
     return [
-        f"{scales} groups of items cannot be compared with one another: scores of different groups stand on scales of "
-        "their own (column scale), and nothing is said about their order"
+        f"{scales} groups of items cannot be compared with one another. Scores of different groups stand on scales of "
+        "their own (column scale), and say nothing about their order"
     ]
 
 

@@ -114,7 +114,7 @@ def estimated_categories(log: Votes, aggregator: Aggregator, seed: int) -> Categ
         try:
             some.append(_estimate(log, aggregator, number, rows, common, points))
         except (InputError, ContenderDiverged) as error:
-            left.append((len(rows), f"category {short_repr(log.query_names[number])} is left out: {error}"))
+            left.append((len(rows), f"rankbench leaves out category {short_repr(log.query_names[number])}: {error}"))
     # The largest first: what many notes hide is the least.
     notes = [said for _, said in sorted(left, key=lambda one: -one[0])]
     if not some:
@@ -126,8 +126,8 @@ def estimated_categories(log: Votes, aggregator: Aggregator, seed: int) -> Categ
         joint = _joint(log, aggregator, some, m)
         if joint is None:
             notes.append(
-                f"{_cells(some):,} scores of categories are too many for one matrix: what judges say in different "
-                "categories is taken for independent"
+                f"{_cells(some):,} scores of categories are too many for one matrix: rankbench takes judgments of one "
+                "judge in different categories for independent"
             )
             errors = [one.by_judge() for one in some]
         else:

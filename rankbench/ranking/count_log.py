@@ -263,7 +263,7 @@ def _count(rows: LogRows, judge: str | None, signed: bool, small: bool) -> Count
         import socket
 
         raise ExecutorError(
-            f"the Dask worker on {socket.gethostname()} does not see {missing}, or sees another file: the log must "
+            f"the Dask worker on {socket.gethostname()} does not see {missing}, or sees another file. The log must "
             "stand on a file system that all workers share, under the same path"
         )
     frame = rows.frame()

@@ -174,8 +174,8 @@ def _scale_notes(votes: Votes) -> list[str]:
     if not scaled:
         return []
     return [
-        f"covariates are divided by their root mean square over the votes ({', '.join(scaled)}): an effect is that of "
-        "a typical difference; raw(..) leaves one as it is"
+        f"rankbench divides covariates by their root mean square over the votes ({', '.join(scaled)}): an effect is "
+        "that of a typical difference. raw(..) leaves one as it is"
     ]
 
 

@@ -341,8 +341,8 @@ def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
     notes = [
         f"scores at {len(counts):,} times ({names[0]} to {names[-1]}, by {what}) use all votes, earlier and later. "
         "The mean of the items judged by then is 0. Each 95% band is for one score alone",
-        f"changes are from {names[then]} to {names[-1]}, relative to the mean of the items that had a score at both; "
-        "the intervals of all items hold together at 95%",
+        f"changes are from {names[then]} to {names[-1]}, relative to the mean of the items that had a score at both. "
+        "The intervals of all items hold together at 95%",
     ]
     scales = len(connected_components(votes.counts()))
     if scales > 1:
@@ -358,7 +358,7 @@ def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
         )
     if votes.rest is not None and alike.points == 1:
         notes.append(
-            "bands, ranks and changes take each graded vote for a whole one and are too wide: too few votes on one "
+            "bands, ranks and changes take each graded vote for a whole one, and are too wide. Too few votes on one "
             "pair at one time show how grades vary"
         )
     elif votes.rest is not None:

@@ -201,6 +201,6 @@ def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Vote
     return [
         matters,
         f"an item's score differs between categories with a standard deviation of {number(math.sqrt(found.variance))}"
-        f" log-odds (variance {number(found.variance)} by REML; 95% interval of the standard deviation "
-        f"{number(math.sqrt(found.lower))} {top}): scores of categories are shrunk toward the common ones by it",
+        f" log-odds (95% interval {number(math.sqrt(found.lower))} {top}; variance {number(found.variance)} by REML). "
+        "It shrinks scores of categories toward the common ones",
     ]

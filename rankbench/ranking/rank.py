@@ -279,8 +279,8 @@ def rank(
     notes += interval_notes(units, log.by_judge)
     if len(kept) < len(drawn):
         notes.append(
-            f"{len(drawn) - len(kept)} of {len(drawn)} resamples have no scores and are left out: intervals may be too "
-            "short (a ridge, or more smoothing, avoids it)"
+            f"rankbench leaves out {len(drawn) - len(kept)} of {len(drawn)} resamples without scores: intervals may be "
+            "too short (a ridge, or more smoothing, avoids it)"
         )
     if len(kept) < 2 or units.count < 2:
         return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]

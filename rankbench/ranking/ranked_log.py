@@ -190,8 +190,8 @@ class CountedVotes(RankedLog):
         return [
             *remarks,
             f"{aggregator} puts the items on {own} scales, although {groups}: it has no finite distance between some "
-            "that were compared, as plain maximum likelihood has none between items where one side won every time "
-            "(bradley-terry with a ridge, or with Firth's penalty, has one scale for all connected items)",
+            "that were compared. Plain maximum likelihood has none where one side won every time. bradley-terry with "
+            "a ridge, or with Firth's penalty, has one scale for all connected items",
         ]
 
 

@@ -378,7 +378,7 @@ def too_thin(units: Units) -> list[str]:
         return []
     return [
         f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or an effective number of judges "
-        f"below {_FEWEST:.0f}: they get no interval, and may hold any place (a row counts as one vote here, whatever "
+        f"below {_FEWEST:.0f}. They get no interval, and may hold any place (a row counts as one vote here, whatever "
         "it weighs)"
     ]
 

@@ -248,7 +248,7 @@ def rank_scores(
         found = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed, known=known)
         tables.append(_table(method, whole.systems, found))
         if found.dropped:
-            notes.append(f"{method}: {found.dropped:,} of {replicates:,} resamples have no scores, and are left out")
+            notes.append(f"{method}: rankbench leaves out {found.dropped:,} of {replicates:,} resamples without scores")
     notes.append(
         f"P(first) and P(top {k}) are shares of resamples ({_units(whole)}), not probabilities of being the best"
     )
@@ -356,8 +356,8 @@ def _loaded(table: pl.LazyFrame, path: Path | None) -> TaskScores:
     kind = table_of(table.collect_schema(), path)
     if "measurements" not in kind.judgments:
         raise InputError(
-            f"the table holds {kind}, not scores of systems on tasks; votes, ballots and clicks are ranked by "
-            "rankbench aggregate",
+            f"the table holds {kind}, not scores of systems on tasks; "
+            "rankbench aggregate ranks votes, ballots and clicks",
             path=path,
         )
     return load_scores(table)

@@ -59,9 +59,9 @@ def wide_tasks(scores: TaskScores) -> list[str]:
         return []
     times = spread[wide].max() / typical
     return [
-        f"scores on {_first(scores.tasks, wide)} spread up to {times:,.0f} times as wide as those on the median task, "
-        "and decide means over tasks: --without leaves a task out, --lower turns a task where less is better; ranks "
-        "count all tasks alike"
+        f"scores on {_first(scores.tasks, wide)} spread up to {times:,.0f} times as wide as on the median task, and "
+        "decide means over tasks. --without leaves a task out, --lower turns a task where less is better; ranks count "
+        "all tasks alike"
     ]
 
 
@@ -158,13 +158,13 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
         notes.append(f"all systems have the same score on {_first(tasks, constant)}, which separates none")
     if tell_nothing(len(tasks), len(whole.systems)):
         notes.append(
-            f"there are only {len(tasks)} tasks: one of two equal systems may lead on all of them by chance, so no two "
-            f"of {len(whole.systems)} systems can differ significantly by ranks, or by scores with few values"
+            f"there are only {len(tasks)} tasks: one of two equal systems may lead on all of them by chance. No two of "
+            f"{len(whole.systems)} systems can differ significantly by ranks, or by scores with few values"
         )
     elif len(tasks) < FEW:
         notes.append(
-            f"there are only {len(tasks)} tasks: rank ranges are wrong in up to 10% of tables, not 5%, and in more "
-            "where scores are skewed, as where few tasks are solved"
+            f"there are only {len(tasks)} tasks: rank ranges are wrong in up to 10% of tables, not 5%. They are wrong "
+            "more often where scores are skewed, as where few tasks are solved"
         )
     return whole, notes
 
@@ -189,8 +189,8 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[s
     left, by = np.asarray(~gaps.any(axis=axis)), gaps.sum(axis=1 - axis)
     worst = [f"{short_repr(lacking[at])} ({int(by[at])})" for at in np.argsort(-by, kind="stable") if by[at]]
     note = (
-        f"{int((~left).sum())} of {len(left)} {missing} are left out, as {why}: {int(gaps.sum()):,} of {gaps.size:,} "
-        f"cells are missing, most in {first_of(worst, _NAMED)}; the ranking may not hold for them"
+        f"rankbench leaves out {int((~left).sum())} of {len(left)} {missing}, as {why}: {int(gaps.sum()):,} of "
+        f"{gaps.size:,} cells are missing, most in {first_of(worst, _NAMED)}; the ranking may not hold for them"
     )
     only = gaps & (gaps.sum(axis=axis, keepdims=True) == 1)
     gained = only.sum(axis=1 - axis)

@@ -191,7 +191,7 @@ class Findings:
             return "none"
         return (
             f"{self.mirrored[0]:,} of {self.mirrored[1]:,} votes stand there again from the other side (sides "
-            "exchanged; same result, time and judge): if two are one game seen from both teams, "
+            "exchanged; same result, time and judge). If two are one game seen from both teams, "
             "--columns mirrored=halve counts it once"
         )
 
@@ -302,7 +302,7 @@ def name_notes(names: Collection[str]) -> list[str]:
     notes = []
     groups = [" = ".join(map(short_repr, group[:3])) for group in lookalikes(names)]
     if groups:
-        notes.append(f"items called alike are taken for different ones: {count_and_first(groups)}")
+        notes.append(f"rankbench takes items called alike for different ones: {count_and_first(groups)}")
     strange = [short_repr(name) for name in odd(names)]
     if strange:
         notes.append(f"odd names: {count_and_first(strange)}")

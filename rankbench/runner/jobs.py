@@ -110,7 +110,7 @@ def place_tasks(
         else:
             why = (
                 "a plugin's contender runs in a process of its own, and the population "
-                f"{sources[job.task.source].dataset!s} is an object of this one: register it, so that another process "
+                f"{sources[job.task.source].dataset!s} is an object of this one. Register it, so that another process "
                 "can make it again"
             )
             nowhere.append(failed_block(job.task, LostProcess("error", why)))

@@ -76,8 +76,8 @@ def check_folder(journal: Journal, made: Planned) -> None:
     experiments = {experiment.name for experiment in made.plan.suite.experiments} | made.left_out.keys()
     if experiments.isdisjoint({experiment.name for experiment in held.experiments} | held.left_out.keys()):
         raise StoreError(
-            f"{folder} holds another suite that is called {held.name!r} too: the two have no experiment in common; "
-            "give another folder with --out, or another name to one of them"
+            f"{folder} holds another suite that is called {held.name!r} too: the two have no experiment in common. "
+            "Give another folder with --out, or another name to one of them"
         )
     for name, before, now in _changed(held, made):
         raise StoreError(

@@ -281,8 +281,8 @@ class Journal(StoredResults):
             if found.digest != stored:
                 self._damaged(
                     "table blocks",
-                    f"block {block[0]} (n = {block[3]}, repetition {block[4]}) is not what was stored, or has not the "
-                    "rows of cells, losses and curves that it had: its digest differs",
+                    f"block {block[0]} (n = {block[3]}, repetition {block[4]}) is not what was stored, or lacks rows "
+                    "of cells, losses or curves: its digest differs",
                 )
             found.blocks += 1
             for row in of_block:

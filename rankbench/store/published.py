@@ -302,15 +302,15 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
                 f"{rows_apart(directory).name} (or say where they are: rankbench verify --rows FOLDER)"
             )
         raise StoreError(
-            f"{directory}: there are no results here: neither {FILE} (a run's folder, its --out) nor rows (a published "
-            "one, as rankbench report RUN --out FOLDER writes it)"
+            f"{directory}: no results here, neither {FILE} (a run's folder, its --out) nor rows (a published folder: "
+            "rankbench report RUN --out FOLDER)"
         )
     opened = PublishedRows(found)
     # All rows are under the digest of their manifest: to read and hash the two lists takes a millisecond.
     published = read_digests(directory) if listed and rows is None else None
     if published is not None and published.rows != opened.digest:
         raise StoreError(
-            f"{opened.path}: these are not the rows that were published: {directory / DIGESTS} has another sha256 of "
-            "them; publish the run again, or see what differs by `rankbench verify`"
+            f"{opened.path}: these are not the rows that were published: {directory / DIGESTS} has another sha256. "
+            "Publish the run again, or see what differs by `rankbench verify`"
         )
     yield opened

@@ -68,12 +68,12 @@ def compare_results(
     kinds = {"a log" if method or columns else _kind(path): path for path in (base, head)}
     if len(kinds) > 1:
         (one, first), (other, second) = kinds.items()
-        raise InputError(f"{first} is {one} and {second} is {other}: these cannot be compared")
+        raise InputError(f"{first} is {one} and {second} is {other}: rankbench cannot compare these")
     kind = next(iter(kinds))
     if reference and kind != "a benchmark":
         raise SpecError(f"{base} is {kind}: a reference is of files of pytest-benchmark")
     if unchanged and not all(holds_results(path) for path in (base, head)):
-        raise SpecError("what must be unchanged are cells: give the folders of two runs, or of published results")
+        raise SpecError("--unchanged compares cells: give the folders of two runs, or of published results")
     limit = margin or (Margin(SLOWER_BY, relative=True) if kind == "a benchmark" else Margin())
     family, limits, differing = Family(limit, gate, alpha), str(limit), None
     if kind == "a benchmark":
@@ -107,7 +107,7 @@ def _of_folders(
     held = [(holds_results(path), has_timings(path)) for path in (base, head)]
     qualities, speeds = (all(side) for side in zip(*held, strict=True))
     if not qualities and not speeds:
-        raise InputError(f"one of {base} and {head} has results and the other one timings: these cannot be compared")
+        raise InputError(f"one of {base} and {head} has results, the other timings: rankbench cannot compare these")
     level = alpha / 2 if qualities and speeds else alpha
     changes, notes, limits = list[Change](), list[str](), list[str]()
     try:
@@ -138,6 +138,6 @@ def _kind(path: Path) -> str:
     if is_arena_log(path):
         return "a log"
     raise InputError(
-        f"{path}: it is no folder of a run, no published one, none of timings, no JSON of pytest-benchmark, "
-        "no folder of such files and no log of votes"
+        f"{path}: it is no folder of a run, of published results or of timings, no JSON of pytest-benchmark or folder "
+        "of such files, no log"
     )

@@ -68,7 +68,7 @@ def _released(version: str, say: Callable[[str], None]) -> TimedVersion:
 def _committed(commit: str, text: str, say: Callable[[str], None]) -> TimedVersion:
     if not git_says("ls-tree", "--full-tree", "--name-only", commit, "--", PINS):
         raise InputError(
-            f"--against {text}: commit {commit[:12]} has no {PINS}, which it is built from: name a commit of "
+            f"--against {text}: commit {commit[:12]} has no {PINS}, from which to install it. Name a commit of "
             "rankbench, or the Python of an environment that has the other version"
         )
     with _environment(f"commit-{commit[:16]}", say) as (folder, empty):

@@ -116,7 +116,7 @@ def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
         if were[name] != are[name]:
             yield f"changed: the code of {name} (its digest is another one)"
     if before.seed != after.seed:
-        yield f"changed: the seed was {before.seed}, is {after.seed}: draws are independent"
+        yield f"changed: the seed was {before.seed}, is {after.seed}: repetitions are independent"
 
 
 def misfit(before: SourceRecord, after: SourceRecord) -> str:
@@ -195,7 +195,7 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     both = sorted(pair.arms[0].done & pair.arms[1].done)
     if pair.matched and both:
         one, other = (side[np.isin(own, both)] for side, own in zip((base, head), done, strict=True))
-        told = change(f"{len(both)} draws and {one.shape[1]} units, paired", one, other)
+        told = change(f"{len(both)} repetitions and {one.shape[1]} units, paired", one, other)
         order = _order_widening(pair, one, other)
         yield _spread(told, [other - one], [other - one], _widening(pair, len(both)), allowed, order)
         return
@@ -203,7 +203,7 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     losses = [base, head]
     units = [head.mean(axis=0, keepdims=True) - base.mean(axis=0, keepdims=True)] if together else losses
     told = change(
-        f"{len(base)} and {len(head)} independent draws, {base.shape[1]} units{', paired' if together else ''}"
+        f"{len(base)} and {len(head)} independent repetitions, {base.shape[1]} units{', paired' if together else ''}"
     )
     overlap = max(_widening(pair, len(side)) for side in losses)
     yield _spread(told, losses, units, overlap, allowed, _order_widening(pair, base, head) if together else 1.0)
@@ -242,8 +242,8 @@ def _spread(
     ----------
     change : Change
     draws, units : list of ndarray of float64, shape (R, U)
-        Independent losses, or differences of losses, whose means over units vary with draws, and whose means over draws
-        vary with units.
+        Independent losses, or differences of losses, whose means over units vary with repetitions, and whose means over
+        repetitions vary with units.
     widening : float
         Of deviations between draws that overlap.
     margin : float

@@ -177,7 +177,7 @@ def ranking_changes(
 def _votes(path: Path, columns: str) -> pl.DataFrame:
     source = open_source(path, columns=columns).judged()
     if not isinstance(source.table, ComparisonTable):
-        raise SpecError(f"{path} holds {source.table}; rankings of votes alone are compared")
+        raise SpecError(f"{path} holds {source.table}; rankbench compares rankings of votes alone")
     return source.frame.collect()
 
 
@@ -195,7 +195,7 @@ def _kept(common: int, before: int, after: int, by_judge: bool) -> list[str]:
     """Return what to know of the votes that only one log has."""
     notes = [f"{after - common:,} of {after:,} votes are new"]
     if not by_judge:
-        notes.append("no judge is named by all votes: votes are taken for independent")
+        notes.append("not all votes name a judge: rankbench takes votes for independent")
     if common < before:
         notes.append(f"gone: {before - common:,} of {before:,} votes: the second log does not contain the first")
     return notes

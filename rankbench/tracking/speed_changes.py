@@ -132,7 +132,7 @@ class Job(NamedTuple):
 
 
 def benchmark_files(path: Path) -> list[Path]:
-    """Return the JSON files of a side: the path itself, or those of a folder; empty where there are none."""
+    """Return the JSON files of a side: the path itself, or a folder's; empty where there are none."""
     if path.is_dir():
         return sorted(one for one in path.glob("*.json") if one.is_file())
     return [path] if path.suffix == ".json" and path.is_file() else []
@@ -184,8 +184,8 @@ def speed_changes(base: Path, head: Path, reference: str, family: Family) -> tup
         notes.append(f"seconds of two jobs are not compared: add --reference NAME, one of {_listed(compared or every)}")
     if jobs < FEWEST:
         notes.append(
-            f"jobs vary more than rounds within a job, so rankbench tests ratios only with {FEWEST} jobs or more on "
-            f"each side, and found {jobs}; give folders with a JSON file of each job"
+            f"jobs vary more than rounds within a job: rankbench tests ratios only with {FEWEST} jobs or more on each "
+            f"side, not with {jobs}. Give folders with a JSON file of each job"
         )
     judged = reference and len(machines) == 1
     unit = f"ratio to {reference}" if reference else "seconds, of two jobs"

@@ -207,7 +207,7 @@ def time_suite(
     launches = LAUNCHES if rounds is None else max(1, -(-rounds // ROUNDS))
     taken = take_turns(launcher.launch, precision, budget=limit, launches=launches, looked=keep)
     if not launcher.cells and not launcher.failed:
-        raise SpecError(f"suite {suite!r} has nothing of what was to be timed{' in both versions' if against else ''}")
+        raise SpecError(f"suite {suite!r} has nothing to time{' in both versions' if against else ''}")
     notes = [f"not timed: {cell}: {why}" for cell, why in sorted(launcher.failed.items())]
     notes += [
         f"{'gone' if side else 'new'}: {cell}" for side, cells in sorted(launcher.missing.items()) for cell in cells

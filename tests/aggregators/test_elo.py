@@ -105,7 +105,7 @@ def test_many_judgments_are_counted_as_one_by_one(factor, before, weight):
 def test_ties_that_do_not_settle_are_bounded():
     one = np.zeros(1, np.int32), np.ones(1, np.int32), np.array([1e9]), np.ones(1, bool)
     assert Elo(factor=300).from_comparisons(comparisons(*one), 2).tolist() == [0, 0]
-    with pytest.raises(SpecError, match="K=400 makes every update of a tie by itself"):
+    with pytest.raises(SpecError, match="K=400 updates a tie of weight w in w single steps"):
         Elo(factor=400).from_comparisons(comparisons(*one), 2)
 
 

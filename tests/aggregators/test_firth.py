@@ -191,7 +191,7 @@ def test_of_too_many_items_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) 
     assert method.scales(counts).scale_of.tolist() == BradleyTerry(ridge=0).scales(counts).scale_of.tolist()
     (note, *_) = CountedVotes(counts).notes(method)
     assert note.startswith(
-        "Firth's penalty takes a matrix of all pairs of items, and 8 items are too many: scores have no"
+        "Firth's penalty takes a matrix of all pairs of items, and 8 items are too many. Scores have no"
     )
     assert CountedVotes(counts).notes(BradleyTerry()) == []
     with pytest.raises(InputError, match=r"too large a matrix \(at most 7 items\)"):

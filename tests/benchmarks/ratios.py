@@ -148,10 +148,10 @@ def section(found: list[Verdict], machine: str, jobs: int, told: list[str]) -> s
     lines = [
         SECTION,
         "",
-        "Made by `make bench`. A ratio is the time of rankbench over the time of the reference; both run in turns in one "
-        "job, on one thread. It is a median over rounds, with its 95% interval within the job. The baseline is the mean "
-        f"of {jobs} jobs on this class of processor. *Slower*: the ratio exceeds the baseline by more than {MARGIN:.0%}, "
-        f"significantly at {ALPHA:g} for all rows together, given how much jobs vary.",
+        "Made by `make bench`. A ratio is the time of rankbench over the time of the reference; both run in turns in "
+        "one job, on one thread. It is a median over rounds, with its 95% interval within the job. The baseline is the "
+        f"mean of {jobs} jobs on this class of processor. *Slower*: the ratio exceeds the baseline by more than "
+        f"{MARGIN:.0%}, significantly at {ALPHA:g} for all rows together, given how much jobs vary.",
         "",
         "| what | reference | rankbench / reference | baseline | change (95%) | |",
         "|---|---|---:|---:|---:|---|",

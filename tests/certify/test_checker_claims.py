@@ -150,7 +150,7 @@ def test_exit_codes_of_the_checker(tmp_path, capsys, violation, searched):
     assert main([str(none), str(bad), str(good)]) == 1
     capsys.readouterr()
     assert main(["--help"]) == 0
-    assert "exit codes: 0 no certificate is rejected" in capsys.readouterr().out
+    assert "exit codes: 0 if the checker rejects no certificate" in capsys.readouterr().out
 
 
 def test_what_is_printed_says_what_the_claim_is_about(tmp_path, capsys, proof):

@@ -114,7 +114,7 @@ def test_items_that_would_look_the_same_are_told_apart(rankbench, tmp_path: Path
         found = [line.split(" | ")[1] for line in printed.stdout.splitlines()[2 : 2 + len(names)]]
     assert len(set(found)) == len(names)
     assert "\u200b" not in printed.stdout
-    assert "note: items called alike are taken for different ones: " in printed.stderr
+    assert "note: rankbench takes items called alike for different ones: " in printed.stderr
     assert "'a' = 'a\\u200b'" in printed.stderr
 
 
@@ -261,7 +261,7 @@ REFUSED = {
     "time demo --precision 0": "precision",
     "time demo --against no-such-ref-anywhere": "no Python that can be run",
     "time no-such-suite": "no-such-suite",
-    "time demo --only nothing": "nothing of what was to be timed",
+    "time demo --only nothing": "has nothing to time",
     "time demo --against /bin/false": "ended with exit code 1",
     "list --colour": "--colour",
     "list agregators": "error: there is no kind 'agregators'; did you mean 'aggregator'?",

@@ -329,7 +329,8 @@ def test_pooled_files(rankbench, rows, by_kind: str, tmp_path: Path) -> None:
     assert {row["query"] for row in pooled} == set(KINDS)
     page = rankbench("aggregate", by_kind, "--by", "kind", "--pool", "--format", "md").stdout
     assert "| kind | rank | item | score | 95% interval | votes | wins |" in page
-    assert "by REML; 95% interval of the standard deviation" in page
+    assert "log-odds (95% interval " in page
+    assert " by REML). It shrinks scores of categories toward the common ones" in page
     out = tmp_path / "pooled.json"
     done = rankbench("aggregate", by_kind, "--by", "kind", "--pool", "--out", str(out))
     assert done.exit_code == 0, done.stderr

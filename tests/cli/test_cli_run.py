@@ -104,8 +104,8 @@ def test_plan_takes_a_log_as_run_does_and_says_what_is_left_out(rankbench, tmp_p
     shown = rankbench("plan", "--log", str(path), "--reps", "1")
     assert shown.exit_code == 0, shown.output
     assert "votes.csv" in shown.stdout
-    assert "by-time is left out: the log does not say when" in shown.stdout
-    assert "by-pair is left out: " in shown.stdout
+    assert "rankbench leaves out by-time: the log does not say when" in shown.stdout
+    assert "rankbench leaves out by-pair: " in shown.stdout
     facts = json.loads(rankbench("plan", "--log", str(path), "--json").stdout)
     assert (facts["suite"], set(facts["left_out"])) == ("own-log", {"next-votes", "by-time", "by-pair"})
 

@@ -66,9 +66,9 @@ def test_names_come_in_the_order_of_their_numbers():
         (3, ("launch",), "3 launches"),
         (2.5, ("voter",), "2.5 voters"),
         (40.0, ("voter",), "40 voters"),
-        (1, ("row", "without a game", "left out"), "1 row without a game is left out"),
-        (2, ("row", "without a game", "left out"), "2 rows without a game are left out"),
+        (1, ("row", "without a game"), "1 row without a game"),
+        (2, ("row", "without a game"), "2 rows without a game"),
     ],
 )
-def test_a_count_agrees_with_its_noun_and_verb(count, words, said):
+def test_a_count_agrees_with_its_noun(count, words, said):
     assert count_text(count, *words) == said

@@ -100,7 +100,7 @@ def test_a_row_that_counts_0_times_is_no_row(log: pl.DataFrame, name: str, endin
     log = log.with_columns(count=pl.Series([0, *log["count"][1:]])).rename({"count": name})
     found = rankbench.aggregate(stored(log, tmp_path / f"log.{ending}"))
     assert found.table.equals(rankbench.aggregate(log[1:], columns=f"weight={name}").table)
-    assert f"1 row whose '{name}' is 0 is left out" in found.notes
+    assert f"rankbench leaves out 1 row whose '{name}' is 0" in found.notes
 
 
 def test_an_index_without_a_name_weighs_nothing(log: pl.DataFrame, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_they_are_noticed_and_halved() -> None:
     assert not any("other side" in note for note in once.notes)
     halved = rankbench.aggregate(games_of(twice(GAMES)), columns="time=when,mirrored=halve", intervals="sandwich")
     assert halved.table.equals(once.table)
-    assert "5 rows are left out: each mirrors another row" in halved.notes
+    assert "rankbench leaves out 5 rows: each mirrors another row" in halved.notes
     # A side means nothing then.
     assert not any("left wins" in note for note in halved.notes)
 
@@ -335,13 +335,13 @@ def test_shares_of_ballots_weigh_them(tmp_path: Path) -> None:
 
 def test_counts_that_are_not_used_are_named() -> None:
     votes = pl.DataFrame({"model_a": ["x", "y"], "model_b": ["y", "x"], "winner": ["a", "a"], "num_battles": [90, 10]})
-    assert "'num_battles' is not used: it weighs no row" in rankbench.aggregate(votes).notes
+    assert "rankbench does not use 'num_battles': it weighs no row" in rankbench.aggregate(votes).notes
     assert not rankbench.aggregate(votes, columns="weight=").notes
     weighed = rankbench.aggregate(votes, columns="weight=num_battles")
     assert weighed.table.select("item", "wins").rows() == [("x", 90), ("y", 10)]
     places = pl.DataFrame({"q": [1, 1], "name": ["a", "b"], "at": [1, 2], "count": [40, 40]})
     found = rankbench.aggregate(places, columns="query=q,item=name,place=at")
-    assert "'count' is not used: it weighs no row" in found.notes
+    assert "rankbench does not use 'count': it weighs no row" in found.notes
 
 
 @pytest.mark.parametrize("names", [["1st", "2nd", "3rd"], ["first", "second", "third"], ["gold", "silver", "bronze"]])

@@ -61,7 +61,7 @@ def test_columns_are_written_as_role_and_name(text: str, said: str) -> None:
 
 
 ALIKE = "differ in capitals or spaces alone"
-LOST_TWICE = "'loser' says who lost, and '{}' and '{}' who .*--columns left=,right=.*--columns loser="
+LOST_TWICE = "'loser' says who lost, '{}' and '{}' who .*--columns left=,right=.*--columns loser="
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_positions_may_count_from_zero_and_queries_may_be_missing(tmp_path: Path
     rows = ["s1,0,a,false", "s1,1,b,true", "s2,1,a,FALSE", "s2,0,b,True"]
     path = write(tmp_path / "clicks.csv", rows, "session,position,doc,clicked")
     assert read(path) == [("all", "s1", ["a", "b"], [2]), ("all", "s2", ["b", "a"], [1])]
-    assert "positions are read as counted from 0, the top of the list" in rankbench.aggregate(path).notes
+    assert "rankbench counts positions from 0, the top of the list" in rankbench.aggregate(path).notes
 
 
 def test_they_are_ranked_as_lists_are(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_method_that_does_not_fit_names_those_that_do(tmp_path: Path) -> None:
         (["s1,q,1,a,0", "s1,q,2,,0"], "", ":3 [doc]: the value is missing"),
         (["s1,q,1,a,0", "s1,,2,b,0"], "", ":3 [query]: the value is missing"),
         (["s1,q,1,a,0", "s1,q,1,b,0"], "", " [position]: session 's1': two items were shown at one position"),
-        (["s1,q,1,a,0", "s1,q,3,b,0"], "", " [position]: session 's1': nothing is said of position 2"),
+        (["s1,q,1,a,0", "s1,q,3,b,0"], "", " [position]: session 's1': position 2 has no row"),
         (["s1,q,1,a,0", "s1,q,2,a,0"], "", " [doc]: session 's1': item 'a' is shown twice in one list"),
         (["s1,q,1,a,0"], "session=visit", "there is no column 'visit' for the session"),
         (["s1,q,1,a,0"], "doc=doc,left=query", "there is no role 'left' of columns"),

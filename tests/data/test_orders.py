@@ -187,8 +187,8 @@ def test_a_column_for_each_rank_is_a_ballot(tmp_path):
     found = source.frame.collect()
     assert [[name for place in ballot for name in place] for ballot in found["ranking"]] == ballots
     assert "columns are read as rank1=rank1,rank2=rank2,rank3=rank3" in source.remarks
-    said = "1 skipped rank is closed up; 1 overvote is left out; 1 repeated item is left out; "
-    assert f"{said}1 empty ballot is left out" in source.remarks
+    said = "rankbench closes up 1 skipped rank, leaves out 1 overvote, leaves out 1 repeated item, "
+    assert f"{said}leaves out 1 empty ballot" in source.remarks
 
 
 def test_ranked_choices_rank_by_all_of_them(tmp_path):
@@ -242,7 +242,7 @@ def test_places_in_races_are_ballots(tmp_path: Path) -> None:
         "19": [["hei"], ["alo"], ["ham"], ["ros"]],
         "20": [["ros"], ["ham"], ["alo"], ["hei"]],
     }
-    assert list(source.remarks) == ["3 rows without a number as place are tied behind the others of the query"]
+    assert list(source.remarks) == ["rankbench ties 3 rows without a number as place behind the others of a query"]
     # The same as votes on all pairs, tied ones half each.
     votes = []
     for ballot in found.values():
@@ -267,7 +267,7 @@ def test_places_in_other_forms_are_refused_and_places_without_a_first_are_named(
         open_source(path, columns="query=race,item=driver,place=at")
     path.write_text(path.read_text().replace(place, "2"))
     source = open_source(path, columns="query=race,item=driver,place=at")
-    assert "the lowest number is taken for the best in 1 query without a place 1" in source.remarks
+    assert "rankbench takes the lowest number for the best in 1 query without a place 1" in source.remarks
     found = dict(source.frame.collect().select("query_id", "ranking").iter_rows())
     assert found == {"1": [["bo"], ["ann"]], "2": [["ann"], ["cy"], ["bo"]]}
 
@@ -282,7 +282,7 @@ def test_texts_with_signs_are_rankings_and_empty_ones_say_nothing(tmp_path: Path
     assert found[0].table.equals(found[1].table)
     assert set(found[0].table["item"]) == {"Ada", "Bo", "Cy", "Bo>Cy"}
     assert found[0].table.filter(pl.col("item") == "Ada")["votes"].item() == 43
-    assert all("1 empty ballot is left out" in one.notes for one in found)
+    assert all("rankbench leaves out 1 empty ballot" in one.notes for one in found)
     assert "'ranking' is read as best>tied=tied>last" in found[0].notes
 
 

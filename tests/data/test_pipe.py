@@ -65,7 +65,7 @@ def test_a_disk_that_gets_full_meanwhile(empty: Path, monkeypatch: pytest.Monkey
                 raise OSError(errno.ENOSPC, "No space left on device")
             return super().read(size)
 
-    with pytest.raises(InputError, match=r"cannot be kept in .* \(No space left on device, after 0\.003 GB\)"):
+    with pytest.raises(InputError, match=r"cannot keep piped input in .* \(No space left on device, after 0\.003 GB\)"):
         piped_in(Full(b"winner,loser\na,b\n"), monkeypatch)
     assert not list(empty.iterdir())
 

@@ -185,8 +185,8 @@ def test_a_file_is_read_as_it_is_meant(tmp_path: Path, name: str) -> None:
     }
     assert found["candidates"].to_list() == [[ADA, BO, DI]] * 4
     assert list(source.remarks) == [
-        "2 lines of empty ballots are left out",
-        "candidates who have withdrawn are taken out of the ballots: 'Cy'",
+        "rankbench leaves out 2 lines of empty ballots",
+        "rankbench takes withdrawn candidates out of the ballots: 'Cy'",
     ]
 
 

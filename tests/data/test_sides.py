@@ -235,7 +235,7 @@ def test_rows_that_say_nothing_are_left_out_where_it_is_said(
     assert lines.equals(open_source(whole).frame.collect())
     count = len(rows) - len(kept)
     said_of = "1 row" if count == 1 else f"{count} rows"
-    assert any(note.startswith(f"{said_of} with 'other', ") for note in found.notes)
+    assert any(note.startswith(f"rankbench leaves out {said_of} with 'other', ") for note in found.notes)
 
 
 def test_rows_without_a_winner_are_left_out_by_a_column_that_says_so(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_preferences_from_1_to_2_are_those_of_alpaca_eval(tmp_path: Path) -> Non
     wins = aggregate(graded, "borda").table
     assert dict(wins.select("item", "wins").iter_rows()) == pytest.approx({"x": 0.25 + 1 + 0.1, "y": 0.75 + 0.9})
     # Elsewhere 1 and 2 are no sides, and what they mean is asked.
-    with pytest.raises(InputError, match="cannot decide which say that"):
+    with pytest.raises(InputError, match="which do not tell whether"):
         read(csv(tmp_path, [("x", "y", "1.75")], "model_a,model_b,preference"))
     assert read(csv(tmp_path, [("x", "y", "2")], "q,r,s"), "left=q,right=r,preference=s") == outcomes("y>x")
 
@@ -320,7 +320,7 @@ def test_rows_without_a_category_are_of_no_ranking_by_it(tmp_path: Path, ending:
     paths = stored(frame, tmp_path / f"votes.{ending}"), stored(kept, tmp_path / f"kept.{ending}")
     found, expected = (aggregate(path, by="surface") for path in paths)
     assert found.table.equals(expected.table)
-    assert found.notes[0] == "2 rows with nothing in 'surface' are left out"
+    assert found.notes[0] == "rankbench leaves out 2 rows with nothing in 'surface'"
 
 
 def test_judges_that_are_lists_are_refused_with_the_columns_that_read_the_log(tmp_path: Path) -> None:

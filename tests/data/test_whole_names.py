@@ -155,7 +155,7 @@ def parts(folder: Path, *files: dict[str, list[str]], ending: str = "csv") -> Pa
 def test_parts_that_disagree_about_names_are_refused(
     tmp_path: Path, files: tuple[dict[str, list[str]], ...], ending: str
 ) -> None:
-    with pytest.raises(InputError, match="write the names of this column in one way in all files") as error:
+    with pytest.raises(InputError, match="Write the names of this column in one way in all files") as error:
         scan(parts(tmp_path / "parts", *files, ending=ending))
     names = [str(tmp_path / "parts" / f"{number}.{ending}") for number in (0, 1)]
     said = error.value.message
@@ -204,4 +204,4 @@ def test_names_that_become_floats_late_are_refused_in_parquet_too(column: str, t
     path = stored(pl.DataFrame(versions), tmp_path / "versions.parquet")
     found = rankbench.aggregate(path)
     assert set(found.table["item"]) == {*versions["winner"], *versions["loser"]}
-    assert any("are taken for different ones" in note for note in found.notes)
+    assert any("items called alike for different ones" in note for note in found.notes)

@@ -48,7 +48,7 @@ def test_a_stray_cell_far_away_is_named_and_no_memory_is_taken_for_it(tmp_path: 
     path = tmp_path / "votes.xlsx"
     reaching = VOTES.replace("</sheetData>", far).replace("<sheetData>", reach)
     path.write_bytes(xlsx({"Votes": reaching}))
-    with pytest.raises(InputError, match=r"reach to row 1,048,576 and column 16,384: such a table takes 412\.3 GB"):
+    with pytest.raises(InputError, match=r"reach to row 1,048,576 and column 16,384\. Such a table takes 412\.3 GB"):
         rankbench.aggregate(path)
     # Of two sheets, it is the reach of the one that is read.
     path.write_bytes(xlsx({"Votes": reaching, "More votes": OTHERS}))

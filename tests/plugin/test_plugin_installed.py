@@ -115,7 +115,7 @@ def test_plugins_tells_both_with_version_and_cause(rankbench):
     ]
     commands = {command["name"]: command for command in found["commands"]}
     assert commands["hello"]["status"] == "ok"
-    assert commands["list"]["status"] == "refused: rankbench has it"
+    assert commands["list"]["status"] == "rejected: rankbench has it"
 
 
 def test_help_names_their_commands_and_imports_neither(rankbench):
@@ -148,7 +148,7 @@ def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
     assert (later["status"], later["components"]) == ("broken", [])
     (cause,) = later["causes"]
     assert cause.startswith("it asks for rankbench <98,>=97, and ")
-    assert "install a release of it that allows" in cause
+    assert "Install a release of it that allows" in cause
     shown = run("check", "later-plugin")
     assert shown.returncode == 1, shown.stderr
     assert "it asks for rankbench" in " ".join(shown.stdout.split())

@@ -160,7 +160,7 @@ ITEMS = {
     "no repr": (lambda: Unprintable("X", (), {}), "derives from the base class of no kind"),
     "cannot be looked at": (lambda: Unequal(), "looking at it raised NoException: no repr"),
     "bad path": (lambda: Path("a\0b.toml"), "cannot be read"),
-    "a name that is taken": (lambda: Again, "model 'first' of abroken 0.3 is refused: abroken 0.3 registered that"),
+    "a name that is taken": (lambda: Again, "rejects model 'first' of abroken 0.3: abroken 0.3 registered that"),
 }
 
 

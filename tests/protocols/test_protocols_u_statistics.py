@@ -229,8 +229,8 @@ def test_the_papers_populations_are_low_noise():
 
 def test_the_page_says_why_populations_have_this_law():
     assumed = " ".join(Repair().assumptions())
-    assert "chosen, before anything was trained, for how often the limit of (12)" in assumed
-    assert "about a third of low-noise populations of four items, and on half of those of five" in assumed
+    assert "chosen before anything was trained, to make the limit of (12) wrong often" in assumed
+    assert "about a third of low-noise populations of four items, and on half with five" in assumed
 
 
 @pytest.mark.parametrize(("items", "said"), [(4, 1 / 3), (5, 1 / 2)])

@@ -68,7 +68,7 @@ def test_an_effect_is_of_a_typical_difference_and_said_so() -> None:
     unit = np.sqrt(np.mean(difference**2))
     assert found.effects["unit"][0] == pytest.approx(unit)
     assert found.effects["effect"][0] == pytest.approx(plain["effect"][0] * unit, rel=1e-8)
-    assert any("divided by their root mean square" in note and "log(length) by 1.4" in note for note in found.notes)
+    assert any("covariates by their root mean square" in note and "log(length) by 1.4" in note for note in found.notes)
 
 
 def test_an_effect_is_said_in_words() -> None:

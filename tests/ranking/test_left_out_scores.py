@@ -32,7 +32,7 @@ def test_a_column_is_left_out_whatever_is_in_it(wide: Path) -> None:
     found = rankbench.rank(wide, without=["grit", "avg"], replicates=50)
     frame = pl.read_csv(wide).select("model", "t1", "t2", "t3")
     assert found.table.equals(rankbench.rank(frame, replicates=50).table)
-    assert found.notes[0] == "columns are left out whose cells do not read as numbers: 'licence' ('x')"
+    assert found.notes[0] == "rankbench leaves out columns whose cells do not read as numbers: 'licence' ('x')"
     assert found.notes[1] == "left out of the tasks: 'avg', 'grit'"
     assert found.as_dict()["without"] == ["grit", "avg"]
     assert found.as_dict()["missing"]["cells"] == 0

@@ -233,7 +233,7 @@ def test_a_category_of_one_vote_is_left_out() -> None:
     frame = small(log(4, [100, 100], 0.0)[0])[:-1]
     found = pooled(frame, pool=True)
     assert found.table["query"].unique().sort().to_list() == ["0000", "0001"]
-    assert any("'tiny' is left out: it has one vote" in note for note in found.notes)
+    assert any("leaves out category 'tiny': it has one vote" in note for note in found.notes)
 
 
 def test_one_judge_with_all_votes_is_no_judge() -> None:

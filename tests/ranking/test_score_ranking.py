@@ -120,20 +120,20 @@ def test_missing_cells_are_left_out_and_said() -> None:
         "tasks_left_out": 2,
         "systems_left_out": 0,
     }
-    assert "2 of 40 tasks are left out" in tasks.notes[0]
+    assert "rankbench leaves out 2 of 40 tasks" in tasks.notes[0]
     assert "'s1' (2)" in tasks.notes[0]
     whole = drawn(4, 40).filter(~pl.col("task").is_in(["t3", "t7"]))
     assert tasks.table.equals(rankbench.rank(whole, ["mean-score"], replicates=100).table)
     systems = rankbench.rank(table, ["mean-score"], replicates=100, missing="systems")
     assert systems.facts["n"] == {"systems": 3, "tasks": 40, "seeds": 1}
-    assert "1 of 4 systems are left out" in systems.notes[0]
+    assert "rankbench leaves out 1 of 4 systems" in systems.notes[0]
 
 
 @pytest.mark.parametrize(
     ("missing", "names", "said"),
     [
-        ("tasks", ["a", "b", "c d"], "3 of 5 tasks are left out.*; --without 'c d' keeps 4 of 5 tasks"),
-        ("systems", ["a", "b", "c d"], "2 of 3 systems are left out.*; --without t4 keeps 2 of 3 systems"),
+        ("tasks", ["a", "b", "c d"], "rankbench leaves out 3 of 5 tasks.*; --without 'c d' keeps 4 of 5 tasks"),
+        ("systems", ["a", "b", "c d"], "rankbench leaves out 2 of 3 systems.*; --without t4 keeps 2 of 3 systems"),
     ],
 )
 def test_a_note_names_the_system_or_task_without_which_most_stays(missing: Any, names: list[str], said: str) -> None:
@@ -149,7 +149,7 @@ def test_a_note_names_the_system_or_task_without_which_most_stays(missing: Any, 
 
 def test_missing_everywhere_is_refused_with_those_that_lack_most() -> None:
     table = pl.DataFrame({"task": ["t", "u", "t", "v"], "system": ["a", "a", "b", "b"], "score": [1.0, 2.0, 3.0, 4.0]})
-    with pytest.raises(InputError, match=r"2 of 3 tasks are left out.*'a' \(1\), 'b' \(1\).*--missing systems"):
+    with pytest.raises(InputError, match=r"rankbench leaves out 2 of 3 tasks.*'a' \(1\), 'b' \(1\).*--missing systems"):
         rankbench.rank(table)
     with pytest.raises(InputError, match="fewer than two systems are left: try --missing tasks"):
         rankbench.rank(table, missing="systems")
@@ -324,7 +324,7 @@ def test_six_tasks_can_tell_two_systems_apart() -> None:
 def test_columns_that_number_rows_or_sum_them_up_are_no_tasks(name: str) -> None:
     scores = {"x": [0.5, 0.25], "y": [0.75, 0.5]}
     found = rankbench.rank(pl.DataFrame({"model": ["a", "b"], name: [1, 9], **scores}), replicates=100)
-    assert found.notes[0] == f"columns are left out by their names: {name!r} (rename a column that is a task)"
+    assert found.notes[0] == f"rankbench leaves out columns by their names: {name!r} (rename a column that is a task)"
     assert "2 systems are ranked on 2 tasks: 'x', 'y'" in " ".join(found.notes)
     means = dict(found.table.filter(method="mean-score").select("system", "score").iter_rows())
     assert means == {"a": 0.625, "b": 0.375}

@@ -308,7 +308,7 @@ def test_items_called_alike_and_odd_names_are_said_once() -> None:
         {"query_id": ["q"] * 4, "winner": ["gpt-4", "GPT 4", "gpt-4", "=x"], "loser": ["b", "b", "GPT-4", "b"]}
     )
     notes = rankbench.aggregate(frame).notes
-    assert f"items called alike are taken for different ones: {line(frame, 'items called alike')}" in notes
+    assert f"rankbench takes items called alike for different ones: {line(frame, 'items called alike')}" in notes
     assert f"odd names: {line(frame, 'odd names')}" in notes
 
 

@@ -111,7 +111,7 @@ def test_ranks_that_go_against_the_scores_are_named(tmp_path: Path) -> None:
         lines = (f"t1 Q0 d{at} {rank} {score} far\n" for at, (rank, score) in enumerate(zip(ranks, "123", strict=True)))
         (tmp_path / "far.run").write_text("".join(lines))
         notes = rankbench.rank([*paths, tmp_path / "far.run"], qrels=qrels).notes
-        said = f"{noted} documents have a higher score than the one ranked before: ranks are not used"
+        said = f"{noted} documents have a higher score than the one ranked before: rankbench orders by score"
         assert (said in notes) == bool(noted)
 
 
@@ -127,9 +127,9 @@ def test_the_command_line_ranks_systems(tmp_path: Path) -> None:
     whole = b"".join(path.read_bytes() for path in (judged, *paths))
     assert said["sha256"] == hashlib.sha256(whole).hexdigest()
     for note in (
-        "1 topic of 13 without a relevant document is left out",
+        "rankbench leaves out 1 topic of 13 without a relevant document",
         "'short' lacks 1 of 12 topics: counted as nothing found",
-        "1 topic of 'dense' without a relevant document is left out",
+        "rankbench leaves out 1 topic of 'dense' without a relevant document",
         "scores are 1 - ndcg:gain=identity,cutoff=10 of each topic",
     ):
         assert note in said["notes"]
@@ -179,7 +179,7 @@ RUN, QRELS = "1 Q0 a 1 3.0 s\n1 Q0 b 2 2.0 s\n", "1 0 a 1\n1 0 b 0\n"
         (RUN + "1 Q0 c 3 1.0\n", QRELS, r"r:3: the line has 5 words, not 6: topic Q0 document rank score system"),
         (RUN + "1 Q0 c 3 nan s\n", QRELS, r"r:3: the score 'nan' is not a finite number"),
         (RUN + "\n1 Q0 a 3 1 s\n", QRELS, r"r:4: document 'a' of topic '1' is there twice"),
-        ("1 a 1\n1 b 2.5\n", QRELS, r"r:2: three words are 'query document rank', .* and '2.5' is none"),
+        ("1 a 1\n1 b 2.5\n", QRELS, r"r:2: three words are 'query document rank', .* not '2.5'"),
         ("1 a 12\n1 b 25\n", QRELS, r"r:1: three words are 'query document rank', with ranks from 1 in every topic"),
         (RUN, QRELS + "1 0 a\n", r"q:3: the line has 3 words, not 4"),
         (RUN, QRELS + "1 0 c high\n", r"q:3: the grade 'high' is not a finite number"),

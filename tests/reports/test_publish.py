@@ -158,7 +158,7 @@ def test_rows_that_are_not_those_that_were_published_are_refused(tmp_path: Path)
     manifest = json.loads(path.read_bytes())
     manifest["suite"]["title"] += ", altered"
     path.write_text(json.dumps(manifest))
-    said = r"rows\.json: these are not the rows that were published: .*digests\.json has another sha256 of them"
+    said = r"rows\.json: these are not the rows that were published: .*digests\.json has another sha256\."
     for read in (report, lambda folder: compare_results(folder, folder)):
         with pytest.raises(RankbenchError, match=said):
             read(out)

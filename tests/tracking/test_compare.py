@@ -99,7 +99,7 @@ def test_another_seed_with_one_unit_is_welch() -> None:
     found = only(MadeResults({"a": base}), MadeResults({"a": head}, seed=8))
     told = stats.ttest_ind(head[:, 0], base[:, 0], equal_var=False, alternative="greater")
     assert found.p == pytest.approx(told.pvalue, rel=1e-6)
-    assert "independent draws" in found.rests
+    assert "independent repetitions" in found.rests
 
 
 def test_stretches_that_are_like_their_neighbors_are_no_evidence_each() -> None:
@@ -384,7 +384,7 @@ def test_one_job_a_side_is_described(tmp_path: Path) -> None:
         assert math.exp(found.changes[0].change) == pytest.approx(10, rel=0.2)
         assert found.exit_code == 3
         (note,) = found.notes
-        assert "with 4 jobs or more on each side, and found 1" in note
+        assert "with 4 jobs or more on each side, not with 1" in note
         assert comparison_annotations(found)[-1].endswith(note)
 
 
@@ -433,14 +433,14 @@ def test_json_that_is_no_benchmark(tmp_path: Path, content: bytes) -> None:
 def test_refused(tmp_path: Path) -> None:
     base, head = folders(tmp_path)
     (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(InputError, match="these cannot be compared"):
+    with pytest.raises(InputError, match="rankbench cannot compare these"):
         compare_results(base, tmp_path / "x.json")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no folder of a run"):
         compare_results(tmp_path / "empty", head)
     with pytest.raises(InputError, match=r"leaderboard\.csv: it is no folder of a run"):
         compare_results(base / "leaderboard.csv", head / "leaderboard.csv")  # means without their units
-    with pytest.raises(SpecError, match="what must be unchanged are cells"):
+    with pytest.raises(SpecError, match="--unchanged compares cells"):
         compare_results(tmp_path / "x.json", tmp_path / "x.json", unchanged=True)
     with pytest.raises(SpecError, match="fits the gate nothing"):
         compare_results(base, head, gate=("nothing",))

@@ -192,9 +192,9 @@ def test_judges_count_as_wholes_and_votes_are_said_to_be_independent(tmp_path: P
     base, head = week(rng, 6, 800, 400, judges=40)
     by_judge, notes = compared(tmp_path, base, head)
     assert by_judge[0].rests == "800 common votes, 400 new ones, by judge"
-    assert not any("taken for independent" in note for note in notes)
+    assert not any("takes votes for independent" in note for note in notes)
     by_vote, notes = compared(tmp_path, base.drop("judge"), head.drop("judge"))
-    assert "no judge is named by all votes: votes are taken for independent" in notes
+    assert "not all votes name a judge: rankbench takes votes for independent" in notes
     widths = [np.mean([c.upper - c.lower for c in found]) for found in (by_judge, by_vote)]
     assert widths[0] > 1.1 * widths[1]
 
@@ -218,7 +218,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         compare_results(csv, csv)
     assert compare_results(csv, csv, columns="winner=better,loser=worse").exit_code == 0
     (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(InputError, match="these cannot be compared"):
+    with pytest.raises(InputError, match="rankbench cannot compare these"):
         compare_results(paths[0], tmp_path / "x.json")
 
 

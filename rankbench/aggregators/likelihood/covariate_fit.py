@@ -219,8 +219,8 @@ def _refuse_far(rows: VoteRows, beside: NDArray[np.float64]) -> None:
     for k, name in enumerate(covariates.names):
         if abs(beside[k]) > _FAR and abs(beside[k]) * _typical(covariates.values[:, k]) > _FAR:
             raise ContenderDiverged(
-                f"control {name!r}: it separates the votes (whoever has more of it always wins, or always loses), and "
-                "without a penalty its effect has no bound; a ridge, or Firth's penalty, keeps it finite"
+                f"control {name!r} separates the votes: the side with more of it always wins, or always loses. Without "
+                "a penalty its effect has no bound; a ridge, or Firth's penalty, keeps it finite"
             )
 
 

@@ -73,9 +73,9 @@ class BltReader(Reader):
             else:
                 empty += 1
         if empty:
-            remark(count_text(empty, "line", "of empty ballots", done="left out"))
+            remark(f"rankbench leaves out {count_text(empty, 'line', 'of empty ballots')}")
         if gone:
-            remark(f"candidates who have withdrawn are taken out of the ballots: {listed(sorted(gone))}")
+            remark(f"rankbench takes withdrawn candidates out of the ballots: {listed(sorted(gone))}")
         candidates = [name for name in names if name not in gone]
         schema = orders_schema(("weight", "candidates"))
         query = [Path(unpacked_name(path)).stem] * len(rankings)

@@ -156,8 +156,8 @@ def _scanned(reader: Reader, files: Sequence[Path]) -> list[pl.LazyFrame]:
             if other != whole:
                 as_number, as_text = (where, file) if other else (file, where)
                 raise InputError(
-                    f"names such as 4.0 are whole numbers in {as_number}, and texts in {as_text}, which holds other "
-                    "names beside them: write the names of this column in one way in all files",
+                    f"names such as 4.0 are whole numbers in {as_number}, and texts beside other names in {as_text}. "
+                    "Write the names of this column in one way in all files",
                     path=file,
                     column=column,
                 )
@@ -274,9 +274,9 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
     if path.is_dir():
         raise InputError(f"no reader knows this folder; readers: {known}", path=path)
     raise InputError(
-        f"no reader knows this format; readers: {known}; --reader csv reads a table with commas, semicolons, tabs or "
-        "bars between its columns, and none with spaces (in R: write.csv(x, FILE, row.names = FALSE)); of Markdown "
-        "take out the line of dashes, and the bars at both ends of lines",
+        f"no reader knows this format; readers: {known}. --reader csv reads a table with commas, semicolons, tabs or "
+        "bars between its columns, but none with spaces (in R: write.csv(x, FILE, row.names = FALSE)). Remove the "
+        "line of dashes of a Markdown table, and the bars at both ends of lines",
         path=path,
     )
 

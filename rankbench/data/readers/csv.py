@@ -196,8 +196,8 @@ def _names(header: str, separator: str, path: Path, row: int) -> list[str]:
         return next(csv.reader([header], delimiter=separator), [])
     except csv.Error as error:
         what = (
-            "the header has a carriage return in it: lines end with one alone, as on an old Mac, or it is a stray one; "
-            "write the file anew with line feeds"
+            "the header has a carriage return in it: lines end with one alone, as on an old Mac, or it is a stray one. "
+            "Write the file anew with line feeds"
             if "\r" in header
             else f"the header has a name of more than {csv.field_size_limit():,} characters; is this a table?"
         )
@@ -368,7 +368,7 @@ def _check_extent(path: Path, sheet: str) -> None:
     needed, free = rows * columns * _CELL, free_memory()
     if free is not None and needed > free:
         raise InputError(
-            f"its cells reach to row {rows:,} and column {columns:,}: such a table takes {needed / 1e9:,.1f} GB of "
+            f"its cells reach to row {rows:,} and column {columns:,}. Such a table takes {needed / 1e9:,.1f} GB of "
             f"memory or more, and {free / 1e9:,.1f} GB are free; delete what stands far away from the table",
             path=path,
         )

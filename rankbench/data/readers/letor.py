@@ -118,8 +118,8 @@ class LetorReader(Reader):
                     row = int(np.flatnonzero(labels < 0)[0])
                     name = shlex.quote(path.name)
                     raise chunk.error(
-                        f"the label is {labels[row]:g}: LETOR 4.0 writes -1 of a document that nobody judged; "
-                        f"leave such lines out (grep -v '^ *-' {name} > judged-{name}), or say that it is a grade: "
+                        f"the label is {labels[row]:g}: LETOR 4.0 writes -1 of a document that nobody judged. "
+                        f"Leave such lines out (grep -v '^ *-' {name} > judged-{name}), or say that it is a grade: "
                         "letor:negative=true",
                         int(places[row, 0]),
                     )

@@ -188,7 +188,7 @@ def _filled(path: Path, source: IO[bytes]) -> Path:
                         _check_text(path)
     except OSError as error:
         raise InputError(
-            f"-: what is piped in cannot be kept in {path.parent.parent} ({error.strerror}, after "
+            f"-: rankbench cannot keep piped input in {path.parent.parent} ({error.strerror}, after "
             f"{size / GB:,.3f} GB); {_ELSEWHERE}"
         ) from error
     return path

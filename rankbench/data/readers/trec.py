@@ -108,9 +108,8 @@ def _judgments(qrels: pl.DataFrame, path: Path) -> dict[str, dict[str, float]]:
     if not kept:
         raise InputError("no topic has a relevant document", path=path)
     if len(kept) < len(topics):
-        remark(
-            count_text(len(topics) - len(kept), "topic", f"of {len(topics)} without a relevant document", "left out")
-        )
+        left = count_text(len(topics) - len(kept), "topic", f"of {len(topics)} without a relevant document")
+        remark(f"rankbench leaves out {left}")
     return kept
 
 
@@ -120,7 +119,8 @@ def _say_missing(system: str, topics: set[str], judged: dict[str, dict[str, floa
         remark(f"{short_repr(system)} lacks {absent} of {count_text(len(judged), 'topic')}: counted as nothing found")
     unjudged = len(topics - judged.keys())
     if unjudged:
-        remark(count_text(unjudged, "topic", f"of {short_repr(system)} without a relevant document", "left out"))
+        left = count_text(unjudged, "topic", f"of {short_repr(system)} without a relevant document")
+        remark(f"rankbench leaves out {left}")
 
 
 def _value(loss: Loss, depth: int, grades: dict[str, float], run: dict[str, float]) -> float:
@@ -190,7 +190,7 @@ def read_run(path: Path) -> pl.DataFrame:
     ranked = rows.with_columns(pl.col("rank").cast(pl.Int64, strict=False))
     rises = [pl.col(name).diff().over("system", "topic", order_by="rank") > 0 for name in ("rank", "score")]
     if against := ranked.select(pl.all_horizontal(rises).sum()).item():
-        remark(f"{against:,} documents have a higher score than the one ranked before: ranks are not used")
+        remark(f"{against:,} documents have a higher score than the one ranked before: rankbench orders by score")
     return rows.select("system", "topic", "doc", "score")
 
 
@@ -201,7 +201,7 @@ def _width(path: Path) -> int:
 
 
 _RANKS = (
-    "three words are 'query document rank', with ranks from 1 in every topic, and {rank} is none; write scores as "
+    "three words are 'query document rank', with ranks from 1 in every topic, not {rank}; write scores as "
     "'topic Q0 document rank score system'"
 )
 

@@ -84,8 +84,8 @@ class CascadeClicks(ClickPopulation):
             f"{self.queries:,} simulated queries of {self.items} items, grades 0 to 4 with the shares "
             ".40, .30, .15, .10, .05.",
             f"Lists of {self.length} items, drawn {lists}.",
-            f"A user {looks} and selects the first item that satisfies, which an item of grade g does with probability "
-            "(2^g - 1)/16, whoever asks and whatever else is on the list; nobody selects two.",
+            f"A user {looks} and selects the first item that satisfies; nobody selects two. An item of grade g "
+            "satisfies with probability (2^g - 1)/16, independently of the user and the rest of the list.",
         ]
 
     def fingerprint(self) -> str:

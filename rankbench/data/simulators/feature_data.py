@@ -77,8 +77,8 @@ class MovieLensLike(Dataset):
             f"{self.ratings:,} simulated ratings of {self.movies:,} movies by {self.users:,} users, at least "
             f"{self.fewest} each, their numbers log-normal.",
             "Ratings 1 to 5 with the marginal shares .061, .114, .271, .342, .212 of MovieLens-100K.",
-            "A rating is the movie's quality, the user's leniency, tastes for genres and for eight hidden factors "
-            "and noise; about a third of its variance is the movie's quality and the user's leniency.",
+            "A rating is the movie's quality, the user's leniency, tastes for genres and for eight hidden factors, "
+            "and noise. Quality and leniency are about a third of its variance.",
             "Popularity (a power law), quality and the user's taste decide which movies a user rates; "
             "genre flags are independent with the shares of MovieLens-100K.",
             "Less alike: real tastes are richer than eight factors and change over time; real genres come together.",
@@ -215,14 +215,14 @@ class Web10kLike(Dataset):
         return [
             f"{self.queries:,} simulated queries with 10 to 400 documents each (gamma, mean 100, sd 60).",
             "Labels 0 to 4 with the marginal shares .52, .32, .13, .02, .01 of MSLR-WEB10K.",
-            f"{self.features} features: noisy functions of ten latent document factors and four query factors, "
-            "heavy-tailed, two thirds of them zero-inflated, one in twenty constant within a query.",
-            "Relevance is nonlinear in the latent factors (saturation, interaction, curvature), its weights vary "
-            "between queries, and a query effect carries about an eighth of the label variance: no linear "
-            "scoring function is right.",
+            f"{self.features} features: noisy functions of ten latent document factors and four query factors. "
+            "They are heavy-tailed, two thirds of them zero-inflated, one in twenty constant within a query.",
+            "Relevance is nonlinear in the latent factors (saturation, interaction, curvature), and its weights vary "
+            "between queries. A query effect carries about an eighth of the label variance. No linear scoring "
+            "function is right.",
             "Less alike: after the suite's transforms ten principal components carry about 60% of the features' "
-            "variance, in real queries about 80%, so that small penalties matter more here; tails are heavier, "
-            "and fewer features are constant within a query.",
+            "variance, in real queries about 80%. Small penalties matter more here, tails are heavier, and fewer "
+            "features are constant within a query.",
         ]
 
     def fingerprint(self) -> str:

@@ -34,12 +34,12 @@ from rankbench.interfaces.table import (
 from rankbench.interfaces.table_check import RawTable
 
 OPTIONS = (*WORD_ROLES, "drop", "by", "mirrored", "self", "control")
-"""Options beside columns: words of the winner's column, words whose rows are left out, games that stand there from both
-sides, rows of one item, and covariates."""
+"""Options beside columns: words of the winner's column, words of rows to leave out, games that stand there twice, rows
+of one item, and covariates."""
 
 READINGS = ("side", "item", "points", "margin", "preference")
-"""Readings of a winner's column: sides, names of items, points of the left from 0 to 1, the left's margin, or
-preferences from 1, the left won, to 2. Given as a role, or found by `rankbench.data.tables.sides.decided`."""
+"""Readings of a winner's column: sides, names of items, points of the left, its margin, or preferences. Points go from
+0 to 1, preferences from 1, the left won, to 2. Given as a role, or found by `rankbench.data.tables.sides.decided`."""
 
 ROLES: dict[str, tuple[str, ...]] = {
     "winner": (
@@ -182,8 +182,8 @@ def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ..
         pair, sides = bool(given.get("loser")), any(given.get(role) for role in _SIDED)
         if pair == sides:
             raise InputError(
-                f"{short_repr(found['loser'])} says who lost, and {short_repr(found['left'])} and "
-                f"{short_repr(found['right'])} who were compared: read the log by its losers (--columns left=,right=), "
+                f"{short_repr(found['loser'])} says who lost, {short_repr(found['left'])} and "
+                f"{short_repr(found['right'])} who were compared. Read the log by its losers (--columns left=,right=), "
                 "or by its two items (--columns loser=)"
             )
     if sides:

@@ -145,7 +145,7 @@ def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
     count = votes.select(again.sum()).collect().item()
     if not count:
         raise InputError("mirrored=halve: no row mirrors another row; leave it out")
-    remark(f"{count_text(count, 'row', done='left out')}: each mirrors another row")
+    remark(f"rankbench leaves out {count_text(count, 'row')}: each mirrors another row")
     found = votes.with_columns((out | again).alias(LEFT_OUT))
     return found if sides else found.drop("first")
 

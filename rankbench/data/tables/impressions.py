@@ -104,10 +104,11 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
     if bad is not None:
         raise _refusal(raw, roles, bad, found[bad])
     if found["several"]:
-        remark(count_text(found["several"], "item", "shown once with several clicks", done="counted as clicked once"))
+        clicked_again = count_text(found["several"], "item", "shown once with several clicks")
+        remark(f"rankbench counts {clicked_again} as clicked once")
     first = 1 if found["lowest"] else 0
     if not first:
-        remark("positions are read as counted from 0, the top of the list")
+        remark("rankbench counts positions from 0, the top of the list")
     place = (position - first + 1).cast(pl.UInt32)
     rows = raw.frame.select(
         (texts["query"] if "query" in texts else pl.lit("all")).alias("query_id"),

@@ -124,7 +124,7 @@ def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
     empty = empty.fill_null(False).alias(SAYS_NOTHING)
     facts = frame.select(empty.sum(), signs.sum().alias("signs")).collect(engine="streaming").row(0, named=True)
     if facts[SAYS_NOTHING]:
-        remark(count_text(facts[SAYS_NOTHING], "empty ballot", done="left out"))
+        remark(f"rankbench leaves out {count_text(facts[SAYS_NOTHING], 'empty ballot')}")
     if facts["signs"]:
         remark(f"{short_repr(name)} is read as {SIGNS}")
     return empty

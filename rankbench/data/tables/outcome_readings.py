@@ -21,7 +21,7 @@ from rankbench.interfaces.table import ROWS_SHOWN, ColumnReading, proposed
 _OF_THE_LEFT = ("label", "result", "outcome", "points", "score", "target", "y")
 """Names of columns, in small letters, where 1 says that the left won and 0 that the right did."""
 
-_GRADES = "a grade g between 0 and 1 is one vote: the left has g points of it, the right 1 - g, and .5 is a tie"
+_GRADES = "a grade g between 0 and 1 is one vote: the left gets g points, the right 1 - g; .5 is a tie"
 
 
 def shown_vote(left: str, right: str, lead: float | None, unread: str = "") -> str:
@@ -194,7 +194,7 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
         return {"margin": column}
     if high > 1:
         raise InputError(
-            f"the column holds numbers from {low:g} to {high:g}, and rankbench cannot decide which say that "
+            f"the column holds numbers from {low:g} to {high:g}, which do not tell whether "
             f"{short_repr(columns['left'])} won: write left, right or tie, or the winner's name",
             column=column,
         )

@@ -77,9 +77,9 @@ def of_ranks(raw: pl.LazyFrame, roles: Mapping[str, str]) -> list[pl.Expr]:
         (ranking.list.len() == 0).sum().alias("empty ballot"),
     )
     counts = facts.collect(engine="streaming").row(0, named=True)
-    done = {"skipped rank": "closed up"}
-    if said := [count_text(n, noun, done=done.get(noun, "left out")) for noun, n in counts.items() if n]:
-        remark("; ".join(said))
+    acts = {"skipped rank": "closes up"}
+    if said := [f"{acts.get(noun, 'leaves out')} {count_text(n, noun)}" for noun, n in counts.items() if n]:
+        remark(f"rankbench {', '.join(said)}")
     return [ranking.alias("ranking"), (ranking.list.len() == 0).alias(SAYS_NOTHING)]
 
 
@@ -102,10 +102,10 @@ def of_places(raw: RawTable, given: Mapping[str, str]) -> RawTable:
         what = "is no number: write places as 1, 2, ..., and words for items without a place"
         raise InputError(f"{short_repr(odd)} {what}", path=raw.path, column=given["place"])
     if behind:
-        remark(count_text(behind, "row", "without a number as place", done="tied behind the others of the query"))
+        remark(f"rankbench ties {count_text(behind, 'row', 'without a number as place')} behind the others of a query")
     first = rows.group_by("query_id").agg(pl.col("place").min()).filter(pl.col("place") > 1)
     if late := first.select(pl.len()).collect(engine="streaming").item():
-        remark(f"the lowest number is taken for the best in {count_text(late, 'query', 'without a place 1')}")
+        remark(f"rankbench takes the lowest number for the best in {count_text(late, 'query', 'without a place 1')}")
     tied = rows.group_by("query_id", "place", maintain_order=True).agg("item")
     tied = tied.sort("place", nulls_last=True, maintain_order=True)
     ballots = tied.group_by("query_id", maintain_order=True).agg(pl.col("item").alias("ranking"))

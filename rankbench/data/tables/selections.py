@@ -124,8 +124,8 @@ class SelectionsCheck(TableCheck):
             row = int(gap.arg_true()[0])
             lacking = next(place for place, found in enumerate(places[row], 1) if place != found)
             raise self.error(
-                f"nothing is said of position {lacking}, though lower ones were shown: add a row for what stood "
-                "there, or number the positions of each session from 1",
+                f"position {lacking} has no row, though lower ones have: add a row for the item there, or number the "
+                "positions of each session from 1",
                 row,
                 position,
             )
@@ -257,7 +257,7 @@ def load_selections(table: pl.LazyFrame, *, several: Several = "all", off_list: 
     frame = reduce_clicks(frame.with_row_index("_source"), several, off_list)
     frame = frame.sort("query_id", maintain_order=True)
     if not frame.height:
-        raise InputError(f"no session is left after those with several clicks were dropped (several={several!r})")
+        raise InputError(f"several={several!r} leaves no session")
     runs = frame["query_id"].rle().struct.unnest()
     lengths = frame["shown"].list.len().to_numpy().astype(np.int64)
     shown = frame.select("query_id", item="shown").explode("item", empty_as_null=False)

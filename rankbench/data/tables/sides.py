@@ -245,7 +245,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
 
 
 def _are_scorelines(raw: pl.LazyFrame, columns: Mapping[str, str]) -> bool:
-    """Return whether a winner's column has two scores in every row where something stands; never those of chess."""
+    """Return whether a winner's column has two scores in every row where something stands; never of chess."""
     if {"white", "black"} & {columns[side].strip().lower() for side in ("left", "right")}:
         return False
     text = pl.col(columns["winner"]).cast(pl.String).str.strip_chars()
@@ -311,7 +311,7 @@ def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
 def _left_out(raw: pl.LazyFrame, rows: pl.Expr, which: str) -> None:
     count = raw.select(rows.sum()).collect(engine="streaming").item()
     if count:
-        remark(count_text(count, "row", which, done="left out"))
+        remark(f"rankbench leaves out {count_text(count, 'row', which)}")
 
 
 def of_two_sides(columns: Mapping[str, str]) -> list[pl.Expr]:

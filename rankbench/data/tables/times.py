@@ -33,8 +33,8 @@ _PLAIN = r"^[+-]?\d+\.?0*$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 _HOW = (
-    "write all of them as numbers, as dates (2024-01-31), as date-times without a zone (2024-01-31 12:00:00) or as "
-    "date-times with one (2024-01-31T12:00:00Z), or read the log without its times (--columns time=)"
+    "write all of them as numbers, as dates (2024-01-31), as date-times without a zone (2024-01-31 12:00:00) or with "
+    "one (2024-01-31T12:00:00Z). Or read the log without its times (--columns time=)"
 )
 
 
@@ -86,7 +86,7 @@ class TimeReading:
         value = short_repr(given)
         if _LONG.match(str(given).strip()):
             return (
-                f"{value} is not a time, or has too many digits: rankbench keeps microseconds of date-times, whole "
+                f"{value} is not a time, or has too many digits. rankbench keeps microseconds of date-times, whole "
                 f"numbers below 2**63 (2**53 beside fractions), and {_DIGITS} digits of other numbers; {_HOW}"
             )
         if not self.words:

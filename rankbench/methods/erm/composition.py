@@ -71,7 +71,7 @@ class Composition(Method):
         if "sequential" in self.aggregator.properties and self.k != 1 and not math.isinf(self.k):
             raise ValueError(
                 f"aggregator {self.aggregator.name!r} depends on the order of the judgments, which samples of "
-                f"k={self.k:g} do not have; write k=inf, the order in which they were made, or k=1"
+                f"k={self.k:g} do not have. Write k=inf, the order in which they were made, or k=1"
             )
         try:
             parts = self.penalty.parts

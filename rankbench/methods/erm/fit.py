@@ -86,7 +86,7 @@ def _without_order(block: Block, contenders: Mapping[str, Composition]) -> dict[
     return {
         label: SpecError(
             f"aggregator {contender.aggregator.name!r} depends on the order of the judgments, and the two halves of a "
-            f"tie (the first is in query {query!r}) have none; leave ties out of the data, write k=1, or take an "
+            f"tie (the first is in query {query!r}) have none. Leave ties out of the data, write k=1, or take an "
             "aggregator that is not sequential, such as bradley-terry"
         )
         for label, contender in contenders.items()

@@ -122,8 +122,8 @@ def order_of_judgments_does_not_matter(subject: Subject) -> None:
         if difference := _changed(it, level, np.array([*order, 3, 4])):
             said = " + ".join(f"{weight:g}" for weight in level[2][list(order)])
             raise CheckFailed(
-                f"where weights {said} stand against .3 + .3, their order changes the structure by {difference:.3g}: "
-                "sums differ by rounding; take them for level within a tolerance, or declare sequential"
+                f"where weights {said} stand against .3 + .3, their order changes the structure by {difference:.3g}. "
+                "Sums differ by rounding; take them for level within a tolerance, or declare sequential"
             )
 
 

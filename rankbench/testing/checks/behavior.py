@@ -61,8 +61,8 @@ def labels_do_not_matter(subject: Subject) -> None:
     for where, found, other in zip(("the design", "held-out queries"), of_queries, of_others, strict=True):
         if not same((found,), (other,)):
             raise CheckFailed(
-                f"other labels give other scores of {where}: a run hides the labels, as contenders are judged by them; "
-                "learn from `block.comparisons`, or declare `needs_truth = True`, for an oracle that does not compete"
+                f"other labels give other scores of {where}. A run hides the labels, as it judges contenders by them. "
+                "Learn from `block.comparisons`, or declare `needs_truth = True`, for an oracle that does not compete"
             )
 
 

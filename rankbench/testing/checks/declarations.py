@@ -64,7 +64,7 @@ def spec_reads_back(subject: Subject) -> None:
     try:
         again = type(it).from_spec(parse(str(it)))
     except RankbenchError as error:
-        raise CheckFailed(f"its own spec {str(it)!r} is refused: {error}") from error
+        raise CheckFailed(f"it rejects its own spec {str(it)!r}: {error}") from error
     if again.config() != it.config() or again.digest() != it.digest():
         raise CheckFailed(f"{str(it)!r} is read back as {str(again)!r}")
     try:

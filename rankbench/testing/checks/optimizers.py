@@ -40,7 +40,7 @@ def averages_some_iterate(subject: Subject) -> None:
     for steps in (1, 2, 7, 1000):
         left_out = it.unaveraged(steps)
         if not 0 <= left_out < steps:
-            raise CheckFailed(f"{left_out} of {steps} iterates are left out of the average")
+            raise CheckFailed(f"the average leaves out {left_out} of {steps} iterates")
 
 
 @conformance_check("optimizer", base=Solver)

@@ -97,7 +97,7 @@ def test_an_order_of_judgments_is_not_made_up_for_the_halves_of_ties(spec: str) 
     found = fit_composed(said, {"elo": method, "other": other})
     assert isinstance(found["elo"], SpecError)
     assert "'q1'" in str(found["elo"])
-    assert "leave ties out" in str(found["elo"])
+    assert "Leave ties out" in str(found["elo"])
     assert isinstance(found["other"], Fitted)
     for ties in (None, np.zeros(20, bool)):
         assert fitted(replace(block, comparisons=replace(block.comparisons, ties=ties)), spec).theta is not None
