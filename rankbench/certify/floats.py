@@ -22,7 +22,7 @@ Jets: TypeAlias = tuple[Vector, Vector, Vector]
 
 
 def jets(phi: ConvexPhi, t: Vector) -> Jets:
-    """Return phi, phi' and phi'' at each t; at a kink those of the left piece."""
+    """Return phi, phi' and phi'' at each t; at a kink, of the left piece."""
     if phi.pieces:
         table = np.array([[float(x) for x in (*coefficients, 0, 0, 0)[:3]] for _, coefficients in phi.pieces])
         piece = np.searchsorted([float(end) for end, _ in phi.pieces if end is not None], t)

@@ -269,7 +269,7 @@ def _round(value: float) -> Fraction:
 
 
 def _within(phi: ConvexPhi, slope: Fraction) -> Fraction:
-    """Return a slope that phi has: between those of its first and of its last piece, if these are linear."""
+    """Return a slope that phi has: between the slopes of its first and its last piece, if these are linear."""
     if not phi.pieces:
         return Fraction(0) if phi.infimum is not None and abs(slope) < Fraction(1, 10**10) else slope
     first, last = phi.pieces[0][1], phi.pieces[-1][1]

@@ -148,7 +148,7 @@ def _lines(drawing: Drawing, looks: Mapping[str, Look]) -> Canvas:
 
 
 def _together(drawing: Drawing) -> list[list[tuple[str, ...]]]:
-    """Return by column which series share a page: those of the figure, or of a column with a legend of its own."""
+    """Return by column which series share a page: the figure's, or a column's with a legend of its own."""
     columns = list(zip(*drawing.plots, strict=True))
     if drawing.legends == "columns":
         own = [list(dict.fromkeys(line.name for plot in column for line in plot.lines)) for column in columns]

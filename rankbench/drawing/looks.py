@@ -221,7 +221,7 @@ def _laid_out(figure: Canvas) -> Iterator[None]:
 
 
 TOGETHER = 16
-"""Series of one panel: more of them cannot be told apart, and become small multiples."""
+"""Series of one panel: more of them cannot be distinguished, and become small multiples."""
 
 _GROUP = 8
 """Series of a panel among small multiples: each has a color of its own there."""

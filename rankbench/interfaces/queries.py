@@ -47,7 +47,7 @@ class Queries:
         """
         if self.truth is None:
             raise PluginError(
-                "a contender looks at the labels of queries, which it is judged by; learn from `block.comparisons`, or "
+                "a contender looks at the labels of queries, which it is judged by. Learn from `block.comparisons`, or "
                 "declare `needs_truth = True` in the class: the contender is then an oracle, and no competitor"
             )
         return self.truth
@@ -74,7 +74,7 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class _Judgments:
-    """Judgments, sorted by query: those of query q are rows ``offsets[q]:offsets[q + 1]``."""
+    """Judgments, sorted by query: query q has rows ``offsets[q]:offsets[q + 1]``."""
 
     offsets: NDArray[np.int64]
 
@@ -242,9 +242,8 @@ def check_implied(orders: Orders) -> None:
     count = float((own * (own - 1) / 2).sum())
     if count > MOST_IMPLIED:
         raise InputError(
-            f"the ballots imply {count:,.0f} comparisons, l (l - 1) / 2 for a ballot of l items, and at most "
-            f"{MOST_IMPLIED:,} can be made; take plackett-luce, which makes none, or keep the first few places of "
-            "each ballot"
+            f"the ballots imply {count:,.0f} comparisons, l (l - 1) / 2 for a ballot of l items; the limit is "
+            f"{MOST_IMPLIED:,}. Take plackett-luce, which makes none, or keep the first few places of each ballot"
         )
 
 

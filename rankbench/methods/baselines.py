@@ -56,7 +56,7 @@ def feature_matrix(queries: Queries, model: Model) -> NDArray[np.float64]:
 
 
 def _made_by(model: Model, queries: Queries) -> NDArray[np.float32]:
-    """Return a model's features; it cannot write to those of the queries."""
+    """Return a model's features; it cannot write to the queries' own."""
     x = queries.x.view()
     x.flags.writeable = False
     return np.asarray(model.checked_numbers("features", model.features(x)))

@@ -166,7 +166,7 @@ def _refitted(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray
 
 
 def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    r"""Return each loss of each stretch of time, shape (B,): their means are those of all votes.
+    r"""Return each loss of each stretch of time, shape (B,): their mean is the loss of all votes.
 
     With D_b the weight of the votes of stretch b that a loss is about, and L_b the sum of their losses, the mean
     loss is :math:`\theta = \sum L_b / \sum D_b`, and a stretch has

@@ -41,7 +41,7 @@ _LEAST = 1e-250
 """No smaller b changes a chance."""
 
 GAIN = 1e-12
-"""Nats a vote by which a link must be better than chances of one half, or than a link or point of a grid before it."""
+"""Nats a vote by which a link must be better than chances of one half, or than an earlier link or grid point."""
 
 
 @dataclass(frozen=True, eq=False)

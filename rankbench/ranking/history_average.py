@@ -51,7 +51,7 @@ _GRID_SHOWN = 6
 
 
 def model_chances(log_chances: Sequence[float]) -> NDArray[np.float64]:
-    """Return the chances of models, which sum to 1; those of next to none are 0."""
+    """Return the chances of models, which sum to 1; next to none is 0."""
     chances = np.exp(np.array(log_chances) - max(log_chances))
     chances[chances < _LEAST] = 0.0
     return np.asarray(chances / chances.sum())

@@ -28,8 +28,8 @@ from rankbench.ranking.log_dataset import LogAddress, LogFile, is_data_set, log_
 
 T = TypeVar("T")
 Log: TypeAlias = pl.LazyFrame | pl.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str]
-"""A log: a table in memory (of Polars, pandas or PyArrow, a list of dicts, a dict of lists), or the path of a file or
-folder; where data sets have names, one of those."""
+"""A log: a table in memory, the path of a file or folder, or the name of a data set where data sets have names.
+Tables are frames of Polars, pandas or PyArrow, lists of dicts, or dicts of lists."""
 
 
 @dataclass(frozen=True, eq=False)

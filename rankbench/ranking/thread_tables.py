@@ -81,7 +81,7 @@ ROWS = 1 << 19
 """Judgments of a chunk: what a thread is given at a time."""
 
 BUFFER = 8 * ROWS
-"""Judgments that are sorted at a time: a whole number of chunks, so that sums of weights do not depend on
+"""Judgments that are sorted at a time. They are a whole number of chunks: sums of weights do not depend on
 how a chunk came in pieces."""
 
 

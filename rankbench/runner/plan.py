@@ -249,7 +249,7 @@ def check_experiment(experiment: Experiment, protocol: Protocol) -> CheckedExper
 
 
 def _config(entry: ContenderEntry, found: Contender) -> dict[str, Any]:
-    """Return all parameters of a contender as plain values; of one that is to be tuned those of its points."""
+    """Return all parameters of a contender as plain values; of one that is to be tuned, its points' parameters."""
     configs = [point.config() for point in found.points]
     return {"tuned": configs} if entry.tune else configs[0]
 
@@ -314,7 +314,7 @@ def _check_labels(experiment: Experiment, labels: set[str]) -> None:
 def _cell_id(
     key: BlockKey, prepared: Prepared, found: Contender, metrics: tuple[str, ...], codes: Sequence[object]
 ) -> str:
-    """Hash everything that determines a cell's value; `codes` are rankbench's digest and those of plugins."""
+    """Hash everything that determines a cell's value; `codes` are rankbench's digest and plugins' digests."""
     parts = [
         [key.dataset, key.n, key.repetition, key.seed],
         prepared.protocol.digest(),

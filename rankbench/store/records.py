@@ -216,7 +216,7 @@ class SuiteRecord(BaseModel):
         return makers_text(self.made_by.get(experiment, {}).get(label), self.versions)
 
     def codes(self, experiment: str, label: str) -> str:
-        """Return the code digests of a contender, one space between them: rankbench's, then those of its plugins."""
+        """Return the code digests of a contender, one space between them: rankbench's, then its plugins'."""
         made_by = self.made_by.get(experiment, {}).get(label, ())
         return " ".join([self.code_digest, *filter(None, map(self.plugins.get, made_by))])
 

@@ -14,7 +14,7 @@ __all__ = ["Differences", "differences", "one_by_one", "rows_of"]
 
 
 class Differences(NamedTuple):
-    """What a classifier learns from.
+    """Differences of features that a classifier learns from.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ class EvalicaPeer(rankbench.ComparisonAggregator):
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
     function: ClassVar[str]
 
-    tie_weight: float = Field(default=0.5, ge=0, allow_inf_nan=False, description="What a tie gives to each side.")
+    tie_weight: float = Field(default=0.5, ge=0, allow_inf_nan=False, description="Points of each side in a tie.")
 
     def options(self) -> dict[str, Any]:
         """Return the arguments of the function beside the votes."""

@@ -40,7 +40,7 @@ class Glicko2Package(rankbench.SequentialAggregator):
     In glicko2 2.1.0 the square of the *rating* stands in the equation of volatilities ([G12]_ step 5) where the paper
     has that of the deviation: volatilities depend on how far a rating is from 1500. With ``tau`` near 0, where
     volatilities stay, the ratings are those of `glicko-2`. A further difference: an item that stays out grows
-    uncertain without end, which `glicko-2` stops at the deviation of an item of which nothing is known.
+    uncertain without end, which `glicko-2` stops at the deviation of an unknown item.
     """
 
     name: ClassVar[str] = "glicko2"
@@ -51,7 +51,7 @@ class Glicko2Package(rankbench.SequentialAggregator):
     rating: float = Field(default=1500.0, allow_inf_nan=False, description="Points that everybody starts with.")
     deviation: float = Field(default=350.0, gt=0, allow_inf_nan=False, description="Points, of an unknown item.")
     volatility: float = Field(default=0.06, gt=0, le=10, allow_inf_nan=False, description="sigma of an unknown item.")
-    tau: float = Field(default=0.5, gt=0, le=10, allow_inf_nan=False, description="How much volatilities may change.")
+    tau: float = Field(default=0.5, gt=0, le=10, allow_inf_nan=False, description="Limit on changes of volatility.")
 
     def start(self, m: int) -> NDArray[np.float64]:
         """Return the initial rating, deviation and volatility, and period -1 of each item, shape (m, 4)."""

@@ -43,7 +43,7 @@ class Kickscore(rankbench.ComparisonAggregator):
     drift: float = Field(default=0.01, ge=0, le=100, allow_inf_nan=False, description="q, of one time to the next.")
     variance: float = Field(default=1.0, gt=0, le=1e4, allow_inf_nan=False, description="v, of items not judged yet.")
     link: Literal["logit", "probit"] = Field(default="logit", description="Of votes.")
-    margin: float = Field(default=0.0, ge=0, le=100, allow_inf_nan=False, description="What a win takes; 0: no ties.")
+    margin: float = Field(default=0.0, ge=0, le=100, allow_inf_nan=False, description="Lead of a win; 0: no ties.")
     iterations: int = Field(default=100, ge=1, le=100_000, description="At most; then it gives up.")
     tolerance: float = Field(default=1e-3, gt=0, lt=1, description="Change at which it stops.")
 

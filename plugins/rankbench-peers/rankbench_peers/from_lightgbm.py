@@ -38,7 +38,7 @@ class LightgbmRanker(rankbench.Method):
     packages: ClassVar[tuple[str, ...]] = ("lightgbm",)
 
     aggregator: Annotated[rankbench.Aggregator, rankbench.reference(rankbench.Aggregator)] = Field(
-        default="bradley-terry", validate_default=True, description="What makes scores of comparisons."
+        default="bradley-terry", validate_default=True, description="Aggregator that makes scores of comparisons."
     )
     levels: int = Field(default=5, ge=2, le=31, description="Number of grades.")
     objective: Literal["lambdarank", "rank_xendcg"] = Field(default="lambdarank", description="LightGBM's.")

@@ -31,7 +31,7 @@ MEAN, DEVIATION = range(2)
 """Columns of the state."""
 
 KAPPA = 1e-4
-"""What is left of a variance at least, as the package has it."""
+"""Share of a variance that remains at least, as the package has it."""
 
 
 class Openskill(rankbench.SequentialAggregator):
@@ -58,7 +58,7 @@ class Openskill(rankbench.SequentialAggregator):
     mu: float = Field(default=25.0, allow_inf_nan=False, description="Mean of an unknown item.")
     sigma: float = Field(default=25 / 3, gt=0, allow_inf_nan=False, description="Deviation of an unknown item.")
     beta: float = Field(default=25 / 6, gt=0, allow_inf_nan=False, description="Deviation of an item in one game.")
-    tau: float = Field(default=25 / 300, ge=0, allow_inf_nan=False, description="How much items may change in a game.")
+    tau: float = Field(default=25 / 300, ge=0, allow_inf_nan=False, description="Deviation of changes in a game.")
 
     def start(self, m: int) -> NDArray[np.float64]:
         """Return the initial mean and deviation of each item, shape (m, 2)."""

@@ -28,7 +28,7 @@ def wins(
 
 
 def common_unit(weights: NDArray[np.float64]) -> float:
-    """Return the largest number of which all weights are multiples, shape (k,), k >= 1.
+    """Return the largest number that divides all weights, shape (k,), k >= 1.
 
     Raises
     ------

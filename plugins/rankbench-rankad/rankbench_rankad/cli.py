@@ -75,7 +75,7 @@ def detect(
         known = read_points(nominal, label, ignore)
         if known.features != points.features:
             raise InputError(
-                f"its features ({', '.join(known.features[:20])}) are not those of {table} "
+                f"its features ({', '.join(known.features[:20])}) differ from the features of {table} "
                 f"({', '.join(points.features[:20])})",
                 path=nominal,
             )

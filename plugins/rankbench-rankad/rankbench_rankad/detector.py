@@ -25,7 +25,7 @@ __all__ = ["Detection", "Detector", "Learned", "Trained"]
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a detector learned from standardized points.
+    """Scores that a detector learned from standardized points.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Learned:
         Scores of the points learned from, as fair as the detector can make them: one that
         looks at neighbors leaves the point itself out.
     optimality : float
-        How far from optimal the fit stopped; nan if nothing was optimized.
+        Distance from optimal at which the fit stopped; nan if nothing was optimized.
     info : dict of str to float
     """
 
@@ -66,7 +66,7 @@ class Trained:
     own : ndarray of float64, shape (n,)
         Scores of all nominal points that were given, in their order.
     held : ndarray of bool, shape (n,)
-        Which of them were held out of learning, for calibration; perhaps none.
+        True for points that were held out of learning, for calibration; perhaps none.
     nominal : ndarray of float64
         Increasing: the scores that p-values compare to, of the calibration points if there
         are any, else of the training points.
@@ -81,7 +81,7 @@ class Trained:
 
     @property
     def conformal(self) -> bool:
-        """Whether p-values compare to points that were not learned from."""
+        """True if p-values compare to points that were not learned from."""
         return bool(self.held.any())
 
     def score(self, points: Floats) -> Floats:

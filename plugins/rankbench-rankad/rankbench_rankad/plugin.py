@@ -1,4 +1,4 @@
-"""What rankbench finds here: the hook."""
+"""The hook gives rankbench the components of this package."""
 
 from __future__ import annotations
 

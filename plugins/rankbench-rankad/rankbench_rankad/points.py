@@ -27,7 +27,7 @@ LARGEST = 4 << 30
 """Bytes that an array in an npz file may unpack to."""
 
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
-"""What `zipfile` raises over files that are none, are damaged, or are packed in unusual ways."""
+"""Errors of `zipfile` for files that are none, are damaged, or are packed in unusual ways."""
 
 
 @dataclass(frozen=True, eq=False)

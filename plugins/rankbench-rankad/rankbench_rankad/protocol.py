@@ -82,7 +82,7 @@ class Anomaly(Protocol):
         if not tested or key.n + tested > len(nominal):
             raise InputError(
                 f"n = {key.n} nominal points to learn from and half as many to test on do not come out of "
-                f"{len(nominal)}; n must be at least 2, and the protocol's nominal at least 1.5 times the largest n"
+                f"{len(nominal)}. n must be at least 2, and the protocol's nominal at least 1.5 times the largest n"
             )
         order = np.random.default_rng([*entropy, 0]).permutation(len(nominal))
         test = np.concatenate([nominal[order[-tested:]], anomalies])

@@ -1,4 +1,4 @@
-"""How well scores tell anomalies from nominal points."""
+"""Measures of how well scores separate anomalies from nominal points."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ TOLERANCE, STEPS = 1e-4, 100
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is learned: points, how dense each is, and which are to be told apart.
+    """The training data: points, their densities, and the levels to separate.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ def test_tables_of_other_features_are_refused(run, tables, tmp_path):
     other.write_text("a,c\n" + "1,2\n" * 30)
     shown = run("detect", tables["all"], "--nominal", other)
     assert shown.exit_code == 2
-    assert "its features (a, c) are not those of" in shown.stderr
+    assert "its features (a, c) differ from the features of" in shown.stderr
 
 
 def test_the_readmes_example_does_what_it_says():

@@ -42,7 +42,7 @@ def table_kind(name: str) -> TableKind:
 
 
 def table_kinds() -> list[TableKind]:
-    """Return all kinds in the order in which they are asked: the built-in ones, then those of plugins by name."""
+    """Return all kinds in the order in which they are asked: the built-in ones, then plugins' by name."""
     ours = list(built_in())
     theirs = [name for name in manager.names(TableKind.kind) if name not in ours]
     return [table_kind(name) for name in (*ours, *theirs)]

@@ -186,7 +186,7 @@ def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str,
 
 
 def _words(roles: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return what tells columns of the two sides apart: the usual words, and those of the items' own columns."""
+    """Return words that distinguish columns of the two sides: the usual ones, and the items' own columns'."""
     sided = "left" in roles
     two = ("left", "right") if sided else ("winner", "loser")
     left, right = (plain_name(roles.get(role, role)) for role in two)

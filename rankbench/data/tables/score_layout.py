@@ -1,4 +1,4 @@
-"""The layout of a score table is a row a cell, a row a system or a row a task; names tell it, or the user."""
+"""The layout of a score table is a row a cell, a system or a task; names tell it, or the user."""
 
 from __future__ import annotations
 
@@ -149,9 +149,9 @@ def _say_left_out(raw: RawTable, texts: list[str], no_task: list[str], side: str
         with raw.reading():
             first = raw.frame.select(pl.col(texts).drop_nulls().first()).collect(engine="streaming").row(0)
         cells = [f"{short_repr(name)} ({short_repr(cell)})" for name, cell in zip(texts, first, strict=True)]
-        remark(f"columns are left out whose cells do not read as numbers: {first_of(cells, _NAMED)}")
+        remark(f"rankbench leaves out columns whose cells do not read as numbers: {first_of(cells, _NAMED)}")
     if no_task:
-        remark(f"columns are left out by their names: {listed(no_task)} (rename a column that is a {what})")
+        remark(f"rankbench leaves out columns by their names: {listed(no_task)} (rename a column that is a {what})")
 
 
 _COLUMN_OF = {"task": "query_id", "system": "system", "score": "score", "seed": "seed"}
