@@ -68,7 +68,14 @@ def kills(whole: Undisturbed, folder: Path, name: str, cases: range, longest: fl
 
 BEFORE_CHANGING = """
 import os, signal, sys
+import polars as pl
 left = int(os.environ["CHANGES"])
+def dies(change):
+    global left
+    left -= 1
+    if left < 0:
+        print(change, file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
 def changes(event, arguments):
     if event == "open":
         return bool(arguments[2] & (os.O_WRONLY | os.O_RDWR)) and str(arguments[0]).startswith(os.environ["PLACE"])
@@ -76,25 +83,37 @@ def changes(event, arguments):
     return event in ("os.mkdir", "os.rename", "os.remove", "os.rmdir") and (
         str(arguments[0]).startswith(os.environ["PLACE"]) or not os.path.isabs(arguments[0])
     )
-def before_it_changes(event, arguments):
-    global left
-    if changes(event, arguments):
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= 1
-sys.addaudithook(before_it_changes)
+sys.addaudithook(lambda event, arguments: changes(event, arguments) and dies(event))
+write = pl.LazyFrame.sink_parquet
+def halved(frame, path, **options):
+    write(frame, path, **options)
+    if not left:  # Polars writes without a word to Python: half of the file is there
+        os.truncate(path, os.path.getsize(path) // 2)
+    dies("Parquet")
+pl.LazyFrame.sink_parquet = halved
 from rankbench.cli import main
 main()
 """
 
+CHANGES = {
+    # The folder beside, in it those of what waits and of the whole; all of them go, and the old one.
+    **{"os.mkdir": 3, "os.rmdir": 3},
+    # What waits for its shard, the three shards, and the manifest.
+    **{"Parquet": 4, "open": 1},
+    # What waited, the two shards and the manifest of the old folder; which is moved away before the new one is moved.
+    **{"os.remove": 4, "os.rename": 2},
+}
+"""How often a conversion that replaces two shards by three changes the disk."""
 
-def test_a_conversion_that_is_killed_before_each_of_its_changes(tmp_path: Path, quick: Undisturbed) -> None:
-    """Whatever is made, moved or removed: no folder is half there, and the next conversion ends in the same files."""
+
+def test_a_conversion_that_is_killed_at_each_of_its_changes(tmp_path: Path, quick: Undisturbed) -> None:
+    """Whatever is made, written, moved or removed: no folder is half there, and the next conversion ends the same."""
     old = tmp_path / "old"
     quick.prepare("convert", old)
     code, said = ended(start(old, *quick.command("convert", old), "--shards", "2"))
     assert code == 0, said
     whole, stood = {"old": written(old), "none": {}, "new": quick.made("convert")}, list[str]()
+    disturbed = Counter[str]()
     for change in range(1000):
         place = tmp_path / str(change)
         shutil.copytree(old, place)
@@ -108,9 +127,11 @@ def test_a_conversion_that_is_killed_before_each_of_its_changes(tmp_path: Path, 
         if not code:
             break
         assert code == -signal.SIGKILL, said
+        disturbed[said.strip().rpartition("\n")[2]] += 1
         goes_well(quick, place, "convert")
         assert not list(place.glob("made/.*.replaced"))
         shutil.rmtree(place)
+    assert disturbed == CHANGES
     # The old folder is moved away, then the new one takes its place: killed before both moves, and not any more.
     assert list(dict.fromkeys(stood)) == ["old", "none", "new"]
 
