@@ -18,6 +18,27 @@ from rankbench.store.journal import FILE
 
 Program = subprocess.Popen[str] | Forked
 
+LATE = (
+    """
+import math, os
+from rankbench.runner.worker_pool import Worker, WorkerPool
+taken, done, through = WorkerPool._taken, Worker.done, []
+
+def told(pool, worker):
+    through.append(worker)
+    return taken(pool, worker)
+
+def late(worker):
+    if through and worker.ready and os.path.exists("left") and os.path.getsize("left"):
+        worker._deadline = -math.inf
+    return done(worker)
+
+WorkerPool._taken, Worker.done = told, late
+"""
+    + MAIN
+)
+"""A program in which a block's time is up once another one is through, and the file `left` says that this one hangs."""
+
 _folders: dict[int, Path] = {}
 """The folder of each program that was started."""
 

@@ -102,7 +102,7 @@ def test_workers_with_other_code_are_refused(
 LOSES = """
 import os, signal, sys, time
 import rankbench.core.system
-rankbench.core.system.PATIENCE = 3  # so long it looks for a scheduler that is gone
+rankbench.core.system.PATIENCE = 1  # so long it looks for a scheduler that is gone
 client = rankbench.core.system.connected_client(sys.argv[1])
 os.killpg(int(sys.argv[2]), signal.SIGKILL)
 until = time.monotonic() + 60

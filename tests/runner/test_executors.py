@@ -8,8 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from forked import run_program
+from forked import MAIN, run_program
 from installed import hook, install_plugin
+from sessions import LATE
 from small_suites import suite_text
 
 METHOD = """
@@ -26,8 +27,8 @@ DOES = {
     "deadly": "os._exit(3)",
     "leaves": "os._exit(0)",
     "lies": "os._exit(0)",
-    "endless": "while True: time.sleep(1)",
-    "endless_machine_code": "spin(1)",
+    "endless": 'Path("left").write_text("it hangs")\n        while True: time.sleep(1)',
+    "endless_machine_code": 'Path("left").write_text("it hangs"); spin(1)',
     "patching": "np.ascontiguousarray = turned; raise ValueError('patched')",
     "interrupting": "raise KeyboardInterrupt",
     "closing": "os.closerange(0, 4096); raise ValueError('closed')",
@@ -37,6 +38,7 @@ DOES = {
 PLUGIN = (
     """
 import os, time
+from pathlib import Path
 import numba
 import numpy as np
 import rankbench
@@ -69,11 +71,13 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(site)}
 
 
-def run(folder: Path, environment: dict[str, str], bad: list[str], *options: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, environment: dict[str, str], bad: list[str], *options: str, code: str = MAIN
+) -> subprocess.CompletedProcess[str]:
     text = suite_text('label = "k=inf", use = "erm"', *(f'use = "{each}"' for each in bad))
     (folder / "tiny.toml").write_text(text)
     arguments = ["run", "--suite", str(folder / "tiny.toml"), "--workers", "2", "--out", str(folder / "out"), *options]
-    return run_program(*arguments, environment=environment)
+    return run_program(*arguments, environment=environment, folder=folder, code=code)
 
 
 def values(folder: Path, contender: str) -> list[float]:
@@ -143,11 +147,11 @@ HANGING = [
 def test_a_contender_that_hangs_is_a_row_and_the_others_are_the_same(
     tmp_path: Path, environment: dict[str, str], alone: list[float], name: str
 ) -> None:
-    # After the run alone built-in code is compiled, and the limit is long for what is left, on a busy machine too.
-    done = run(tmp_path, environment, [name], "--timeout", "15")
+    """That a call is ended when its time is up: `test_worker_pool`."""
+    done = run(tmp_path, environment, [name], "--timeout", "3000", code=LATE)
     assert done.returncode == 1, done.stderr
     rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
     status = dict(rows.select("contender", "status").unique().iter_rows())
     assert status == {"k=inf": "done", name: "timeout"}
-    assert set(rows.filter(contender=name)["reason"]) == {"no result within 15 s"}
+    assert set(rows.filter(contender=name)["reason"]) == {"no result within 3000 s"}
     assert values(tmp_path, "k=inf") == alone

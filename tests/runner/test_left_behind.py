@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from amounts import part_of
+from forked import MAIN
 from installed import hook, install_plugin
-from sessions import Program, blocks_in, left_by_kills, nothing_is_left, session_of, start, wait_until, workers
+from sessions import LATE, Program, blocks_in, left_by_kills, nothing_is_left, session_of, start, wait_until, workers
 from small_suites import suite_text
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -46,12 +47,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def run(folder: Path, suite: str, *options: str, **more: str) -> Program:
+def run(folder: Path, suite: str, *options: str, code: str = MAIN, **more: str) -> Program:
     """Start a run of a suite."""
     (folder / "left").touch()
     (folder / "tiny.toml").write_text(suite)
     arguments = ["run", "--suite", str(folder / "tiny.toml"), "--out", str(folder / "out"), *options]
-    return start(folder, *arguments, LEFT=str(folder / "left"), **more)
+    return start(folder, *arguments, code=code, LEFT=str(folder / "left"), **more)
 
 
 def leaderboard(folder: Path) -> dict[str, bytes]:
@@ -128,8 +129,8 @@ def test_what_a_killed_run_leaves_disturbs_no_other(
 @pytest.mark.parametrize("hangs", part_of([False, True]))
 def test_children_of_a_contender_end_with_it(tmp_path: Path, site: Path, hangs: bool) -> None:
     suite = suite_text('use = "erm"', f'use = "forks:hangs={str(hangs).lower()}"')
-    options = ["--timeout", "12"] if hangs else ["--workers", "1"]
-    program = run(tmp_path, suite, *options, PYTHONPATH=str(site))
+    options, code = (["--timeout", "3000"], LATE) if hangs else (["--workers", "1"], MAIN)
+    program = run(tmp_path, suite, *options, code=code, PYTHONPATH=str(site))
     _, said = program.communicate(timeout=200)
     assert program.returncode == (1 if hangs else 0), said
     left = (tmp_path / "left").read_text()
