@@ -62,9 +62,9 @@ def test_each_step_is_a_script_of_commands_that_exist(flow: str, step: Step) -> 
 
 
 SHORT = {
-    "tests": {"ARGS": "tests/stats/test_looks.py", "TESTS": "tests/stats/test_looks.py"},
+    "tests": {"ARGS": "tests/stats/test_log_ratios.py", "TESTS": "tests/stats/test_log_ratios.py"},
     "gate": {"GITHUB_BASE_REF": "main", "BUDGET": "60s"},
-    "release": {"ARGS": "tests/stats/test_looks.py", "GITHUB_REF_NAME": "v{version}"},
+    "release": {"ARGS": "tests/stats/test_log_ratios.py", "GITHUB_REF_NAME": "v{version}"},
     "weekly": {"ARGS": "tests/stats/test_change_points.py"},
 }
 """What a runner gives to the steps of a workflow, and fewer tests: those are run elsewhere."""
