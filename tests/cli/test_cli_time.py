@@ -113,12 +113,16 @@ def test_damaged_timings_cannot_be_used(timed: tuple[Path, str], rankbench, tmp_
     assert rankbench("compare", str(out / "base"), str(tmp_path)).exit_code == 2
 
 
+MINE = "erm:aggregator=mean-log-odds,k=7,surrogate=regression,optimizer=exact,lambda=1e-3,draws=100"
+
+
 @pytest.fixture(scope="module")
 def once(suite: Path) -> tuple[Path, str]:
-    """One version, in one launch."""
+    """One version, in one launch, with a contender that is added."""
     out = suite.parent / "once"
     arguments = ["time", str(suite), "--rounds", "2", "--only", "a/k=1", "--n", "400", "--out", str(out)]
-    shown = CliRunner().invoke(main, [*arguments, "--format", "json"], prog_name="rankbench")
+    arguments += ["--with", MINE, "--only", "a/erm*", "--format", "json"]
+    shown = CliRunner().invoke(main, arguments, prog_name="rankbench")
     assert shown.exit_code == 0, shown.output
     return out, shown.stdout
 
@@ -126,26 +130,20 @@ def once(suite: Path) -> tuple[Path, str]:
 def test_one_version_is_shown_beside_the_reference(once: tuple[Path, str]) -> None:
     out, shown = once
     found = json.loads(shown)
-    assert [row["contender"] for row in found["times"]] == ["k=1"]
+    # Of the contender that is added the name has what is not default.
+    assert [row["contender"] for row in found["times"]] == ["k=1", "erm:k=7,draws=100"]
     row = found["times"][0]
     assert row["where"] == "a, n = 400"
     timings = read_timings(out)
-    (cell,) = timings.seconds
-    assert cell.n == 400
+    cell, added = timings.seconds
+    assert cell.n == added.n == 400
     assert row["seconds"] == np.median(timings.seconds[cell]) > 0
     assert row["first"] == timings.first[cell] > 0
     assert row["ratio"] > 0
     assert row["lower"] is None  # one launch shows no interval
 
 
-def test_what_is_added_is_timed(suite: Path, rankbench, tmp_path: Path) -> None:
-    mine = "erm:aggregator=mean-log-odds,k=7,surrogate=regression,optimizer=exact,lambda=1e-3,draws=100"
-    arguments = ["--with", mine, "--only", "a/erm*", "--rounds", "2", "--out", str(tmp_path), "--json"]
-    shown = rankbench("time", str(suite), *arguments)
-    assert shown.exit_code == 0, shown.stderr
-    assert [row["contender"] for row in json.loads(shown.stdout)["times"]] == [
-        "erm:k=7,draws=100"
-    ]  # the rest is default
+def test_what_is_added_must_be_there(suite: Path, rankbench) -> None:
     shown = rankbench("time", str(suite), "--with", "no-such-method", "--rounds", "2")
     assert shown.exit_code == 2
     assert "no-such-method" in shown.stderr

@@ -46,7 +46,7 @@ print(json.dumps([(peaks[1] - peaks[0]) / (2 * n), made.draw_bytes(prepared, tas
 BTL = ("btl:design=10,heldout=10", "web10k-like:queries=24,features=8")
 
 CASES = [
-    (*BTL, "random-scores", 6_000_000, ["ndcg"]),
+    (*BTL, "random-scores", 2_000_000, ["ndcg"]),
     (*BTL, "erm", 6_000_000, ["ndcg"]),
     ("repair:populations=4", "", "erm", 2_000_000, []),
     ("repair:populations=4", "", "random-scores", 2_000_000, []),

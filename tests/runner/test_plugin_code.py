@@ -83,7 +83,8 @@ class World:
 
     def run(self, *options: str, suite: str = "votes") -> subprocess.CompletedProcess[str]:
         log = ["--log", str(self.folder / "votes.csv")] if suite == "votes" else []
-        words = ["run", "--suite", str(self.folder / f"{suite}.suite.toml"), *log, "--out", str(self.out), *options]
+        words = ["run", "--suite", str(self.folder / f"{suite}.suite.toml"), *log, "--workers", "1"]
+        words += ["--out", str(self.out), *options]
         return run_program(*words, environment=os.environ | {"PYTHONPATH": str(self.site)})
 
     @property
