@@ -213,7 +213,8 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
         chosen += [pl.col(columns["winner"]).alias("winner"), pl.col(columns["loser"]).alias("loser")]
         kept = ["weight", "judge", "time", "tie", "first", "rest_of_vote"]
     else:
-        chosen += of_two_sides(columns)
+        raw, outcome = of_two_sides(raw, columns)
+        chosen += outcome
         kept = ["weight", "judge", "time"]
     chosen += [pl.col(columns[role]).alias(role) for role in kept if role in columns]
     chosen += control_expressions(columns)

@@ -43,6 +43,9 @@ CONTRADICTED = "contradicted"
 MARKED = "marked"
 """The column of ties as it is, where there is one."""
 
+_LEAD = "\0lead"
+"""Column of by how much the left won; no user calls one so."""
+
 LEFT_OUT = "left_out"
 """Column of whether nothing was said, as of a match that was not played."""
 
@@ -314,17 +317,20 @@ def _left_out(raw: pl.LazyFrame, rows: pl.Expr, which: str) -> None:
         remark(f"rankbench leaves out {count_text(count, 'row', which)}")
 
 
-def of_two_sides(columns: Mapping[str, str]) -> list[pl.Expr]:
-    """Return winner, loser, tie, first, and what is to be refused, left out or divided.
+def of_two_sides(raw: pl.LazyFrame, columns: Mapping[str, str]) -> tuple[pl.LazyFrame, list[pl.Expr]]:
+    """Return a log with who won, and winner, loser, tie, first, and what is to be refused, left out or divided.
 
     Parameters
     ----------
+    raw : LazyFrame
     columns : mapping of str to str
         As `decided` returns them.
     """
     left, right = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right"))
-    lead, said, more = _one_column(columns) if "winner" in columns else _two_columns(columns)
-    return [
+    outcome, said, more = _one_column(columns) if "winner" in columns else _two_columns(columns)
+    # A column of its own: Polars takes up to seconds to plan a query in which a long expression stands often.
+    lead = pl.col(_LEAD)
+    return raw.with_columns(outcome.alias(_LEAD)), [
         pl.when(lead >= 0).then(left).when(lead < 0).then(right).alias("winner"),
         pl.when(lead >= 0).then(right).when(lead < 0).then(left).alias("loser"),
         (lead == 0).fill_null(False).alias("tie"),
