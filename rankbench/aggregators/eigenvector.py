@@ -83,8 +83,7 @@ class PageRank(CountAggregator):
         walk[counts.low, counts.high], walk[counts.high, counts.low] = counts.wins()
         lost = walk.sum(axis=0)
         walk = np.where(lost > 0, walk / np.where(lost > 0, lost, 1.0), 1.0 / m)
-        scores: NDArray[np.float64] = np.linalg.solve(np.eye(m) - self.damping * walk, np.full(m, 1 - self.damping))
-        return scores
+        return np.linalg.solve(np.eye(m) - self.damping * walk, np.full(m, 1 - self.damping))
 
     def kernel(self) -> Kernel:
         """Return the compiled form, by power iteration."""

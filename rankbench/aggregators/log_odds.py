@@ -36,8 +36,7 @@ def log_odds(counts: PairCounts, smoothing: float, *, joint: bool = False) -> ND
     """
     forward, backward = counts.wins()
     c = smoothing * float((forward + backward).sum()) if joint else smoothing
-    odds: NDArray[np.float64] = np.log((forward + c) / (backward + c))
-    return odds
+    return np.log((forward + c) / (backward + c))
 
 
 class LogOddsAggregator(CountAggregator):

@@ -154,8 +154,7 @@ class NetWeights(CountAggregator):
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the net weights, shape (m,)."""
         won, lost = counts.won_and_lost()
-        scores: NDArray[np.float64] = (won - lost) / counts.judgments
-        return scores
+        return (won - lost) / counts.judgments
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""

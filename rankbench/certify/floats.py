@@ -199,8 +199,7 @@ def on_cone(risk: FloatRisk, order: Sequence[int], tilt: float = 0.0) -> Vector:
     low, high = np.array([-far, *[0.0] * (m - 1)]), np.array([far, *[FAR] * (m - 1)])
     start, slope = np.array([0.0, *[0.5] * (m - 1)]), np.array([0.0, *[tilt] * (m - 1)])
     basis = cone_basis(order)
-    found: Vector = basis @ _minimize(risk, basis, start, low, high, slope)
-    return found
+    return basis @ _minimize(risk, basis, start, low, high, slope)
 
 
 def somewhere(risk: FloatRisk, m: int) -> Vector:

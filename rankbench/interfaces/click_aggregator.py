@@ -116,8 +116,7 @@ class SelectionAggregator(Aggregator):
         """Return which rows say something of their items, shape (P,): of a user who stops, those down to the click."""
         lengths = np.diff(selections.starts)
         last = topmost(selections) if self.stops else lengths
-        seen: NDArray[np.bool_] = positions_of(selections) <= np.repeat(last, lengths)
-        return seen
+        return positions_of(selections) <= np.repeat(last, lengths)
 
     def fit(self, selections: Selections, item_offsets: NDArray[np.int64]) -> ClickModel:
         """Estimate scores from the selections of all queries together.

@@ -318,8 +318,7 @@ class Scales:
             return shifted
         rows = scores.reshape(-1, scores.shape[-1])
         means = np.stack([np.bincount(self.scale_of, row, len(self)) for row in rows]) / self.sizes
-        result: NDArray[np.float64] = (rows - means[:, self.scale_of]).reshape(scores.shape)
-        return result
+        return (rows - means[:, self.scale_of]).reshape(scores.shape)
 
 
 def _scales(labels: NDArray[np.int64]) -> Scales:

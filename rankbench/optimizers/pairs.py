@@ -126,16 +126,14 @@ class PairDifferences:
         """Return the differences of some pairs, shape (p, d)."""
         if self.whole is not None:
             return self.whole[chosen]
-        rows: NDArray[np.float64] = self.x[self.tails[chosen]] - self.x[self.heads[chosen]]
-        return rows
+        return self.x[self.tails[chosen]] - self.x[self.heads[chosen]]
 
     def margins(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``<theta, x_tail - x_head>`` of every pair, shape (P,)."""
         if self.whole is not None:
             return self.whole @ theta
         alpha = self.x @ theta
-        margins: NDArray[np.float64] = alpha[self.tails] - alpha[self.heads]
-        return margins
+        return alpha[self.tails] - alpha[self.heads]
 
     def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``sum_c coefficients_c (x_tail - x_head)``, shape (d,)."""
@@ -162,5 +160,4 @@ class PairDifferences:
             rows = self.rows(part if chosen is None else chosen[part])
             total += (rows * coefficients[part, None]).T @ rows
         # Exact arithmetic is symmetric, rounding is not.
-        symmetric: NDArray[np.float64] = 0.5 * (total + total.T)
-        return symmetric
+        return 0.5 * (total + total.T)

@@ -44,8 +44,7 @@ class Gram:
         curvature = values + l2
         floor = len(values) * np.finfo(np.float64).eps * curvature.max(initial=0.0)
         inverse = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=curvature > floor)
-        solution: NDArray[np.float64] = vectors @ (inverse * (b @ vectors))
-        return solution
+        return vectors @ (inverse * (b @ vectors))
 
 
 class QuadraticProblem:
@@ -228,5 +227,4 @@ class PairwiseProblem:
             np.matmul(graph, self.x[start:stop], out=spread[start:stop])
         gram: NDArray[np.float64] = self.x.T @ spread
         # Exact arithmetic is symmetric, two different products are not.
-        symmetric: NDArray[np.float64] = 0.5 * (gram + gram.T)
-        return symmetric
+        return 0.5 * (gram + gram.T)

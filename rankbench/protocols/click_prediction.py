@@ -242,8 +242,7 @@ class ClickPrediction(Protocol):
         losses = click_log_loss(chances, test, self.mix)
         if judged is None:
             return np.array([losses.mean()])
-        means: NDArray[np.float64] = np.add.reduceat(losses, test.offsets[judged]) / test.counts[judged]
-        return means
+        return np.add.reduceat(losses, test.offsets[judged]) / test.counts[judged]
 
 
 def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: float) -> NDArray[np.float64]:

@@ -367,8 +367,7 @@ def item_rank_ranges(
 
 def judged_enough(units: Units) -> NDArray[np.bool_]:
     """Return which items ten votes and three units at least are about, shape (m,)."""
-    known: NDArray[np.bool_] = (units.votes >= ENOUGH) & (units.items >= _FEWEST)
-    return known
+    return (units.votes >= ENOUGH) & (units.items >= _FEWEST)
 
 
 def too_thin(units: Units) -> list[str]:

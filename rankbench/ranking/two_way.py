@@ -168,8 +168,7 @@ class CrossedVotes(CountedVotes):
         had = _spread_of(drawn) * count / (count - 1)
         factor = np.sqrt(np.divide(wanted, had, out=np.ones(len(scores)), where=had > 0))
         factor[~np.isfinite(factor)] = 1.0
-        scaled: NDArray[np.float64] = scores + (drawn - scores) * factor
-        return scaled
+        return scores + (drawn - scores) * factor
 
     def few_units(self) -> list[str]:
         """Return what a reader of intervals must know where judges or queries are few."""
@@ -230,8 +229,7 @@ def _with_silent(part: ClusterCounts, more: int) -> ClusterCounts:
 def _spread_of(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the variances of the scores of resamples, (m,), of those that have scores; nan of none."""
     kept = drawn[np.isfinite(drawn).all(axis=1)]
-    variance: NDArray[np.float64] = kept.var(axis=0, ddof=1) if len(kept) > 1 else np.full(drawn.shape[1], np.nan)
-    return variance
+    return kept.var(axis=0, ddof=1) if len(kept) > 1 else np.full(drawn.shape[1], np.nan)
 
 
 def _clipped(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:

@@ -353,7 +353,4 @@ def _estimates(
 
 def _centred(changes: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return changes, shape (B, items), against that of the median item among those that are known."""
-    centred: NDArray[np.float64] = changes - np.median(
-        changes[:, known] if known.any() else changes, axis=1, keepdims=True
-    )
-    return centred
+    return changes - np.median(changes[:, known] if known.any() else changes, axis=1, keepdims=True)

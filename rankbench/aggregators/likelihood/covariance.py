@@ -60,8 +60,7 @@ class SaidByVotes:
     def judged(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the weight of votes on each pair, pseudo-votes among them, shape (P,)."""
         cells = np.stack([counts.forward, counts.backward, counts.ties]) + self.pseudo
-        weight: NDArray[np.float64] = np.ones(3) @ cells
-        return weight
+        return np.ones(3) @ cells
 
     def inverse(self, graph: Laplacian, judged: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the inverse information of so many votes, (d, d): of m scores, and the parameter if there is one.

@@ -185,8 +185,7 @@ class Laplacian:
     def distances(self, inverse: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of each edge's difference under an inverse of this matrix, shape (P,)."""
         own = np.diag(inverse)
-        variance: NDArray[np.float64] = own[self.low] + own[self.high] - 2 * inverse[self.low, self.high]
-        return variance
+        return own[self.low] + own[self.high] - 2 * inverse[self.low, self.high]
 
     def _dense(self, edge: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
         from scipy.linalg import solve

@@ -32,8 +32,7 @@ def record_steps(draws: int, points: int) -> NDArray[np.int64]:
     """Return about `points` steps from 1 to `draws`, evenly spaced in their logarithm."""
     if points == 0:
         return np.zeros(0, dtype=np.int64)
-    steps: NDArray[np.int64] = np.unique(np.geomspace(1, draws, points).round().astype(np.int64))
-    return steps
+    return np.unique(np.geomspace(1, draws, points).round().astype(np.int64))
 
 
 def unaveraged(contenders: Sequence[Composition], steps: int) -> NDArray[np.int64]:

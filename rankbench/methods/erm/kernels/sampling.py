@@ -54,8 +54,7 @@ def _mix(z: np.uint64) -> np.uint64:
     """Scramble 64 bits (the finalizer of splitmix64, a bijection)."""
     z = (z ^ (z >> _S30)) * _MIX1
     z = (z ^ (z >> _S27)) * _MIX2
-    mixed: np.uint64 = z ^ (z >> _S31)
-    return mixed
+    return z ^ (z >> _S31)
 
 
 @declared()
