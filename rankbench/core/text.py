@@ -20,8 +20,6 @@ from typing import Any, Literal, TypeAlias
 from rankbench.errors import PluginError, SpecError
 
 _LONGEST = 40
-_DEEPEST = 64
-_DEEP = re.compile(rf"""(?<![\w-])(?:(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{_DEEPEST}}}""")
 _MOST = 20
 _MARKUP = re.compile(r"([\\`*_\[\]|~$])")
 _NUMBER = re.compile(r"((?<![\w.])(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)(?!\w))")
@@ -36,21 +34,6 @@ def short_repr(value: object) -> str:
 def cut(text: str) -> str:
     """Return the first 40 characters of a text, with dots if there are more."""
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
-
-
-def check_keys(toml: str) -> str:
-    """Return a TOML text, if no key in it has more than 64 parts: a parser takes the square of their number in memory.
-
-    Raises
-    ------
-    ValueError
-        Names the line.
-    """
-    found = _DEEP.search(toml)
-    if found is not None:
-        line = toml.count("\n", 0, found.start()) + 1
-        raise ValueError(f"a key has more than {_DEEPEST} parts with dots between them (at line {line})")
-    return toml
 
 
 def listed(names: Sequence[str]) -> str:

@@ -16,7 +16,6 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from rankbench.core.component import Record, first_problem
-from rankbench.core.text import check_keys
 from rankbench.data.tables.checks import built_in
 from rankbench.errors import InputError, nearest
 
@@ -215,7 +214,7 @@ _Model = TypeVar("_Model", bound=Record)
 def _read_toml(path: Path, model: type[_Model]) -> _Model:
     """Return what a TOML file says, checked."""
     try:
-        read = tomllib.loads(check_keys(path.read_text(encoding="utf-8")))
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # also an integer of thousands of digits, and brackets as deep
         raise InputError(f"not TOML: {error}", path=path) from error
     try:

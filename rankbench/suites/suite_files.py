@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rankbench.core.spec import expand
-from rankbench.core.text import check_keys
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.interfaces.suite import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
 from rankbench.plugin import manager
@@ -36,7 +35,7 @@ def read_suite(path: Path) -> Suite:
         fit, with its key path.
     """
     try:
-        data = tomllib.loads(check_keys(_text(path)))
+        data = tomllib.loads(_text(path))
     except FileNotFoundError as error:
         raise InputError("there is no such suite file", path=path) from error
     except (OSError, ValueError, RecursionError) as error:

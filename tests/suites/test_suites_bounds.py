@@ -9,7 +9,6 @@ from amounts import part_of
 from data_files import written
 
 from rankbench import api
-from rankbench.core.text import check_keys
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
 from rankbench.runner.prepare import dataset_of, protocol_of
@@ -166,19 +165,6 @@ def test_unknown_suites(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("name = ")
     with pytest.raises(InputError, match=r"bad\.toml"):
         api.planned(str(tmp_path / "bad.toml"))
-
-
-@pytest.mark.parametrize("part", ["a", '"a b"', "'x'", "a "])
-def test_a_key_of_very_many_parts_is_refused_before_it_is_parsed(tmp_path: Path, part: str) -> None:
-    # A parser takes the square of their number in memory: 1.7 GB for these 20,000.
-    path = write(tmp_path, TOP + ".".join([part] * 20_000) + " = 1\n")
-    with pytest.raises(InputError, match=r"more than 64 parts with dots between them \(at line 3\)"):
-        load_suite(path)
-
-
-def test_dots_in_texts_are_no_keys() -> None:
-    toml = f'asks = "{"Is it so? ... " * 50}{"... " * 100}"\nversions = ["{".".join(["1"] * 60)}"]\n'
-    assert check_keys(toml) == toml
 
 
 FEW = "movielens-like:users=200,movies=300,ratings=12000"
