@@ -221,7 +221,7 @@ def run(
         finally:
             store.close()
         told.say("leaderboard and figures")
-        results = make_report(directory, ended=False)
+        results = make_report(directory)
     seconds = {
         "total": time.perf_counter() - started,
         "until_last_block": computed,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
 import logging
 import os
@@ -192,8 +191,6 @@ def replacement(path: Path) -> Iterator[IO[bytes]]:
 
 FACTS = "run.json"
 
-_SEAL = "sha256"
-
 _DEVICES = (Path("/dev"), Path("/proc"))
 _FILES = (Path("/dev/shm"),)
 
@@ -253,32 +250,9 @@ def write_facts(directory: Path, facts: dict[str, Any]) -> None:
         It cannot be written.
     """
     try:
-        replace_file(directory / FACTS, _sealed(facts))
+        replace_file(directory / FACTS, (json.dumps(facts, indent=2, sort_keys=True) + "\n").encode())
     except OSError as error:
         raise StoreError(f"{directory}: cannot write run.json ({error}); the results are complete") from error
-
-
-def damaged_facts(directory: Path) -> str:
-    """Say what is wrong with the ``run.json`` of a folder; empty where it is as it was written, or there is none."""
-    path = directory / FACTS
-    if not path.exists():
-        return ""
-    again = "; run again, which writes it anew and computes nothing twice"
-    try:
-        data = path.read_bytes()
-        facts: Any = json.loads(data)
-    except (OSError, ValueError, RecursionError):
-        return f"{path}: it cannot be read{again}"
-    if not isinstance(facts, dict) or facts.pop(_SEAL, None) is None:
-        return f"{path}: it has no {_SEAL}: it is damaged, or an older rankbench wrote it{again}"
-    return "" if _sealed(facts) == data else f"{path}: it is not what was written: its {_SEAL} is another one{again}"
-
-
-def _sealed(facts: dict[str, Any]) -> bytes:
-    """Return a file of JSON that says the sha256 of what else is in it."""
-    text = json.dumps(facts, indent=2, sort_keys=True)
-    sealed = facts | {_SEAL: hashlib.sha256(text.encode()).hexdigest()}
-    return (json.dumps(sealed, indent=2, sort_keys=True) + "\n").encode()
 
 
 PATIENCE = 30

@@ -117,18 +117,18 @@ MOST_NAMED = 5
 
 
 class Notice(NamedTuple):
-    """A sentence about contenders that are not where a reader may look for them, unused data or a damaged file.
+    """A sentence about contenders that are not where a reader may look for them, or unused data.
 
     Attributes
     ----------
-    kind : {"skipped", "diverged", "failed", "left out", "damaged", "unused"}
+    kind : {"skipped", "diverged", "failed", "left out", "unused"}
     text : str
         Contender, place and reason, in one line.
     trace : str
         The traceback, if an exception was raised on this machine.
     """
 
-    kind: Literal["skipped", "diverged", "failed", "left out", "damaged", "unused"]
+    kind: Literal["skipped", "diverged", "failed", "left out", "unused"]
     text: str
     trace: str = ""
 

@@ -12,7 +12,7 @@ import polars as pl
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from rankbench.core.system import damaged_facts, replace_file
+from rankbench.core.system import replace_file
 from rankbench.core.text import count_text, one_line
 from rankbench.errors import StoreError
 from rankbench.interfaces.cell import FAILURES
@@ -103,7 +103,7 @@ class Results:
         return f"<p>{escape(str(self.directory))}</p>{self.leaderboard._repr_html_()}"
 
 
-def report(directory: Path | str, out: Path | str | None = None, *, ended: bool = True) -> Results:
+def report(directory: Path | str, out: Path | str | None = None) -> Results:
     """Write the report of a run; the same results give the same bytes.
 
     Each file is replaced whole or not at all. Figures (``*.svg``, ``*.png`` and ``*.csv``) in the
@@ -116,8 +116,6 @@ def report(directory: Path | str, out: Path | str | None = None, *, ended: bool 
     out : Path or str, optional
         Publish it: the report, the rows that it is made from, ``run.json`` and ``digests.json`` go to this folder.
         A published folder is published again where it stands.
-    ended : bool
-        Say what is wrong with the ``run.json`` of a run's folder, which a run writes last.
 
     Returns
     -------
@@ -131,7 +129,6 @@ def report(directory: Path | str, out: Path | str | None = None, *, ended: bool 
     """
     folder = Path(directory)
     of_run = (folder / FILE).exists()
-    damaged = damaged_facts(folder) if ended and of_run else ""
     with open_results(folder) as results:
         pages, rows = pages_of(results), results_frame(results)
         analysis, headline = pages.analysis, headline_of(pages.analysis)
@@ -159,7 +156,7 @@ def report(directory: Path | str, out: Path | str | None = None, *, ended: bool 
         [line for one in pages.recommended for line in one.answer],
         reasons(FAILURES),
         reasons({"skipped"}),
-        [*([Notice("damaged", damaged)] if damaged else []), *notices(analysis, pages.figures)],
+        notices(analysis, pages.figures),
         headline,
         claims_in_short(analysis),
     )

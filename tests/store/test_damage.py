@@ -7,7 +7,6 @@ byte for byte, or the error names the journal and its table and says what to do.
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import shutil
@@ -22,7 +21,7 @@ from amounts import trials
 from small_suites import suite_text
 
 import rankbench
-from rankbench.core.system import FACTS, damaged_facts, write_facts
+from rankbench.core.system import FACTS, write_facts
 from rankbench.errors import StoreError
 from rankbench.reports.results import report
 from rankbench.store.journal import FILE
@@ -81,13 +80,11 @@ KINDS: tuple[Callable[[bytearray, random.Random], None], ...] = (
 
 
 def contents(folder: Path) -> dict[str, object]:
-    """Return a run's files, but for the journal itself, and of what a run says of itself all but times and blocks."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("journal."))
-    found: dict[str, object] = {str(path.relative_to(folder)): path.read_bytes() for path in files}
-    if not damaged_facts(folder) and FACTS in found:
-        facts = json.loads((folder / FACTS).read_bytes())
-        found[FACTS] = {name: value for name, value in facts.items() if name not in ("seconds", "blocks", "sha256")}
-    return found
+    """Return the files that a report makes."""
+    files = (
+        path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(("journal.", FACTS))
+    )
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 class Campaign:
@@ -107,17 +104,12 @@ class Campaign:
         (self.scratch / name).write_bytes(bytes(data))
         said = ""
         try:
-            made = self.again(self.scratch)
+            self.again(self.scratch)
         except StoreError as error:
             said = str(error)
         if said:
             assert name.name in (FILE, ROLLBACK)
             assert NAMED.search(said) or FOREIGN.search(said), said
-        elif damaged_facts(self.scratch):  # which a report leaves as they are, and says so
-            assert name.name == FACTS
-            assert any(notice.text == damaged_facts(self.scratch) for notice in made.notices)  # type: ignore[attr-defined]
-            assert contents(self.scratch) | {FACTS: ""} == self.expected | {FACTS: ""}
-            self.came["facts told to be damaged"] += 1
         else:
             assert contents(self.scratch) == self.expected
         self.came["error" if said else "equal"] += 1
@@ -207,25 +199,3 @@ def test_a_run_in_a_damaged_folder(
     campaign.at_random(cases(times), 2)
     print(dict(campaign.came))
     assert campaign.came["error"] > campaign.came.total() // 8
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (b'"total": 1.25', b'"total": 1.26', "its sha256 is another one"),
-        (b'"sha256"', b'"sha255"', "it has no sha256: it is damaged, or an older rankbench wrote it"),
-        (b"  ", b"   ", "its sha256 is another one"),
-        (b"{", b"[", "it cannot be read"),
-    ],
-)
-def test_what_a_run_says_of_itself_is_told_to_be_damaged(
-    written: Path, tmp_path: Path, old: bytes, new: bytes, said: str
-) -> None:
-    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
-    assert report(tmp_path).notices == [found for found in report(tmp_path).notices if found.kind != "damaged"]
-    before = (tmp_path / FACTS).read_bytes()
-    (tmp_path / FACTS).write_bytes(before.replace(old, new, 1))
-    told = [found.text for found in report(tmp_path).notices if found.kind == "damaged"]
-    assert len(told) == 1
-    assert told[0].startswith(f"{tmp_path / FACTS}: ")
-    assert said in told[0]
