@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import TypeVar, cast
 
 from pydantic import BeforeValidator, ValidationError
 
-from rankbench.core.code_digest import OURSELVES
 from rankbench.core.component import Component, build, first_problem
 from rankbench.core.spec import Spec, Value, parse
 from rankbench.errors import PluginError, SpecError, nearest
@@ -191,17 +189,11 @@ def origin(kind: str, name: str) -> Origin:
 def maker_of(component: Component) -> str:
     """Return the distribution whose code a component's own class is: of those that are registered, who did it.
 
-    A class that nobody registered, as in a script, is ours only where our modules hold it
-    under its name, and its module's else: nothing more is known of it.
+    A class that nobody registered, as in a script, is its module's.
     """
     made = type(component)
     known = plugins().registry.origin_of(made)
-    if known is not None:
-        return known.distribution
-    top = made.__module__.partition(".")[0]
-    if top == OURSELVES and getattr(sys.modules.get(made.__module__), made.__qualname__, None) is not made:
-        return f"a class that says to be of {made.__module__}"
-    return top
+    return known.distribution if known is not None else made.__module__.partition(".")[0]
 
 
 def statuses() -> list[PluginStatus]:

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import pluggy
-from pydantic import PydanticUndefinedAnnotation, PydanticUserError
 
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.component import Component
@@ -205,7 +204,8 @@ class Registry:
         if inspect.isabstract(found):
             missing = ", ".join(sorted(found.__abstractmethods__))
             raise PluginError(f"{where} does not implement {missing}")
-        _complete(found, where, origin)
+        if origin.distribution != OURSELVES:
+            found.model_rebuild()  # else parameters are looked at when they are used
         if defect := found.defect():
             raise PluginError(f"{where}: {defect}")
         self._put(kind, name, found, origin)
@@ -308,14 +308,3 @@ def _name(name: Any, what: str) -> str:
     if not is_component_name(name):
         raise PluginError(f"{what} is {name!r}, not a kebab-case name such as 'mean-log-odds'")
     return str(name)
-
-
-def _complete(found: type[Component], where: str, origin: Origin) -> None:
-    """Build the validator of a third-party class's parameters: ours, which tests complete, are built when used."""
-    if origin.distribution == OURSELVES:
-        return
-    try:
-        found.model_rebuild()
-    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
-        first = str(error).partition("\n")[0]
-        raise PluginError(f"{where}: its parameters cannot be validated: {first}") from error
