@@ -33,7 +33,7 @@ SPOILT = {
     "durations": (lambda a: a.astype("i8").astype("m8[s]"), "timedelta64"),
     "booleans": (lambda a: a > 0, "an array of bool"),
     "texts": (lambda a: a.astype(str).tolist(), "an array of <U"),
-    "nothing": (lambda a: None, "None"),
+    "nothing": (lambda a: None, "an array of object"),
 }
 """How numbers are spoilt, and what the reason says."""
 

@@ -68,10 +68,9 @@ def _scored(surrogate: ScoreSurrogate, seen: list[tuple[float, Structure]]) -> R
     def risk(alpha: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         total, slope = 0.0, np.zeros_like(alpha)
         for probability, target in targets:
-            returned = surrogate.value_and_gradient(alpha, target)
-            value, gradient = surrogate.checked_numbers("value_and_gradient", returned, "number and array")
+            value, gradient = surrogate.value_and_gradient(alpha, target)
             total += probability * value
-            slope += probability * gradient
+            slope += probability * surrogate.checked_numbers("value_and_gradient", gradient)
         return total, slope
 
     return risk

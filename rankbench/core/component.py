@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 
 from rankbench.core.code_digest import distribution_of
 from rankbench.core.spec import Spec, Value, expand, parse
-from rankbench.core.text import Promise, returned_numbers
+from rankbench.core.text import returned_numbers
 from rankbench.errors import PluginError, SpecError, nearest
 
 _WORDS = {bool: "true or false", int: "a number", float: "a number", str: "a text"}
@@ -263,9 +263,9 @@ class Component(Typed):
         inner = [value.all_packages() for value in values if isinstance(value, Component)]
         return frozenset(self.packages).union(*inner)
 
-    def checked_numbers(self, method: str, returned: object, promise: Promise = "array") -> Any:
+    def checked_numbers(self, method: str, returned: object) -> Any:
         """Return the numbers that one of its methods returned; a `PluginError` where it returned something else."""
-        return returned_numbers(returned, f"{self.kind} {self.name!r}, {method}", promise)
+        return returned_numbers(returned, f"{self.kind} {self.name!r}, {method}")
 
     def __str__(self) -> str:
         return str(self.spec())

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from rankbench.errors import PluginError, SpecError
 
@@ -257,60 +257,8 @@ def normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
-Promise: TypeAlias = Literal["array", "number", "number and array", "arrays"]
-"""Return value of a method: an array of numbers, one number, both in a tuple, or a tuple of arrays."""
-
-_WHOLE = 2**53
-"""Up to here float64 has every integer."""
-
-
-def trouble_with(value: object, promise: Promise = "array") -> str:
-    """Say what makes `value` something else than the real numbers that were promised; empty if nothing."""
-    return _read(value, promise)[1]
-
-
-def _read(value: object, promise: Promise) -> tuple[Any, str]:
-    """Return the numbers in `value`, and what is wrong with it: callers use the numbers that were checked.
-
-    A value that converts itself is asked once; it may say something else the next time.
-    """
-    import numpy as np
-
-    if promise in ("number and array", "arrays"):
-        if not isinstance(value, tuple | list) or len(value) != 2:
-            return None, f"{_called(value)}, not a tuple of two"
-        one, trouble = _read(value[0], "number" if promise == "number and array" else "array")
-        two, more = _read(value[1], "array")
-        return (one, two), trouble or more
-    if type(value) is np.ndarray and value.dtype.kind in "fiu":
-        array = value
-    elif isinstance(value, np.ma.MaskedArray):
-        return None, "a masked array; fill it, or leave out what is masked"
-    else:
-        try:
-            array = np.asarray(value)
-        except Exception:  # it has other shapes within, or code of its own that fails
-            return None, f"{_called(value)}, not numbers"
-        if array.dtype.kind not in "fiu":
-            what = f"an array of {array.dtype}" if array.shape else _called(value)
-            return None, f"{what}, not real numbers"
-    if promise == "number":
-        if array.shape:
-            return None, f"an array of shape {array.shape}, not one number"
-        return value if type(value) in (int, float) else array[()], ""
-    if array.dtype.kind in "iu" and array.dtype.itemsize > 4 and array.size:
-        far = max(int(array.max()), -int(array.min()))
-        if far > _WHOLE:
-            return None, f"integers up to {far}, beyond 2^53, where float64 makes several of them one"
-    return array, ""
-
-
-def _called(value: object) -> str:
-    return f"a value of type {type(value).__name__}" if value is not None else "None"
-
-
-def returned_numbers(value: object, what: str, promise: Promise = "array") -> Any:
-    """Return the numbers in `value`: an array, one number, or a tuple.
+def returned_numbers(value: object, what: str) -> Any:
+    """Return the array of real numbers in `value`.
 
     Parameters
     ----------
@@ -318,17 +266,19 @@ def returned_numbers(value: object, what: str, promise: Promise = "array") -> An
         Returned value.
     what : str
         Name of the value: "scores".
-    promise : Promise
 
     Raises
     ------
     PluginError
-        It is not what was promised.
+        NumPy would turn it into real numbers without a word.
     """
-    found, trouble = _read(value, promise)
-    if trouble:
-        raise PluginError(f"{what}: returned {trouble}")
-    return found
+    import numpy as np
+
+    array, masked = np.asarray(value), isinstance(value, np.ma.MaskedArray)
+    if masked or array.dtype.kind not in "fiu":
+        found = "a masked array" if masked else f"an array of {array.dtype}"
+        raise PluginError(f"{what}: returned {found}, not real numbers")
+    return array
 
 
 def plain_name(name: str) -> str:

@@ -7,7 +7,6 @@ computed once however many experiments show it.
 
 from __future__ import annotations
 
-import re
 import signal
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.component import Component
-from rankbench.core.text import exception_text, trouble_with
+from rankbench.core.text import exception_text
 from rankbench.errors import ContenderDiverged, RankbenchError, SpecError
 
 Split: TypeAlias = Literal["design", "heldout"]
@@ -109,19 +108,6 @@ class CellResult:
     trace: str = ""
 
 
-MOST_NAMED = 100
-"""Facts, and curves, that a cell may have."""
-
-LONGEST_NAME = 1000
-"""Characters of the name of a metric, fact or curve."""
-
-WHOLE = 2**53
-"""Steps of curves are below it: floats tell these whole numbers apart."""
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
 def cell_problem(
     cell: CellResult, units: Mapping[Split, int] | None = None, metrics: Collection[str] = ()
 ) -> str | None:
@@ -130,6 +116,7 @@ def cell_problem(
     Parameters
     ----------
     cell : CellResult
+        With its numbers in plain types.
     units : mapping of Split to int, optional
         Number of units of each split; without it, only what the cell says by itself is
         looked at.
@@ -139,94 +126,35 @@ def cell_problem(
     Returns
     -------
     str or None
-        A status that there is not; a reason or names that are not text; a done cell without
-        losses, or with losses that are not finite numbers, one for each unit (bounds of
-        intervals in a ranking may be nan); a curve whose steps are not whole numbers that
-        increase, or that has not one value for each step (values may be nan); facts that
-        are not numbers, or more than 100.
+        A status that there is not; a done cell without losses, or with losses that are not
+        finite numbers, one for each unit (bounds of intervals in a ranking may be nan); a
+        curve whose steps do not increase, or that has not one value for each step (values
+        may be nan).
     """
-    if not isinstance(cell.status, str) or cell.status not in get_args(Status):
+    if cell.status not in get_args(Status):
         return f"its status is none of {', '.join(get_args(Status))}"
-    for what, said in (("reason", cell.reason), ("trace", cell.trace)):
-        if not is_text(said):
-            return f"its {what} is not text but a {type(said).__name__}, or has lone surrogates"
-    for what, named in (("losses", cell.losses), ("curves", cell.curves), ("info", cell.info)):
-        if not isinstance(named, dict):
-            return f"{what} is not a dict but a {type(named).__name__}"
-    return _problem_with_losses(cell, units, metrics) or _problem_with_curves(cell) or _problem_with_facts(cell)
-
-
-def _problem_with_losses(cell: CellResult, units: Mapping[Split, int] | None, metrics: Collection[str]) -> str | None:
     if cell.status == "done" and not cell.losses:
         return "it is done but has no losses; give it another status with a reason"
-    for place in cell.losses:
-        if not isinstance(place, tuple) or len(place) != 2 or not _is_name(place[0]):
-            return "its losses are not named by a metric and a split"
-        if place[1] not in SPLITS:
-            return f"{place[0]} is on a split that is none of {', '.join(SPLITS)}"
     if cell.status == "done":
         for split in (split for split in SPLITS if units is not None and units.get(split)):
             for metric in metrics:
                 if (metric, split) not in cell.losses:
                     return f"it is done but has no {metric} on the {split} units"
     for (metric, split), losses in cell.losses.items():
-        shape = np.shape(losses) if isinstance(losses, np.ndarray) else ()
-        if not _numbers(losses):
-            return f"{metric} on the {split} units is not a one-dimensional array of numbers but has shape {shape}"
-        if units is not None and shape != (units.get(split, 0),):
-            return f"{metric} has shape {shape} on the {split} units; the plan has {units.get(split, 0)}"
+        if split not in SPLITS:
+            return f"{metric} is on a split that is none of {', '.join(SPLITS)}"
+        expected = losses.shape if units is None else (units.get(split, 0),)
+        if losses.ndim != 1 or losses.shape != expected:
+            return f"{metric} has shape {losses.shape} on the {split} units; the plan has {expected}"
         known = losses[~np.isnan(losses)] if metric in _UNKNOWN else losses
         if not np.isfinite(known).all():
             return f"{metric} is not finite on some {split} unit; call it diverged"
-    return None
-
-
-def _problem_with_curves(cell: CellResult) -> str | None:
-    if len(cell.curves) > MOST_NAMED or not all(_is_name(name) for name in cell.curves):
-        return f"its curves are more than {MOST_NAMED}, or have names that are not text"
     for metric, curve in cell.curves.items():
-        if not isinstance(curve, Curve):
-            return f"the curve {metric} is not a Curve but a {type(curve).__name__}"
-        if not _numbers(curve.steps) or not _numbers(curve.values):
-            return f"the steps and values of the curve {metric} are not one-dimensional arrays of numbers"
-        if curve.steps.shape != curve.values.shape:
+        if curve.steps.ndim != 1 or curve.steps.shape != curve.values.shape:
             return f"the curve {metric} has {curve.steps.size} steps and {curve.values.size} values"
-        whole = (curve.steps > -WHOLE) & (curve.steps < WHOLE) & (curve.steps == np.floor(curve.steps))
-        if not whole.all() or (curve.steps[1:] <= curve.steps[:-1]).any():
-            return f"the steps of the curve {metric} are not whole numbers below 2^53 that increase"
+        if (curve.steps[1:] <= curve.steps[:-1]).any():
+            return f"the steps of the curve {metric} do not increase"
     return None
-
-
-def _problem_with_facts(cell: CellResult) -> str | None:
-    if len(cell.info) > MOST_NAMED or not all(_is_name(name) for name in cell.info):
-        return f"its facts are more than {MOST_NAMED}, or have names that are not text"
-    for name, value in (("optimality", cell.optimality), *cell.info.items()):
-        flag = isinstance(value, bool | np.bool_) and name != "optimality"
-        if not (flag or type(value) in (int, float)) and trouble_with(value, "number"):
-            return f"{name} is not a number but a {type(value).__name__}"
-        try:
-            float(value)
-        except OverflowError:
-            return f"{name} is larger than any float"
-    return None
-
-
-def is_text(value: object) -> bool:
-    """Return whether something is a string that UTF-8 can say."""
-    return isinstance(value, str) and not _SURROGATE.search(value)
-
-
-def _is_name(said: object) -> bool:
-    return isinstance(said, str) and 0 < len(said) <= LONGEST_NAME and is_text(said)
-
-
-def _numbers(array: object) -> bool:
-    return (
-        isinstance(array, np.ndarray)
-        and not isinstance(array, np.ma.MaskedArray)
-        and array.ndim == 1
-        and array.dtype.kind in "iuf"
-    )
 
 
 @dataclass(frozen=True)

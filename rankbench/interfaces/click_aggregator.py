@@ -132,8 +132,8 @@ class SelectionAggregator(Aggregator):
         """
         kernel = self.selection_kernel()
         if kernel is None:
-            estimated = self.estimate(selections, item_offsets)
-            scores, examination = self.checked_numbers("estimate", estimated, "arrays")
+            scores, examination = self.estimate(selections, item_offsets)
+            scores, examination = (self.checked_numbers("estimate", one) for one in (scores, examination))
             return ClickModel(scores, examination, self.stops)
         n = int(item_offsets[-1])
         out = np.zeros(n + longest_list(selections))

@@ -79,8 +79,7 @@ def evaluate(
             continue
         structure = _read_only(structure)
         for c in range(len(alpha)):
-            value = loss.value(alpha[c, start:stop], structure)
-            out[c, q] = loss.checked_numbers("value", value, "number")
+            out[c, q] = loss.checked_numbers("value", loss.value(alpha[c, start:stop], structure))
     return out
 
 

@@ -82,10 +82,9 @@ class ScoreProblem:
         value = 0.0
         for q, (start, stop) in enumerate(itertools.pairwise(self.offsets)):
             if self.shares[q] > 0:
-                returned = self.surrogate.value_and_gradient(alpha[start:stop], targets[start:stop])
-                lost, slope = self.surrogate.checked_numbers("value_and_gradient", returned, "number and array")
+                lost, slope = self.surrogate.value_and_gradient(alpha[start:stop], targets[start:stop])
                 value += self.shares[q] * lost
-                pull[start:stop] = self.shares[q] * slope
+                pull[start:stop] = self.shares[q] * self.surrogate.checked_numbers("value_and_gradient", slope)
         return value, pull
 
     def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,8 @@ import numpy as np
 
 from rankbench.core.code_digest import OURSELVES
 from rankbench.core.component import Component
-from rankbench.core.text import trouble_with
+from rankbench.core.text import returned_numbers
+from rankbench.interfaces.cell import ContenderFailed
 from rankbench.interfaces.method import Block, Fitted
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.protocol import BlockTask, Contender
@@ -61,25 +62,15 @@ def makers(component: Component) -> set[str]:
     return {manager.maker_of(component)}.union(*nested)
 
 
-def fitted_problem(fitted: object) -> str:
-    """Say what is wrong with what a method returned; empty if nothing. The rest is looked at in the cell's result."""
+def plain_fitted(fitted: object) -> Fitted:
+    """Return what a method returned with its numbers in plain types, or raise what is wrong with it."""
     if not isinstance(fitted, Fitted):
-        return f"fit returned {type(fitted).__name__}, not Fitted"
+        raise ContenderFailed(f"fit returned {type(fitted).__name__}, not Fitted")
     if (fitted.model is None) != (fitted.theta is None):
-        return "model and theta come together"
-    if fitted.theta is not None:
-        if not isinstance(fitted.theta, np.ndarray) or fitted.theta.ndim != 1:
-            return "theta is not a vector"
-        if trouble := trouble_with(fitted.theta):
-            return f"theta is {trouble}"
-    if not isinstance(fitted.converged, bool | np.bool_):
-        return f"converged is {type(fitted.converged).__name__}, not true or false"
-    if not isinstance(fitted.info, dict) or not all(
-        isinstance(k, str) and (isinstance(v, bool | np.bool_) or not trouble_with(v, "number"))
-        for k, v in fitted.info.items()
-    ):
-        return "info is not a dict of str to float"
-    return ""
+        raise ContenderFailed("model and theta come together")
+    theta = None if fitted.theta is None else returned_numbers(fitted.theta, "theta")
+    info = {name: float(value) for name, value in fitted.info.items()}
+    return replace(fitted, theta=theta, converged=bool(fitted.converged), info=info)
 
 
 def own_cells(task: BlockTask) -> dict[str, Contender]:

@@ -23,7 +23,7 @@ from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.baselines import feature_matrix
 from rankbench.methods.erm import ERM
-from rankbench.plugin.third_party import disposable_block, disposable_queries, fitted_problem, is_ours, own_cells
+from rankbench.plugin.third_party import disposable_block, disposable_queries, is_ours, own_cells, plain_fitted
 
 C = TypeVar("C", bound=Component)
 Drawn = TypeVar("Drawn")
@@ -66,12 +66,10 @@ def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Excep
             shown = block if sees_truth(method) else hidden
             outcomes[cell] = guarded(partial(method.fit, disposable_block(shown)))
     for cell, outcome in outcomes.items():
-        if isinstance(outcome, Exception):
-            continue
-        if trouble := fitted_problem(outcome):
-            outcomes[cell] = ContenderFailed(trouble)
-        elif not sees_truth(methods[cell]):
-            outcomes[cell] = replace(outcome, score=partial(_score_unlabelled, outcome.score))
+        plain = outcome if isinstance(outcome, Exception) else guarded(partial(plain_fitted, outcome))
+        if isinstance(plain, Fitted) and not sees_truth(methods[cell]):
+            plain = replace(plain, score=partial(_score_unlabelled, plain.score))
+        outcomes[cell] = plain
     return outcomes
 
 

@@ -7,8 +7,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import duration_text, first_of
@@ -16,6 +18,7 @@ from rankbench.interfaces.cell import (
     BlockResult,
     CellResult,
     ContenderFailed,
+    Curve,
     Split,
     cell_problem,
     guarded,
@@ -77,13 +80,7 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
 
 def _executed(prepared: Prepared, task: BlockTask) -> dict[str, CellResult]:
     """Return what a protocol, which may be third-party code, says of each cell."""
-    found: object = prepared.protocol.execute(prepared, replace(task, cells=dict(task.cells)))
-    if not isinstance(found, list | tuple):
-        raise ContenderFailed(f"the protocol returned {type(found).__name__}, not a list of CellResult")
-    strangers = [type(cell).__name__ for cell in found if not isinstance(cell, CellResult)]
-    if strangers:
-        raise ContenderFailed(f"the protocol returned a list with {strangers[0]} in it, not of CellResult")
-    return {cell.cell: cell for cell in found if isinstance(cell.cell, str)}
+    return {cell.cell: cell for cell in prepared.protocol.execute(prepared, replace(task, cells=dict(task.cells)))}
 
 
 def _checked(
@@ -93,11 +90,19 @@ def _checked(
     if cell not in found:
         raise ContenderFailed("the protocol gave no result")
     said = found[cell]
-    if isinstance(said.reason, str):
-        said = replace(said, reason=printable(said.reason))
-    if trouble := cell_problem(said, sizes, metrics):
+    losses = {place: _real(values) for place, values in said.losses.items()}
+    curves = {
+        name: Curve(np.asarray(curve.steps).astype(np.int64, casting="safe"), _real(curve.values))
+        for name, curve in said.curves.items()
+    }
+    info = {printable(name): float(value) for name, value in said.info.items()}
+    words, optimality = printable(said.reason), float(said.optimality)
+    plain = CellResult(cell, said.status, words, optimality, losses, curves, info, said.trace)
+    if trouble := cell_problem(plain, sizes, metrics):
         raise ContenderFailed(trouble)
-    losses = {name: np.asarray(values) for name, values in said.losses.items()}
-    info = {name: float(value) for name, value in said.info.items()}
-    curves = dict(said.curves)
-    return CellResult(cell, said.status, said.reason, float(said.optimality), losses, curves, info, said.trace)
+    return plain
+
+
+def _real(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers as floats; a `TypeError` where they are not real."""
+    return np.asarray(values).astype(np.float64, casting="safe", copy=False)

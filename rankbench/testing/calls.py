@@ -19,7 +19,7 @@ from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.plugin import manager
-from rankbench.plugin.third_party import fitted_problem
+from rankbench.plugin.third_party import plain_fitted
 from rankbench.testing import samples
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject
 
@@ -294,8 +294,7 @@ def _method(it: Method, label: str, design: Queries, comparisons: Comparisons) -
 
 def fitted_scores(fitted: Any, queries: Queries) -> NDArray[np.float64]:
     """Return a method's scores of items, shape (N,), by the way that it offers."""
-    if trouble := fitted_problem(fitted):
-        raise CheckFailed(trouble)
+    fitted = plain_fitted(fitted)
     if fitted.model is not None:
         return np.asarray(fitted.model.features(queries.x).astype(np.float64) @ fitted.theta)
     return np.asarray(fitted.score(queries))

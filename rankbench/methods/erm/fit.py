@@ -278,9 +278,6 @@ class _Fits:
         self, contender: Composition, fit: Fit, info: dict[str, float], curves: dict[str, Curve] | None = None
     ) -> Fitted:
         theta = returned_numbers(fit.theta, f"optimizer {contender.optimizer.name!r}, theta")
-        iterations = float(
-            returned_numbers(fit.iterations, f"optimizer {contender.optimizer.name!r}, iterations", "number")
-        )
         if not np.isfinite(theta).all():
             raise ContenderDiverged("parameters are not finite")
         return Fitted(
@@ -289,7 +286,7 @@ class _Fits:
             theta,
             fit.optimality,
             fit.converged,
-            info | {"iterations": iterations},
+            info | {"iterations": float(fit.iterations)},
             curves or {},
         )
 

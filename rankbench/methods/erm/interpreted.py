@@ -108,9 +108,8 @@ class Interpreted(Stream):
         surrogate = contender.surrogate
         if isinstance(surrogate, ScoreSurrogate):
             target = targets[self.plan.row(contender.aggregator, contender.k, surrogate)]
-            returned = surrogate.value_and_gradient(alpha, target)
-            value, slope = surrogate.checked_numbers("value_and_gradient", returned, "number and array")
-            return value, slope
+            value, slope = surrogate.value_and_gradient(alpha, target)
+            return value, surrogate.checked_numbers("value_and_gradient", slope)
         if not isinstance(surrogate, PairwiseSurrogate):
             raise TypeError(f"surrogate {surrogate.name!r} is neither a score nor a pairwise surrogate")
         k = min(as_order(contender.k), int(self.block.comparisons.counts[q]))
