@@ -62,7 +62,7 @@ from rankbench.ranking.score_ranking import rank_scores
     help="With --by: a row for each item, a column for each category; without a value, of ranks.",
 )
 @click.option("--over", type=click.Choice(["time"]), help="Scores over time, with bands, and changes since --since.")
-@time_unit_option("With --over: unit of time whose votes go together; default: the finest that makes at most 200.")
+@time_unit_option("With --over: unit of time that groups votes; default: the finest unit with at most 200 times.")
 @click.option("--since", default="", metavar="TIME", help="With --over: start of changes; default: the median time.")
 @click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
 def aggregate(
@@ -142,7 +142,7 @@ def aggregate(
     "task alone: a row is a task.",
 )
 @reader_option
-@click.option("--qrels", default="", metavar="FILE", help="Judgments of TREC runs, which are then given: RUN RUN ...")
+@click.option("--qrels", default="", metavar="FILE", help="Relevance judgments (qrels); the arguments are TREC runs.")
 @click.option(
     "--loss",
     default="",

@@ -49,7 +49,7 @@ MOST_DENSE = 4000
 
 
 class Aggregator(Component):
-    """A structure function: k judgments of one query's m items to one structure.
+    """An aggregator turns k judgments of one query's m items into one structure.
 
     The root of all aggregators. A class derives from the base of its judgments: `ComparisonAggregator`,
     `CountAggregator`, `OrderAggregator`, `LabelAggregator`,
@@ -220,7 +220,7 @@ class OrderAggregator(Aggregator):
 
 
 class LabelAggregator(Aggregator):
-    """Base of references that are told the truth: a subclass gives `from_labels`."""
+    """Base of oracles, which are told the truth: a subclass gives `from_labels`."""
 
     needs_truth: ClassVar[bool] = True
 
@@ -254,7 +254,7 @@ class WithCovariance(Protocol):
 
 @runtime_checkable
 class NearStart(Protocol):
-    """Aggregators of counts that go from a start to the scores, step by step, and are faster from a near one."""
+    """Count aggregators that iterate, and converge faster from a start near the solution (warm start)."""
 
     def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Make the scores that `from_counts` makes, of counts whose scores are not far from some.

@@ -107,9 +107,9 @@ _latest: list[tuple[weakref.ref[Dataset], str, Any]] = []
 
 
 def remembered(dataset: Dataset, fingerprint: str, load: Callable[[], T]) -> T:
-    """Return what `load` returns: what it did last, if that was asked for this very data set with this content.
+    """Return the result of `load`, from a cache of one entry if data set and fingerprint are unchanged.
 
-    It is kept as long as the data set lives, and until `forget`.
+    The entry lives as long as the data set, and until `forget`.
 
     Parameters
     ----------

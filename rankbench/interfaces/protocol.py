@@ -207,7 +207,7 @@ class Prepared:
         return max(1, round(n * self.scale))
 
     def sizes(self, declared: Sequence[int]) -> dict[int, int]:
-        """Return the suite's n by what stands for it; the last n where few judgments make several n one."""
+        """Map each scaled number of judgments to the suite's n; if several n scale to one number, the last n wins."""
         return {self.scaled(n): n for n in declared}
 
     @property
@@ -310,7 +310,7 @@ class Protocol(Component):
         """
 
     def in_time_units(self, unit: str) -> Protocol | None:
-        """Return the protocol that takes judgments of one such unit of time, as ``day``, for simultaneous; optional.
+        """Return this protocol with judgments grouped by a unit of time, such as ``day``; optional.
 
         None: it does not go by time.
 

@@ -134,7 +134,7 @@ class PairwiseSurrogate(Surrogate):
         raise TypeError(f"surrogate {self.name!r} is not twice differentiable")
 
     def edges(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return factors and offsets of edges with these weights > 0, elementwise; as they are and 0."""
+        """Return the factor and the offset of each edge from its positive weight: by default the weight, and 0."""
         return weights, np.zeros_like(weights)
 
     @property

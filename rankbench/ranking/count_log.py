@@ -250,7 +250,7 @@ def _run(client: Any, log: ParquetLog, how: tuple[str | None, bool, bool]) -> Co
     except RankbenchError:
         raise
     except Exception as error:
-        raise ExecutorError(f"the log could not be counted on the cluster ({type(error).__name__}: {error})") from error
+        raise ExecutorError(f"the Dask cluster did not count the log ({type(error).__name__}: {error})") from error
 
 
 # The functions below run on the cluster's machines.

@@ -358,8 +358,8 @@ def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
         )
     if votes.rest is not None and alike.points == 1:
         notes.append(
-            "bands, ranks and changes take each graded vote for a whole one, and are too wide. Too few votes on one "
-            "pair at one time show how grades vary"
+            "rankbench cannot estimate how grades vary: too few pairs have several graded votes at one time. It counts "
+            "each graded vote as a whole vote, so bands, ranks and changes are too wide"
         )
     elif votes.rest is not None:
         but = ", but for what is alike in votes of one judge" if alike.judges else ""
