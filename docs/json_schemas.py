@@ -111,6 +111,15 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "rank scores.csv --replicates 50 --lower t3 --without t1",
         "rank one.txt two.txt --qrels qrels.txt --replicates 50",
     ],
+    "certify": [
+        "certify regression --loss ndcg --laws 1 --noise any",
+        "certify pairwise-logistic --laws 50",
+        "certify pairwise-hinge --aggregator difference-graph --noise dag",
+        "certify pairwise-hinge --aggregator difference-graph --noise any --laws 20",
+        "certify listnet --loss ndcg --laws 5",
+        "certify cross-entropy --loss err --laws 20",
+        "certify pairwise-hinge --aggregator difference-graph --k 2 --laws 3",
+    ],
     "certify --verify": ["certify --verify certificate.json"],
     "plan": ["plan --suite small.toml", "plan --log votes.csv --reps 1"],
     "report": ["report done", "report late"],
@@ -178,7 +187,7 @@ def answered(command: str) -> str:
 
 
 def name_of(arguments: Sequence[str], answer: Mapping[str, object]) -> str:
-    """Return the name of the answer that a command gives; of an answer without a schema, that of its command."""
+    """Return the name of the answer that a command gives."""
     words = [word.partition("=")[0] for word in arguments]
     if {"time", "--against"} <= {*words}:
         return "compare"
