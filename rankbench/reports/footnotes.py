@@ -193,6 +193,7 @@ def _data_line(groups: Sequence[Group], *, named: bool) -> str:
         kind = "**REAL** features and labels, **SIMULATED** judgments"
     names = f" ({', '.join(markdown(name) for group in groups for name in group.experiments)})" if named else ""
     titles = list(filter(None, dict.fromkeys(_how_much(source) for source in sources)))
+    titles = [one for one in titles if not any(other != one and other.startswith(one) for other in titles)]
     sizes = dict.fromkeys(
         f"{grouped_digits(len(source.units[split]))} {source.short(split)}"
         for source in sources
