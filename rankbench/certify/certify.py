@@ -130,9 +130,7 @@ def verify(path: Path | str) -> tuple[bool, tuple[str, ...]]:
     Raises
     ------
     InputError
-        It cannot be checked.
-    OSError
-        The file cannot be read.
+        It cannot be read or checked.
     """
     try:
         found = check_file(path)
@@ -140,6 +138,8 @@ def verify(path: Path | str) -> tuple[bool, tuple[str, ...]]:
         return False, (printable(f"{path}: rejected: {error}"),)
     except Uncheckable as error:
         raise InputError(f"{path} was not checked: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
     name, source = printable(found.surrogate), found.source_sha256
     try:
         here = source_hash(component_class(Surrogate, found.surrogate))

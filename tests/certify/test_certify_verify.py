@@ -79,6 +79,7 @@ def test_exit_codes_of_verdicts(arguments, verdict, code, tmp_path):
     done = CliRunner().invoke(main, ["certify", *arguments, "--out", str(out)])
     assert (json.loads(out.read_bytes())["verdict"], done.exit_code) == (verdict, code)
     assert CliRunner().invoke(main, ["certify", "--verify", str(out)]).exit_code == 0
+    assert CliRunner().invoke(main, ["certify", "--verify", str(tmp_path / "none.json")]).exit_code == 2
 
 
 def test_a_certificate_is_written_where_there_is_nothing_to_draw(tmp_path):
