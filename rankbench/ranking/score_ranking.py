@@ -293,7 +293,7 @@ def _doubtful_tasks(tasks: Sequence[str], lower: Sequence[str]) -> list[str]:
     less = [task for task in tasks if _LESS_IS_BETTER & {*plain_name(task).split("_")}] if not lower else []
     sums = [task for task in tasks if plain_name(task).strip("_") in _SUMS]
     said = {
-        f"more is taken for better on {listed(less)}, too: --lower turns a task where less is better": less,
+        f"rankbench takes more for better on {listed(less)}, too: --lower turns a task where less is better": less,
         f"tasks called like averages count as tasks: {listed(sums)} (--without leaves a task out)": sums,
     }
     return [note for note, named in said.items() if named]

@@ -186,7 +186,7 @@ def test_a_column_for_each_rank_is_a_ballot(tmp_path):
     source = open_source(path)
     found = source.frame.collect()
     assert [[name for place in ballot for name in place] for ballot in found["ranking"]] == ballots
-    assert "columns are read as rank1=rank1,rank2=rank2,rank3=rank3" in source.remarks
+    assert "rankbench reads columns as rank1=rank1,rank2=rank2,rank3=rank3" in source.remarks
     said = "rankbench closes up 1 skipped rank, leaves out 1 overvote, leaves out 1 repeated item, "
     assert f"{said}leaves out 1 empty ballot" in source.remarks
 
@@ -283,7 +283,7 @@ def test_texts_with_signs_are_rankings_and_empty_ones_say_nothing(tmp_path: Path
     assert set(found[0].table["item"]) == {"Ada", "Bo", "Cy", "Bo>Cy"}
     assert found[0].table.filter(pl.col("item") == "Ada")["votes"].item() == 43
     assert all("rankbench leaves out 1 empty ballot" in one.notes for one in found)
-    assert "'ranking' is read as best>tied=tied>last" in found[0].notes
+    assert "rankbench reads 'ranking' as best>tied=tied>last" in found[0].notes
 
 
 @pytest.mark.parametrize("word", ["skipped", "Overvote", "undervote"])

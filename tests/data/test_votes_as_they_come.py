@@ -94,25 +94,25 @@ def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:
     path = written(tmp_path / "results.csv", GUESSED["scores"][1])
     assert "rankbench leaves out 1 row without both scores" in rankbench.aggregate(path).notes
     path.write_bytes(GUESSED["names that nobody knows"][1])
-    assert "columns are read as left=m1,right=m2,winner=verdict" in rankbench.aggregate(path).notes
+    assert "rankbench reads columns as left=m1,right=m2,winner=verdict" in rankbench.aggregate(path).notes
 
 
 def test_a_second_column_that_says_who_won_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     path = written(tmp_path / "results.csv", "team1,team2,score1,score2,winner\nAnn,Bob,30,0,Bob\nBob,Eve,11,21,Bob\n")
-    said = "the winner is read from 'winner', not from 'score1', 'score2' (--columns winner= reads the latter)"
+    said = "rankbench reads the winner from 'winner', not from 'score1', 'score2' (--columns winner= reads the latter)"
     assert said in rankbench.aggregate(path, "win-rate").notes
     for columns, score in (("winner=winner", -0.5), ("winner=", 0.5)):
         found = rankbench.aggregate(path, "win-rate", columns=columns)
-        assert not any("winner is read from" in note for note in found.notes)
+        assert not any("reads the winner from" in note for note in found.notes)
         assert found.table.filter(item="Ann")["score"].to_list() == [score]
 
 
 def test_an_outcome_beside_winner_and_loser_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     path = written(tmp_path / "results.csv", "winner,loser,outcome\na,b,win\nb,a,draw\n")
-    columns = "left=winner,right=loser,winner=outcome"
-    said = f"the winner is read from 'winner', 'loser', not from 'outcome' (--columns {columns} reads the latter)"
+    how = "left=winner,right=loser,winner=outcome"
+    said = f"rankbench reads the winner from 'winner', 'loser', not from 'outcome' (--columns {how} reads the latter)"
     assert said in rankbench.aggregate(path).notes
-    assert read(path, columns) == votes("a>b", "b=a")
+    assert read(path, how) == votes("a>b", "b=a")
     path.write_text("left,right,winner,label\na,b,a,b\n")
     assert "not from 'label' (--columns winner=label reads the latter)" in rankbench.aggregate(path).notes[0]
     assert read(path, "winner=label") == votes("b>a")

@@ -18,7 +18,7 @@ from rankbench.errors import InputError
 from rankbench.ranking.open import open_source, scan
 
 WINNERS, LOSERS = [1, 1, 2, 3, 2], [2, 3, 1, 2, 3]
-NOTE = "floats are read as whole numbers, 1.0 as 1, in "
+NOTE = "rankbench reads floats as whole numbers, 1.0 as 1, in "
 
 
 def floats(ids: list[int]) -> list[float]:

@@ -93,7 +93,7 @@ def test_describe_says_which_columns_are_read(tmp_path: Path) -> None:
     path.write_text("a,b,who\nx,y,x\ny,z,z\nz,x,x\n")
     text = re.sub(" {2,}", "  ", CliRunner().invoke(main, ["data", "describe", str(path)]).stdout)
     assert "columns read  left=a, right=b, winner=who" in text
-    assert "note  columns are read as left=a,right=b,winner=who" in text
+    assert "note  rankbench reads columns as left=a,right=b,winner=who" in text
     path.write_text("query_id,winner,loser\nq,a,b\n")
     text = re.sub(" {2,}", "  ", CliRunner().invoke(main, ["data", "describe", str(path)]).stdout)
     assert "columns read  winner, loser, query=query_id" in text
@@ -111,7 +111,7 @@ def test_percents_beside_other_scores_are_named(tmp_path: Path) -> None:
     for first, named in (("0.641", True), ("64.1%", False)):
         path.write_text(f"model,piqa,boolq\nash,78.18%,{first}\nbirch,79.1%,{first}\n")
         notes = rankbench.rank(path).notes
-        assert ("78% is read as 78, beside tasks without such a sign: 'piqa'" in notes) == named
+        assert ("rankbench reads 78% as 78, beside tasks without such a sign: 'piqa'" in notes) == named
 
 
 VOTES = "winner,loser\n" + "a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 9

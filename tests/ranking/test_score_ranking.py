@@ -344,9 +344,9 @@ def test_scores_are_read_under_any_name(name: str) -> None:
 
 def test_measures_of_which_less_is_better_are_named() -> None:
     table = {"model": ["a", "b"], "accuracy": [0.9, 0.8], "WER": [0.1, 0.4], "test loss": [1.0, 2.0]}
-    noted = "more is taken for better on 'WER', 'test loss', too: --lower turns a task where less is better"
+    noted = "rankbench takes more for better on 'WER', 'test loss', too: --lower turns a task where less is better"
     assert noted in rankbench.rank(table).notes
-    assert not any("taken for better" in note for note in rankbench.rank(table, lower=["WER", "test loss"]).notes)
+    assert not any("takes more for better" in note for note in rankbench.rank(table, lower=["WER", "test loss"]).notes)
 
 
 def test_rows_called_like_averages_are_named() -> None:

@@ -270,7 +270,7 @@ def _by_content(raw: RawTable, said: Mapping[str, str]) -> RawTable | None:
             readings = proposed(replace(reading, roles={**reading.roles, **beside}) for _, reading in found[:_MOST])
             raise InputError(f"what the columns mean is not clear: {readings}{more}")
     for kind, reading in found:
-        remark(f"columns are read as {columns_text(reading.roles)}")
+        remark(f"rankbench reads columns as {columns_text(reading.roles)}")
         return kind.renamed(raw, columns_text({**reading.roles, **said})) or raw
     return None
 

@@ -169,7 +169,7 @@ def unread_outcomes(names: Iterable[str], chosen: Mapping[str, str], given: Mapp
         sides = {"left": chosen["winner"], "right": chosen["loser"]} if "loser" in chosen else {}
         how = columns_text({**sides, "winner": others[0]}) if others else ""
     says = listed([chosen[role] for role in outcome])
-    reads = f"the winner is read from {says}, not from {listed(others)} (--columns {how} reads the latter)"
+    reads = f"rankbench reads the winner from {says}, not from {listed(others)} (--columns {how} reads the latter)"
     return reads if others else ""
 
 

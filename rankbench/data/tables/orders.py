@@ -126,7 +126,7 @@ def _empty(frame: pl.LazyFrame, name: str) -> pl.Expr:
     if facts[SAYS_NOTHING]:
         remark(f"rankbench leaves out {count_text(facts[SAYS_NOTHING], 'empty ballot')}")
     if facts["signs"]:
-        remark(f"{short_repr(name)} is read as {SIGNS}")
+        remark(f"rankbench reads {short_repr(name)} as {SIGNS}")
     return empty
 
 

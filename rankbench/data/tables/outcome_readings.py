@@ -171,7 +171,7 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
     preference = "preference" in columns or (numbered and facts["preference"] and facts["high"] > 1)
     if preference and not facts["words"]:
         remark(
-            f"{short_repr(column)} is read from 1, where {short_repr(columns['left'])} won, to 2, where "
+            f"rankbench reads {short_repr(column)} from 1, where {short_repr(columns['left'])} won, to 2, where "
             f"{short_repr(columns['right'])} did; 0 and 1.5 are ties"
         )
         if facts["fractions"]:
@@ -190,7 +190,7 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
             column=column,
         )
     if low < 0:
-        remark(f"{short_repr(column)} is read as 1 where {columns['left']!r} won, -1 where {columns['right']!r} did")
+        remark(f"rankbench reads {short_repr(column)} as 1 if {columns['left']!r} won, -1 if {columns['right']!r} did")
         return {"margin": column}
     if high > 1:
         raise InputError(
@@ -204,7 +204,7 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
             what + _proposed(raw, columns, {"points": column}, {**turned, "points": column}), column=column
         )
     remark(
-        f"{short_repr(column)} is read as points of {short_repr(columns['left'])}: 1 where it won, 0 where "
+        f"rankbench reads {short_repr(column)} as points of {short_repr(columns['left'])}: 1 where it won, 0 where "
         f"{short_repr(columns['right'])} did"
     )
     if facts["graded"]:

@@ -129,10 +129,10 @@ def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
         chosen += [pl.lit("").alias(side), pl.struct(cells).alias("score")]
         _say_left_out(raw, [name for name in wanted if name not in numbers], no_task, side)
     if errors := _some(raw, {name: pl.col(name).str.contains(_WITH_ERROR).any() for name in _texts(raw, scores)}):
-        remark(f"numbers in brackets or after \u00b1 are read as standard errors, and do not count: {listed(errors)}")
+        remark(f"rankbench reads numbers in brackets or after \u00b1 as standard errors, not scores: {listed(errors)}")
     percent = _some(raw, {name: pl.col(name).str.contains("%", literal=True).any() for name in _texts(raw, scores)})
     if percent and len(percent) < len(scores):
-        remark(f"78% is read as 78, beside tasks without such a sign: {listed(percent)}")
+        remark(f"rankbench reads 78% as 78, beside tasks without such a sign: {listed(percent)}")
     named = ([roles[role]] for role in ("system", "task", "seed") if role in roles)
     return replace(raw, frame=with_whole_names(raw.frame, *named).select(chosen), roles=roles)
 

@@ -219,7 +219,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         if numbers:
             return roles | numbers
         if _are_scorelines(raw, columns):
-            remark(f"{short_repr(column)} is read as the scores of {columns['left']!r} and {columns['right']!r}")
+            remark(f"rankbench reads {short_repr(column)} as scores of {columns['left']!r} and {columns['right']!r}")
             scores = {role: name for role, name in columns.items() if role != "winner"}
             return decided(raw, scores | {"left_score": column, "right_score": column}, given)
         if found["side"] is None and found["alike"] is None:

@@ -216,7 +216,7 @@ def moments_of_numbers(times: pl.Series, unit: TimeUnit | None, since: str = "")
         if times.is_between(_BEGIN * parts, _END * parts).all():
             micros = (times * (10**6 / parts)).round() if parts <= 10**6 else times // 10**3
             moments = micros.cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
-            return moments, [f"times are read as {name} since 1970, in UTC"]
+            return moments, [f"rankbench reads times as {name} since 1970, in UTC"]
     return times, []
 
 

@@ -79,7 +79,7 @@ def with_whole_names(frame: pl.LazyFrame, *groups: Sequence[str], winner: str = 
             changed.append(winner)
             result = result.with_columns(read)
     if changed:
-        remark(f"floats are read as whole numbers, 1.0 as 1, in {listed(changed)}")
+        remark(f"rankbench reads floats as whole numbers, 1.0 as 1, in {listed(changed)}")
     return result
 
 
