@@ -104,7 +104,7 @@ SHORT_HELPS = {
     "certify": "Decide whether a surrogate is consistent, with a proof.",
     "plan": "Show the blocks and contenders of a run, without running it.",
     "report": "Make leaderboards and figures again from stored rows, and publish them.",
-    "compare": "Compare two results and say what is worse.",
+    "compare": "Compare two results, and report significant changes.",
     "time": "Time contenders in turns, of one version or of two.",
     "history": "Record results of runs, and show when they changed.",
     "verify": "Verify a published folder against its rows.",

@@ -29,8 +29,8 @@ def check(name: str, kind: str | None, timeout: float, verbose: bool) -> Answer:
 
     NAME is the distribution of a plugin, or the folder that it is installed from, with all of its components; one
     component with or without parameters (surrogate/mine:gamma=2); a suite, or a suite's file. Each check has a
-    process of its own, which may hang or die. Checks whose packages are not installed are skipped. Exits with 1 if a
-    check fails or none is executed.
+    process of its own, which may hang or die. rankbench skips checks whose packages are not installed. Exits with 1 if
+    a check fails or none is executed.
     """
     results = []
     with Console(stderr=True).status("") as status:  # seen on a terminal alone

@@ -77,7 +77,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Test only this (of pytest-benchmark: a benchmark, of logs: an item); * stands for anything.",
 )
 @click.option("--unchanged", is_flag=True, help="Fail if any score, loss or convergence differs by more than rounding.")
-@click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
+@click.option("--reference", default="", help="Benchmark by whose times others' are divided.")
 @click.option(
     "--method",
     default="",
@@ -88,13 +88,14 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns of two logs, as left=model_x.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")
 def compare(base: Path, head: Path, form: Format | None, out: Path | None, **options: Any) -> None:
-    """Compare two results and say what is worse.
+    """Compare two results, and report significant changes.
 
     BASE and HEAD are folders: of a run, of published results, or of `rankbench time`. rankbench pairs their results
     by block and unit, and never compares different data. They may also be JSON of pytest-benchmark, a folder with one
-    file for each job; a single file is described, not tested. They may also be two logs of votes, HEAD with all votes
-    of BASE and later ones: rankbench then tests which items moved. Exits with 0 if nothing is worse, 1 if something is
-    worse (with --unchanged: if a number differs), 2 if the input cannot be used, 3 if a row of BASE was not tested.
+    file for each job; rankbench describes a single file, without tests. They may also be two logs of votes, HEAD with
+    all votes of BASE and later ones: rankbench then tests which items moved. Exits with 0 if nothing is worse, 1 if
+    something is worse (with --unchanged: if a number differs), 2 if the input cannot be used, 3 if a row of BASE was
+    not tested.
     """
     with heartbeat(f"comparing {base} and {head}"):
         answer = comparison_answer(compare_results(base, head, **options))

@@ -90,7 +90,7 @@ _SUITE_OPTIONS = (
         help="Covariates of the log that may help to predict, as 'side:unless=neutral, log(length)'.",
     ),
     reader_option,
-    time_unit_option("Unit of time whose votes are predicted together; default: votes of one time."),
+    time_unit_option("Unit of time whose votes a method predicts together; default: votes of one time."),
     dataset_option,
     click.option(
         "--reps",
@@ -106,7 +106,7 @@ _SUITE_OPTIONS = (
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--address", default="", help="Address of a Dask scheduler, as tcp://10.0.0.1:8786.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which a block is given up.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that a block may take.")
 @click.option("--strict", is_flag=True, help="A contender that was skipped is an error: exit with 1.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")

@@ -26,7 +26,7 @@ from rankbench.runner.progress import ConsoleProgress
     help="The published rows; default: DIRECTORY/rows, or DIRECTORY-rows.",
 )
 @click.option("--rerun", metavar="N|all", help="Number of blocks, drawn at random, to compute again; or all.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the draw of blocks; default: a new one, printed.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the choice of blocks; default: a new one, printed.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
 @answering
 def verify(directory: Path, rows: Path | None, rerun: str | None, seed: int | None, workers: int) -> Answer:
@@ -117,8 +117,8 @@ def certify(
 
     A surrogate is consistent if minimizing its risk minimizes the risk of the loss, for every
     distribution of judgments in the noise class. rankbench searches for a counterexample, makes it
-    small and proves it; for some classes it proves consistency instead. The certificate can be
-    checked without rankbench's search: --verify FILE, or python -m rankbench.certify.check FILE.
+    small and proves it; for some classes it proves consistency instead. Check the certificate
+    without rankbench's search by --verify FILE, or by python -m rankbench.certify.check FILE.
     Its format is in docs/reference/certificate-format.md.
 
     The exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT, CONSISTENT_AT_MU and
