@@ -232,7 +232,8 @@ def fault(
     assert "Traceback" not in said, said
     assert code in (0, 1, 2, 3), said
     assert code == 0 or said.strip(), "a failure without a word"
-    if of:  # what cannot be removed there is left to the next one
+    # What cannot be removed stays: in a folder for temporary files that fails, or in one that cannot be looked through.
+    if of or (name == "convert" and calls in ("open", "unlink", "close")):
         wait_until(lambda: not session_of(program.pid), 20)
     else:
         nothing_is_left(place, program.pid)
