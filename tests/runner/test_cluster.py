@@ -24,7 +24,7 @@ pytestmark = pytest.mark.alone
 SUITE = suite_text(
     'label = "k={k}", use = "erm:k=[1,5,inf],draws=400"',
     'label = "logistic", use = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton"',
-    protocol="btl:design=20,heldout=20", dataset="web10k-like:queries=44,features=8", n="[400, 1200]", repetitions=2,
+    protocol="btl:design=20,heldout=20", dataset="web10k-like:queries=44,features=8", n="[400]", repetitions=3,
 )  # fmt: skip
 REPORTS = ("leaderboard.md", "leaderboard.csv", "results.parquet")
 
@@ -75,7 +75,7 @@ def test_the_same_bytes_on_workers_with_a_nanny(suite: str, tmp_path: Path) -> N
 
 def test_a_block_that_takes_too_long_is_a_row_that_says_so(cluster: Cluster, suite: str, tmp_path: Path) -> None:
     results = rankbench.run(suite, reps=1, out=tmp_path, executor="dask", address=cluster.address, timeout=1e-6)
-    assert results.failures == {"no result within 1e-06 s": 8}
+    assert results.failures == {"no result within 1e-06 s": 4}
     results = rankbench.run(suite, reps=1, out=tmp_path, executor="dask", address=cluster.address)
     assert results.failures == {}
 
