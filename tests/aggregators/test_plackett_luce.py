@@ -113,11 +113,6 @@ def test_voters_who_all_agree_on_a_long_order():
     assert scores[0] - scores[-1] > 745
 
 
-def test_one_ballot_of_one_item_says_nothing():
-    with pytest.raises(InputError, match="ballots say nothing"):
-        PlackettLuce().from_orders(build([[[0]]]), 3)
-
-
 def test_comparisons_are_refused():
     with pytest.raises(TypeError, match="orders, not on comparisons"):
         sample_structure(PlackettLuce(), np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 2)

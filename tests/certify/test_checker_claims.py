@@ -153,16 +153,6 @@ def test_exit_codes_of_the_checker(tmp_path, capsys, violation, searched):
     assert "exit codes: 0 if the checker rejects no certificate" in capsys.readouterr().out
 
 
-def test_what_is_printed_says_what_the_claim_is_about(tmp_path, capsys, proof):
-    """A certificate that is right may be of another loss, class or number of items than who hands it over says."""
-    path = tmp_path / "cert.json"
-    path.write_text(json.dumps(proof))
-    assert main([str(path)]) == 0
-    shown = capsys.readouterr().out
-    assert "CONSISTENT: proved\n  about: pairwise-hinge (form=weighted, power=1, scale=1) after " in shown
-    assert "difference-graph (k=inf); loss pairwise (normalize=False); 3 items; noise dag\n" in shown
-
-
 def test_laws_of_many_grades_are_checked_by_the_formula():
     """Sixty structures, each with other irrational numbers."""
     laws = [(i, j, k) for i in range(4) for j in range(4) for k in range(4) if i + j + k]

@@ -110,16 +110,21 @@ def test_theorem_13_decides_about_the_linear_loss_outside_of_low_noise():
     assert seen == {"CONSISTENT_AT_MU", "VIOLATION", "VIOLATION_BOUNDARY"}
 
 
-@pytest.mark.parametrize(("phi", "form"), part_of(product(SMOOTH, FORMS)))
-def test_a_cold_search_finds_and_proves_violations(phi, form):
-    certificate = rankbench.certify(f"pairwise-{phi}:form={form}", budget="60s")
+@pytest.mark.parametrize(("phi", "form", "items"), part_of(product(SMOOTH, FORMS, [3, 4]), 5))
+def test_a_cold_search_finds_and_proves_violations_quickly(phi, form, items):
+    rankbench.certify("pairwise-squared", laws=1)  # a warm process
+    start = time.process_time()
+    certificate = rankbench.certify(f"pairwise-{phi}:form={form}", items=items, budget="60s")
+    assert time.process_time() - start < {3: 2.0, 4: 5.0}[items]
     assert certificate.verdict == "VIOLATION"
+    again = rankbench.certify(f"pairwise-{phi}:form={form}", items=items, budget="60s")
+    assert again.to_bytes() == certificate.to_bytes()
+    if items > 3:
+        return
     mu = certificate.content["mu"]
     right, wrong = sides(mu, 3, disagreement)
     risk = pairwise_risk(PHIS[f"pairwise-{phi}"], mu, form == "margin")
     assert margin(risk, right, wrong) >= certificate.gap - Fraction(1, 10**8)
-    again = rankbench.certify(f"pairwise-{phi}:form={form}", budget="60s")
-    assert again.to_bytes() == certificate.to_bytes()
 
 
 @pytest.mark.parametrize("noise", ["low", "dag"])
@@ -176,11 +181,3 @@ def test_the_example_of_the_documentation_is_a_certificate():
     found = rankbench.certify("pairwise-hinge", mu=json.loads(written[0])["mu"], items=2)
     assert found.verdict == "CONSISTENT_AT_MU"
     assert found.gap == Fraction(2, 3)
-
-
-@pytest.mark.parametrize(("phi", "form", "items"), part_of(product(SMOOTH, FORMS, [3, 4]), 5))
-def test_a_cold_search_is_quick_in_a_warm_process(phi, form, items):
-    rankbench.certify("pairwise-squared", laws=1)
-    start = time.process_time()
-    assert rankbench.certify(f"pairwise-{phi}:form={form}", items=items).verdict == "VIOLATION"
-    assert time.process_time() - start < {3: 2.0, 4: 5.0}[items]

@@ -8,7 +8,7 @@ import os
 
 import pytest
 from forked import installed, run_program
-from installed import install_plugin
+from installed import hook, install_plugin
 
 from rankbench.plugin.loading import is_blocked, load
 
@@ -67,11 +67,7 @@ class Halved(rankbench.Model):
 
     def features(self, x):
         return x / self.by
-
-@rankbench.hookimpl
-def rankbench_register():
-    return [Halved]
-"""
+""" + hook("Halved")
 
 COMMAND = """
 import click

@@ -11,7 +11,6 @@ from small_suites import suite_text
 
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.method import Model
-from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 from rankbench.plugin.loading import load
 from rankbench.suites.suite_files import describe_suite
@@ -94,19 +93,6 @@ def test_a_name_of_two_third_parties_stands_for_neither(entry, model):
         assert loaded.registry.names("model") == ["own"]
         assert loaded.registry.contested("aaa") == loaded.registry.contested("bbb") == [said]
         assert loaded.statuses[1].causes == (f"hook rankbench_register, item 1: {said}",)
-
-
-def test_one_name_may_stand_for_two_kinds(entry, model):
-    class Same(Loss):
-        name: ClassVar[str] = "doubled"
-        source: ClassVar[str] = "a test"
-        range: ClassVar[tuple[float, float]] = (0, 1)
-
-        def value(self, alpha, structure):
-            return 0.0
-
-    loaded = load([entry(brings=lambda: [model("doubled"), Same])])
-    assert loaded.statuses[0].status == "ok"
 
 
 @pytest.mark.parametrize(
