@@ -41,7 +41,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if "pytest.mark.alone" not in collection_path.read_text(encoding="utf-8") else None
 
 
-FIRST = ("runner/test_left_behind", "runner/test_executors")
+FIRST = (
+    *("runner/test_left_behind", "runner/test_executors", "runner/test_plugin_code", "faults/test_same_bytes"),
+    *("cli/test_cli_time", "test_packaging", "testing/test_new_workflows"),
+)
 """Files whose tests share a run that takes long, or take long one by one."""
 
 
