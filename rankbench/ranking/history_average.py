@@ -176,12 +176,12 @@ def said_of_grid(
         f"{one['method']} {one['log_likelihood'] - order[0]['log_likelihood']:.1f} ({one['weight']:.0%})"
         for one in order[:_GRID_SHOWN]
     )
-    how = ", on a grid that was extended until the likeliest is inside, and refined around it" if search else ""
+    how = ". rankbench extended their grid until the likeliest is inside, and refined it there" if search else ""
     if edge := _at_edge(points, best, _BEYOND if search else 1.0):
         where = "what was looked at" if search else "the grid"
         how = f"; the likeliest has {listed(edge)}, at the edge of {where}: likelier ones may lie beyond"
     return (
-        f"scores average {len(grid)} random-walk variances, weighted by prequential likelihood{how}; log likelihoods "
+        f"scores average {len(grid)} random-walk variances, weighted by prequential likelihood{how}. Log likelihoods "
         f"relative to the best, {order[0]['log_likelihood']:,.1f}, and weights: {said}"
     )
 

@@ -182,7 +182,7 @@ def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Vote
     """Return whether categories matter, and by how much."""
     of = "judges" if log.judge_count > 1 else "votes"
     p = f"p = {tested.p:.3g}" if tested.p > 0.001 else "p = 0.001 or less"
-    made = f"{p}, {tested.trials} logs with the categories of {of} exchanged at random"
+    made = f"{p}, {tested.trials} random exchanges of the categories of {of}"
     # The test exchanges categories, the interval rests on a model: one alone shows nothing.
     shown, above = tested.p <= _LEVEL, found.lower > 0
     differ = "scores differ between its categories by more than chance explains"
@@ -190,8 +190,8 @@ def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Vote
     if shown != above:
         but = "excludes 0" if above else "includes 0"
         matters = (
-            f"it is open whether {column} matters, as its two tests disagree: {differ if shown else alike} ({made}); "
-            f"the interval of the standard deviation {but}"
+            f"it is open whether {column} matters, as its two tests disagree. "
+            f"{(differ if shown else alike).capitalize()} ({made}). The interval of the standard deviation {but}"
         )
     elif shown:
         matters = f"{column} matters: {differ} ({made})"

@@ -122,8 +122,8 @@ class CrossedVotes(CountedVotes):
         if not clipped:
             return kept, []
         return kept, [
-            f"the sandwich by judge and query had {clipped} negative eigenvalue{'s' * (clipped > 1)} of {len(scores)}, "
-            "which are set to 0: some intervals may be a little too wide"
+            f"the sandwich by judge and query had {clipped} negative eigenvalue{'s' * (clipped > 1)} of {len(scores)}. "
+            "rankbench sets them to 0: some intervals may be a little too wide"
         ]
 
     def _sandwich(

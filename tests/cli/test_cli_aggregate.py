@@ -319,7 +319,7 @@ def test_a_pooled_table_and_what_is_said_of_it(rankbench, by_kind: str) -> None:
     assert "180 judgments; scores in log-odds; 95% intervals (sandwich)" in done.stdout
     assert done.stdout.count("item 0") == 3
     assert "note: kind shows no significant effect: chance may explain how scores differ " in done.stderr
-    assert "999 logs with the categories of votes exchanged at random" in done.stderr
+    assert "999 random exchanges of the categories of votes" in done.stderr
     assert "standard deviation of " in done.stderr
 
 

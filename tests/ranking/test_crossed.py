@@ -110,8 +110,8 @@ def test_what_is_not_positive_is_clipped_and_said() -> None:
     found, notes = loaded.covariance(method, scores)
     np.testing.assert_allclose(found, (vectors * np.maximum(values, 0)) @ vectors.T, rtol=1e-3, atol=1e-5)
     assert notes == [
-        f"the sandwich by judge and query had {negative} negative eigenvalue{'s' * (negative > 1)} of 5, "
-        "which are set to 0: some intervals may be a little too wide"
+        f"the sandwich by judge and query had {negative} negative eigenvalue{'s' * (negative > 1)} of 5. "
+        "rankbench sets them to 0: some intervals may be a little too wide"
     ]
 
 

@@ -292,7 +292,7 @@ def test_bands_are_those_of_a_fine_grid_wherever_the_likeliest_variances_are(apa
     assert 1.96 < wider.mean() < 3.2
     best = max(found.facts["grid"], key=lambda one: one["log_likelihood"])
     assert best["log_likelihood"] == pytest.approx(at[weights > 1e-3, 2].max(), abs=0.7)
-    assert any("on a grid that was extended until the likeliest is inside, and refined" in note for note in found.notes)
+    assert any("rankbench extended their grid until the likeliest is inside, and refined" in n for n in found.notes)
 
 
 def test_the_edge_of_a_grid_is_said() -> None:

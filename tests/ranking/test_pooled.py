@@ -301,8 +301,8 @@ def test_what_one_of_test_and_interval_says_alone_is_open(seed: int, why: str) -
     found = pooled(log(seed, [40] * 4, 0.15)[0], pool=True)
     pool = found.facts["pool"]
     assert (pool["p"] <= 0.05) == (pool["lower"] == 0)
-    assert found.notes[0].startswith("it is open whether lang matters, as its two tests disagree: ")
-    assert found.notes[0].endswith(f"the interval of the standard deviation {why}")
+    assert found.notes[0].startswith("it is open whether lang matters, as its two tests disagree. ")
+    assert found.notes[0].endswith(f"The interval of the standard deviation {why}")
 
 
 @pytest.mark.parametrize("method", ["bradley-terry", "bradley-terry:ridge=0", "davidson", "davidson:penalty=none"])

@@ -100,9 +100,9 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
         raise InputError("there are no columns: the table is empty", path=path)
     kind = recognized(names)
     if kind is None and QUERY not in names:
-        known = "; ".join(f"{k.words or k.name} ({', '.join(k.columns[1:])})" for k in table_kinds())
+        known = ". ".join(f"{k.words or k.name} ({', '.join(k.columns[1:])})" for k in table_kinds())
         raise InputError(
-            f"no known table has these columns: {listed(names)}. Known are {known}. Say what they mean by --columns. "
+            f"no known table has these columns: {listed(names)}. Known: {known}. Say what they mean by --columns. "
             "Votes: winner=NAME,loser=NAME or left=NAME,right=NAME,winner=NAME. Races and ballots, a row for each "
             "place: query=NAME,item=NAME,place=NAME. Clicks, a row for each result shown: "
             "session=NAME,doc=NAME,position=NAME,clicked=NAME. For score tables of any layout use rankbench rank, or "
