@@ -17,10 +17,9 @@ def rankbench_register() -> list[type[Protocol]]:
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
     from rankbench.protocols.items import Items
-    from rankbench.protocols.left_advantage import LeftAdvantage
     from rankbench.protocols.one_step_ahead import OneStepAhead
     from rankbench.protocols.own_log import OwnLog
-    from rankbench.protocols.periods import PeriodLeaders
+    from rankbench.protocols.periods import LeftAdvantage, PeriodLeaders
     from rankbench.protocols.table_1 import Table1
     from rankbench.protocols.theory import Repair, Theory
     from rankbench.protocols.u_statistics import UStatistics

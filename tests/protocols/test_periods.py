@@ -24,8 +24,7 @@ from rankbench.interfaces.cell import RANKING, VOTES
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import Prepared, Protocol
 from rankbench.plugin import manager
-from rankbench.protocols.left_advantage import LeftAdvantage
-from rankbench.protocols.periods import PeriodLeaders
+from rankbench.protocols.periods import LeftAdvantage, PeriodLeaders
 
 METRICS = (*RANKING, VOTES)
 
