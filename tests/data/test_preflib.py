@@ -10,8 +10,8 @@ from data_files import rejected, written
 from data_paths import needs, real
 
 import rankbench
+from rankbench.data.readers.ballots import PreflibReader
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.preflib import PreflibReader
 from rankbench.data.tables.orders import load_orders
 from rankbench.errors import InputError
 from rankbench.interfaces.dataset import Dataset

@@ -11,14 +11,13 @@ __all__ = ["rankbench_register"]
 @hookimpl
 def rankbench_register() -> list[type[Reader]]:
     """Return the built-in readers."""
-    from rankbench.data.readers.blt import BltReader
+    from rankbench.data.readers.ballots import BltReader, PreflibReader
     from rankbench.data.readers.choose import PartsReader
     from rankbench.data.readers.csv import CsvReader, ExcelReader
     from rankbench.data.readers.json import JsonReader, NdjsonReader
     from rankbench.data.readers.letor import LetorReader
     from rankbench.data.readers.movielens import MovieLensReader
     from rankbench.data.readers.parquet import ParquetReader
-    from rankbench.data.readers.preflib import PreflibReader
     from rankbench.data.readers.trec import TrecReader
     from rankbench.data.readers.yandex import YandexReader
 
