@@ -30,7 +30,7 @@ from rankbench.interfaces.protocol import Prepared, Protocol
 from rankbench.interfaces.queries import Queries
 from rankbench.plugin import manager
 from rankbench.protocols import rankbench_register
-from rankbench.protocols.btl import BTL
+from rankbench.protocols.paper import BTL
 from rankbench.protocols.table_1 import FOLDS, Table1
 
 

@@ -23,8 +23,8 @@ from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.methods.baselines import LogOddsRegression
 from rankbench.plugin import manager
 from rankbench.protocols import theory
+from rankbench.protocols.paper import UStatistics
 from rankbench.protocols.theory import ROUNDING, Repair, Theory
-from rankbench.protocols.u_statistics import UStatistics
 
 METRICS = ("abs-bias", "deviation", "excess", "instability")
 

@@ -1,24 +1,164 @@
-"""The protocol `u-statistics` measures bias, deviation and stability of the U-statistic risk ([DMJ13]_ section 4)."""
+"""Protocols of [DMJ13]_: `btl` is the experiment of section 6, `u-statistics` measures the risks of section 4."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.core.component import Component
-from rankbench.core.runtime import JUDGMENTS
+from rankbench.core.component import Component, StructureKind
+from rankbench.core.runtime import JUDGMENTS, block_entropy, draw_entropy
+from rankbench.data.readers.parquet import design_heldout
+from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix
+from rankbench.data.tables.items import apply, load_dataset, usable
+from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.method import Block, Method
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import JUDGMENT, NOBODY, BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.queries import Queries
+from rankbench.losses.evaluate import Structures
 from rankbench.methods.baselines import LogOddsRegression
-from rankbench.protocols.judging import each_unit
+from rankbench.methods.erm import ERM
+from rankbench.protocols.judging import COMPARISON, answer, comparison_bytes, each_unit, fit, judge
+
+
+class BTL(Protocol):
+    """Comparisons drawn from labels by the BTL model (26), contenders judged by their losses.
+
+    An observation is a query, uniform, and a pair of its items, uniform, ordered by
+    chance: i before j with probability ``1 / (1 + exp(r_j - r_i))``. All n of a repetition
+    are prefixes of one draw. Contenders are judged against the limit scores (27) on the
+    queries that were compared, and on others that were not.
+
+    Queries whose items all have one label cannot be judged and are left out. Where a data
+    set has fewer queries than are wanted, both parts and n shrink in proportion.
+
+    Prefer it to compare methods that learn from features, on queries with grades. The comparisons are simulated.
+    """
+
+    name: ClassVar[str] = "btl"
+    source: ClassVar[str] = "[DMJ13]_ section 6"
+    splits: ClassVar[dict[Split, str]] = {
+        "design": "Design queries (with training judgments, as in the paper)",
+        "heldout": "Held-out queries (without training judgments)",
+    }
+
+    design: int = Field(default=500, ge=1, strict=True, description="Queries that are judged.")
+    heldout: int = Field(default=500, ge=0, strict=True, description="Queries that contenders are only evaluated on.")
+    transforms: str = Field(default="", description="Feature transforms, applied in order, with + between them.")
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Load a data set, leave out what cannot be judged, split and transform it."""
+        dataset = self.required(dataset)
+        queries = load_dataset(dataset)
+        chosen = usable(queries)
+        if len(chosen) < 2:
+            raise InputError(
+                f"data set {dataset!s} has {len(chosen)} usable queries; "
+                "two with at least two different labels are needed"
+            )
+        notes = []
+        if len(chosen) < len(queries):
+            notes.append(
+                f"{len(queries) - len(chosen)} of {len(queries)} queries left out: all their labels are equal, "
+                "or they have fewer than two items."
+            )
+        design, heldout = design_heldout([queries.ids[q] for q in chosen], self.design, self.heldout)
+        scale = len(design) / self.design
+        if len(design) < self.design:
+            notes.append(
+                f"{len(design)} design and {len(heldout)} held-out queries instead of {self.design} and "
+                f"{self.heldout}; every n is scaled by {scale:.4g}, which keeps the judgments per query."
+            )
+        names = self.transforms.split("+") if self.transforms else []
+        if names:
+            notes.append(f"Features: {', then '.join(names)}.")
+        parts: dict[Split, Queries] = {
+            "design": apply(names, queries.take(chosen[design])),
+            "heldout": apply(names, queries.take(chosen[heldout])),
+        }
+        return _prepared(self, dataset, parts, scale, tuple(notes))
+
+    def assumptions(self) -> list[str]:
+        """Return where judgments come from, not from people even where items and labels do, and what losses compare."""
+        return [
+            f"{NOBODY}: every judgment is simulated, a comparison of two items of a query drawn "
+            "from their labels by the Bradley-Terry-Luce model (26).",
+            "Losses compare scores with the paper's limit scores (27); an item's limit score is its label minus the "
+            "mean label of the query's other items. So losses differ from those against labels, and NDCG may exceed 1. "
+            "Losses of graphs compare with the preference probabilities (26).",
+        ]
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Draw the block's comparisons, fit every contender, judge each by every loss."""
+        key = task.key
+        queries = {split: _queries(prepared, split) for split in self.splits}
+        design = queries["design"]
+        entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
+        judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
+        block = Block(design, judgments, key.n, key.repetition, entropy)
+        outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
+        judged = {
+            split: judge(outcomes, some, task.losses, partial(_truth, some))
+            for split, some in queries.items()
+            if len(some)
+        }
+        return [
+            answer(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()})
+            for cell in task.cells
+        ]
+
+    def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
+        """Return what judgments take in drawing order and by query, or by query while they are fitted."""
+        return task.key.n * max(JUDGMENT + COMPARISON, comparison_bytes(task))
+
+    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+        """Return the block on three of its queries."""
+        design = _queries(prepared, "design")
+        few = design.take(np.arange(min(3, len(design))))
+        small = _prepared(self, prepared.dataset, {"design": few, "heldout": few}, 1.0, ())
+        cells = {cell: _shortened(contender) for cell, contender in task.cells.items()}
+        return small, replace(task.of_size(50 * len(few)), cells=cells)
+
+
+def _prepared(
+    protocol: Protocol, dataset: Dataset | None, parts: Mapping[Split, Queries], scale: float, notes: tuple[str, ...]
+) -> Prepared:
+    arrays: dict[str, NDArray[Any]] = {}
+    for split, part in parts.items():
+        arrays |= pack(split, x=part.x, offsets=part.offsets, labels=part.labels)
+    fingerprint = dataset.fingerprint() if dataset else ""
+    units = {split: tuple(part.ids) for split, part in parts.items()}
+    return Prepared(protocol, dataset, fingerprint, units, arrays, scale, notes)
+
+
+def _queries(prepared: Prepared, split: Split) -> Queries:
+    offsets, x, labels = (prepared.arrays[f"{split}.{name}"] for name in ("offsets", "x", "labels"))
+    # Kernels take writable arrays; only the features are too large to copy.
+    return Queries(list(prepared.units[split]), offsets.copy(), x, labels.copy())
+
+
+def _truth(queries: Queries, structure: StructureKind) -> Structures:
+    return limit_scores(queries) if structure == "scores" else partial(_preferences, queries)
+
+
+def _preferences(queries: Queries, q: int) -> NDArray[np.float64]:
+    return preference_matrix(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
+
+
+def _shortened(contender: Contender) -> Contender:
+    """Return a contender with few steps, which compiles all that it needs."""
+    method = contender.component(Method)
+    few = method.model_copy(update={"draws": 50, "curve": 3}) if isinstance(method, ERM) else method
+    return Contender.single(few)
+
 
 _WORLDS = 4
 """Stream of the worlds' own draw, beside that of their votes."""
