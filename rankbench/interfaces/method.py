@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component, Property
-from rankbench.errors import SpecError
 from rankbench.interfaces.cell import Curve
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.kernels import Kernel
@@ -133,25 +132,12 @@ class Penalty:
         lambda and kappa, at least 0 and finite.
     radius, box : float
         r and b, above 0; ``inf`` for none. Not both: a ball cut by a box has no closed form.
-
-    Raises
-    ------
-    SpecError
-        A parameter out of its range, or both a radius and a box.
     """
 
     l2: float = 0.0
     l1: float = 0.0
     radius: float = math.inf
     box: float = math.inf
-
-    def __post_init__(self) -> None:
-        if not (0 <= self.l2 < math.inf and 0 <= self.l1 < math.inf):
-            raise SpecError(f"penalties lambda={self.l2:g} and l1={self.l1:g} must be at least 0 and finite")
-        if not (self.radius > 0 and self.box > 0):
-            raise SpecError(f"radius={self.radius:g} and box={self.box:g} must be above 0")
-        if math.isfinite(self.radius) and math.isfinite(self.box):
-            raise SpecError("radius and box exclude each other: give one of them")
 
     @property
     def parts(self) -> frozenset[PenaltyName]:

@@ -137,10 +137,6 @@ def test_grammar_and_canonical_form():
     method = get(Method, "erm:l1=0.1,radius=2,lambda=0,optimizer=composite(averaging=tail,tail=0.25)")
     assert method.penalty == Penalty(0.0, 0.1, radius=2.0)
     assert get(Method, str(method)) == method
-    with pytest.raises(SpecError, match="above 0"):
-        Penalty(radius=math.nan)
-    with pytest.raises(SpecError, match="at least 0"):
-        Penalty(l2=math.inf)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from rankbench.core.component import Order
-from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.method import Method, Model, Optimizer, Penalty, Solver
 from rankbench.interfaces.surrogate import ScoreSurrogate, Surrogate
@@ -73,11 +72,9 @@ class Composition(Method):
                 f"aggregator {self.aggregator.name!r} depends on the order of the judgments, which samples of "
                 f"k={self.k:g} do not have. Write k=inf, the order in which they were made, or k=1"
             )
-        try:
-            parts = self.penalty.parts
-        except SpecError as error:
-            raise ValueError(str(error)) from error
-        if beyond := sorted(parts - self.optimizer.penalties):
+        if math.isfinite(self.radius) and math.isfinite(self.box):
+            raise ValueError("radius and box exclude each other: give one of them")
+        if beyond := sorted(self.penalty.parts - self.optimizer.penalties):
             raise ValueError(f"optimizer {self.optimizer.name!r} cannot deal with {beyond[0]}; try proximal")
         if isinstance(self.optimizer, Solver):
             lacking = sorted(self.optimizer.needs - self.surrogate.properties)

@@ -167,16 +167,16 @@ class _Fits:
         for label, contender in self.group.items():
             try:
                 if isinstance(contender.optimizer, Solver):
-                    outcomes[label] = self._solved(label, contender, problems[label])
+                    outcomes[label] = self._solved(label, contender, contender.optimizer, problems[label])
             except (ContenderDiverged, SpecError) as error:
                 outcomes[label] = error
         if path is not None and self.steppers:
             outcomes.update(self._stepped(path, problems))
         return outcomes
 
-    def _problems(self) -> dict[str, Problem | Exception | None]:
+    def _problems(self) -> dict[str, Problem | SpecError]:
         """State every contender's problem; right-hand sides in one tiled product."""
-        problems: dict[str, Problem | Exception | None] = {}
+        problems: dict[str, Problem | SpecError] = {}
         targets: dict[object, MeanTarget] = {}
         of: dict[str, object] = {}
         for label, contender in self.group.items():
@@ -227,20 +227,17 @@ class _Fits:
         controlled = "quadratic" in surrogate.properties
         return mean_target(self.block, contender.k, self.complete[row], self.stream.sums, row, controlled)
 
-    def _scored(self, label: str, contender: Composition, surrogate: ScoreSurrogate) -> Problem | Exception:
+    def _scored(self, label: str, contender: Composition, surrogate: ScoreSurrogate) -> Problem | SpecError:
         said = self.block.comparisons
         complete = contender.aggregator.needs_truth or complete_share(said, contender.k) == 1
         if not complete and "target-linear" not in surrogate.properties:
-            return SpecError(
-                f"surrogate {surrogate.name!r} is not linear in its target: its risk (19) has no solver at "
-                f"k={contender.k}; use k=inf, or a stochastic optimizer such as composite"
-            )
+            return SpecError("the risk (19) has no solver")  # `Composition` rejects solvers here
         target = self._target(label, contender, surrogate)
         self.targets[label] = target
         shares = said.counts / max(len(said), 1)
         return ScoreProblem(self.x, self.block.design.offsets, target.mean, shares, surrogate, contender.l2)
 
-    def _pairwise(self, contender: Composition, surrogate: PairwiseSurrogate) -> Problem | Exception:
+    def _pairwise(self, contender: Composition, surrogate: PairwiseSurrogate) -> Problem | SpecError:
         aggregator, items, said = contender.aggregator, self.block.design.offsets, self.block.comparisons
         if "additive" in aggregator.properties and (surrogate.linear or contender.k == 1):
             return PairwiseProblem(self.x, items, said, surrogate, l2=contender.l2)
@@ -261,12 +258,9 @@ class _Fits:
             info["share_complete"] = complete_share(self.block.comparisons, contender.k)
         return info
 
-    def _solved(self, label: str, contender: Composition, problem: Problem | Exception | None) -> Outcome:
-        if problem is None or isinstance(problem, Exception):
-            return problem or SpecError(f"nothing to solve for {label!r}")
-        optimizer = contender.optimizer
-        if not isinstance(optimizer, Solver):
-            return SpecError(f"optimizer {optimizer.name!r} is not a solver")
+    def _solved(self, label: str, contender: Composition, optimizer: Solver, problem: Problem | SpecError) -> Outcome:
+        if isinstance(problem, SpecError):
+            return problem
         penalty = contender.penalty
         fit = optimizer.solve(problem if penalty.smooth else PenalizedProblem(problem, penalty.rest))
         if isinstance(problem, ScoreProblem) and "smooth" in contender.surrogate.properties:
@@ -290,7 +284,7 @@ class _Fits:
             curves or {},
         )
 
-    def _stepped(self, path: ContenderPath, problems: dict[str, Problem | Exception | None]) -> dict[str, Outcome]:
+    def _stepped(self, path: ContenderPath, problems: dict[str, Problem | SpecError]) -> dict[str, Outcome]:
         """Finish the stochastic contenders: the averaged iterate is their answer."""
         rows = self.stream.rows
         averaged = path.total[rows] / (self.draws - path.unaveraged[rows])[:, None]
@@ -306,7 +300,7 @@ class _Fits:
                 )
                 continue
             problem = problems[label]
-            if problem is None or isinstance(problem, Exception):
+            if isinstance(problem, SpecError):
                 optimality = math.nan
             else:
                 optimality = contender.penalty.optimality(theta, problem.value_and_gradient(theta)[1])
@@ -333,7 +327,7 @@ class _Fits:
         return float(4.0 * mean * self.x.shape[1] * self.draws)
 
     def _curves(
-        self, path: ContenderPath, row: int, infimum: float, contender: Composition, problem: Problem | Exception | None
+        self, path: ContenderPath, row: int, infimum: float, contender: Composition, problem: Problem | SpecError
     ) -> dict[str, Curve]:
         steps = record_steps(self.draws, contender.curve)
         at = np.searchsorted(path.record, steps)
