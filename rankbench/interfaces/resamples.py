@@ -77,14 +77,7 @@ def draws_of(units: int, repetitions: int, seed: int) -> UnitDraws:
         One at least.
     seed : int
         Not negative.
-
-    Raises
-    ------
-    InputError
-        Fewer than one repetition, or a negative seed.
     """
-    if repetitions < 1 or seed < 0:
-        raise InputError("resampling needs one repetition at least and a seed that is not negative")
     words = np.random.SeedSequence(resample_entropy(seed, units)).generate_state(4 * repetitions, np.uint64)
     return UnitDraws(units, words.astype(np.uint64, copy=False).reshape(-1, 4))
 

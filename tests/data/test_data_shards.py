@@ -77,13 +77,9 @@ def test_more_design_queries_contain_fewer():
     assert design_heldout(ids, 50, 20)[0][:30].tolist() == design_heldout(ids, 30, 20)[0].tolist()
 
 
-@pytest.mark.parametrize(
-    ("ids", "sizes", "said"),
-    [(IDS, (0, 5), "cannot take"), (IDS, (5, -1), "cannot take"), (["a"], (1, 1), "two are needed")],
-)
-def test_what_cannot_be_divided(ids, sizes, said):
-    with pytest.raises(InputError, match=said):
-        design_heldout(ids, *sizes)
+def test_one_query_cannot_be_divided():
+    with pytest.raises(InputError, match="two are needed"):
+        design_heldout(["a"], 1, 1)
 
 
 ROWS = [(f"q{at % 9}", *"ab"[:: 1 if at % 3 else -1]) for at in range(90)]

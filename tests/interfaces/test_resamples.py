@@ -161,8 +161,6 @@ def test_judgments_are_drawn_one_by_one_or_by_their_outcome(
 def test_what_cannot_be_resampled() -> None:
     with pytest.raises(InputError, match="by cluster"):
         resamples_of(count_pairs([0, 1], [1, 0], weights=[1.0, 2.0]), 10, 0)
-    with pytest.raises(InputError, match="seed"):
-        draws_of(3, 10, -1)
 
 
 class Likelihood(CountAggregator):

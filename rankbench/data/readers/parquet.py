@@ -202,6 +202,7 @@ def design_heldout(ids: Sequence[str], design: int, heldout: int) -> tuple[NDArr
     ids : sequence of str
         Distinct ids of the usable queries, in any order: the split does not depend on it.
     design, heldout : int
+        At least 1, and at least 0.
 
     Returns
     -------
@@ -211,10 +212,8 @@ def design_heldout(ids: Sequence[str], design: int, heldout: int) -> tuple[NDArr
     Raises
     ------
     InputError
-        Fewer than two queries, or a negative size.
+        Fewer than two queries.
     """
-    if design < 1 or heldout < 0:
-        raise InputError(f"cannot take {design} design and {heldout} held-out queries")
     if len(ids) < 2:
         usable = count_text(len(ids), "usable query")
         raise InputError(f"{usable} cannot be split into design and held-out ones; two are needed")
