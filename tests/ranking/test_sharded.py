@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import shutil
 import signal
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -19,11 +17,13 @@ from counted_logs import count_log
 from data_files import stored
 from drawn_votes import two_items
 from ranked_logs import bytes_of
+from sessions import wait_until
 
 import rankbench
 from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.errors import ExecutorError, InputError, SpecError
+from rankbench.ranking.partial_counts import Tree
 from rankbench.ranking.thread_tables import ROWS
 
 if TYPE_CHECKING:
@@ -87,27 +87,26 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "shards"
 
 
-def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, long: Path) -> None:
+def test_the_same_bytes_as_locally_though_a_worker_is_killed(
+    cluster: Cluster, long: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker that holds the first part, which is in no sum yet."""
     cluster.replace()
     expected = bytes_of(count_log(long))
-    first = cluster.client.scheduler_info()["workers"]
-    by_process = {cluster.client.run(lambda: __import__("os").getpid())[address]: address for address in first}
-    victim = by_process[cluster.workers[0].pid]
-    lost: list[int] = []
+    client, killed, add = cluster.client, list[int](), Tree.add
+    places = {worker.pid: at for at, worker in enumerate(cluster.workers)}
+    addresses = {address: places[pid] for address, pid in client.run(lambda: __import__("os").getpid()).items()}
 
-    def kill_when_it_holds_something() -> None:
-        while not lost:
-            held = len(cluster.client.has_what().get(victim, ()))
-            if held:
-                cluster.kill(0)
-                lost.append(held)
-            time.sleep(0.002)
+    def add_and_kill(tree: Tree[Any], part: Any) -> None:
+        add(tree, part)
+        if not killed:
+            wait_until(lambda: any(client.has_what().values()))
+            killed.extend(addresses[address] for address, held in client.has_what().items() if held)
+            cluster.kill(killed[0])
 
-    killer = threading.Thread(target=kill_when_it_holds_something, daemon=True)
-    killer.start()
+    monkeypatch.setattr(Tree, "add", add_and_kill)
     found = bytes_of(count_log(long, address=cluster.address))
-    assert lost, "the worker was to be killed with results in its memory, before the sum was known"
-    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert cluster.workers[killed[0]].wait(10) == -signal.SIGKILL
     assert found == expected
     cluster.replace()
 
