@@ -14,8 +14,7 @@ from rankbench.core.component import Property
 from rankbench.errors import SpecError
 from rankbench.interfaces.method import Fit, Problem, Solver
 from rankbench.optimizers.newton import finite
-from rankbench.optimizers.pairs import PairDifferences
-from rankbench.optimizers.problems import PairwiseProblem
+from rankbench.optimizers.problems import PairDifferences, PairwiseProblem
 
 WIDTH = 0.1
 """Width of the smoothing at first, in units of the margin."""

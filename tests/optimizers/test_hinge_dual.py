@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from rankbench.errors import SpecError
 from rankbench.interfaces.method import Method
-from rankbench.optimizers import pairs as differences_module
+from rankbench.optimizers import problems as differences_module
 from rankbench.optimizers.hinge_dual import HingeDual, HingeRisk
-from rankbench.optimizers.pairs import PairDifferences
-from rankbench.optimizers.problems import PairwiseProblem
+from rankbench.optimizers.problems import PairDifferences, PairwiseProblem
 from rankbench.plugin.manager import get
 from rankbench.surrogates.pairwise import PairwiseHinge, PairwiseLogistic
 
@@ -115,7 +114,7 @@ def test_rows_form_equals_dense_form(monkeypatch):
     theta = np.arange(5.0)
     np.testing.assert_allclose(sparse.margins(theta), dense.margins(theta), atol=1e-12)
     np.testing.assert_allclose(sparse.combine(shares), dense.combine(shares), atol=1e-12)
-    monkeypatch.setattr(differences_module, "CHUNK", 7)
+    monkeypatch.setattr(differences_module, "PAIRS_AT_ONCE", 7)
     chosen = np.arange(3, 60, 2)
     naive = sum(c * np.outer(r, r) for c, r in zip(shares[chosen], dense.rows(chosen), strict=True))
     np.testing.assert_allclose(sparse.gram(shares[chosen], chosen), naive, atol=1e-12)

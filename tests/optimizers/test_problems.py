@@ -5,8 +5,7 @@ import pytest
 
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.queries import Comparisons
-from rankbench.optimizers.pairs import PairDifferences
-from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
+from rankbench.optimizers.problems import Gram, PairDifferences, PairwiseProblem, QuadraticProblem
 from rankbench.surrogates.pairwise import PairwiseHinge, PairwiseLogistic, PairwiseSquared
 
 SURROGATE = PairwiseLogistic()
