@@ -25,11 +25,10 @@ from rankbench.reports.results import Results
 from rankbench.reports.results import report as make_report
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.executors import LIMIT, run_in_pool, run_on_cluster
-from rankbench.runner.machine import check_room
 from rankbench.runner.plan import Planned, check_suite, make_plan
 from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources
 from rankbench.runner.progress import Progress
-from rankbench.runner.run_record import check_folder, default_folder, of_other_code, run_facts, suite_record
+from rankbench.runner.run_record import check_folder, check_room, default_folder, of_other_code, run_facts, suite_record
 from rankbench.store.store import Store
 from rankbench.suites.suite_files import load_suite
 

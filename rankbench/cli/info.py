@@ -197,7 +197,7 @@ def _counted(components: Iterable[str]) -> str:
 @answering
 def env() -> Answer:
     """Show versions, CPU class and folders."""
-    from rankbench.runner.machine import environment
+    from rankbench.runner.run_record import environment
 
     found = environment()
     titles = {"python": "Python", "cpu_class": "CPU class", "cpus": "CPUs", "blas": "BLAS", "data": "RANKBENCH_DATA"}

@@ -21,9 +21,9 @@ from rankbench.interfaces.table import with_column
 from rankbench.ranking.log_dataset import own_log, suite_of
 from rankbench.reports.results import report as write
 from rankbench.reports.results import run_record, run_summary
-from rankbench.runner.machine import estimated_seconds
 from rankbench.runner.plan import Planned
 from rankbench.runner.progress import ConsoleProgress
+from rankbench.runner.run_record import estimated_seconds
 
 _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
 """Contenders of a log with covariates: the same penalty, so that the difference is what the covariates are worth."""

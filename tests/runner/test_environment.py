@@ -10,7 +10,7 @@ import numpy as np
 import rankbench
 from rankbench.core import code_digest as digest
 from rankbench.core import runtime
-from rankbench.runner.machine import environment
+from rankbench.runner.run_record import environment
 
 
 def test_versions_are_those_of_what_is_imported(monkeypatch):

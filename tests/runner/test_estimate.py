@@ -17,7 +17,7 @@ from rankbench.cli import main
 from rankbench.core.text import duration_text
 from rankbench.plugin import third_party as ownership
 from rankbench.runner.blocks import run_block
-from rankbench.runner.machine import estimated_seconds
+from rankbench.runner.run_record import estimated_seconds
 
 
 @pytest.mark.parametrize(
