@@ -127,9 +127,13 @@ _FLAGS = BOOLEANS | {"1.0": True, "0.0": False}
 
 def as_number(text: pl.Expr) -> pl.Expr:
     """Return the finite numbers that texts say; truth values are 1 and 0, anything else is null."""
-    plain = text.cast(pl.String).str.strip_chars().str.to_lowercase()
-    value = plain.replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False)
+    value = _number(text)
     return pl.when(value.is_finite()).then(value)
+
+
+def _number(text: pl.Expr) -> pl.Expr:
+    plain = text.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return plain.replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False)
 
 
 def flag(column: pl.Expr) -> pl.Expr:
@@ -161,9 +165,13 @@ def named_number(columns: Mapping[str, str]) -> pl.Expr:
 
 def number_of_each(names: Sequence[str]) -> list[pl.Expr]:
     """Return the number of the left and that of the right: of a column each, or both of one, ``2-1``."""
+    return [as_number(text) for text in _text_of_each(names)]
+
+
+def _text_of_each(names: Sequence[str]) -> list[pl.Expr]:
     if names[0] == names[1]:
-        return [as_number(pl.col(names[0]).cast(pl.String).str.extract(SCORELINE, group)) for group in (1, 2)]
-    return [as_number(pl.col(name)) for name in names]
+        return [pl.col(names[0]).cast(pl.String).str.extract(SCORELINE, group) for group in (1, 2)]
+    return [pl.col(name) for name in names]
 
 
 def scored(columns: Mapping[str, str]) -> tuple[pl.Expr, pl.Expr]:
@@ -179,10 +187,12 @@ def series(columns: Mapping[str, str]) -> tuple[list[pl.Expr], pl.Expr]:
     A number that is not whole, or not from 0 to `MOST_GAMES`, is null.
     """
     names = [columns[role] for role in ("left_wins", "right_wins", "tie") if role in columns]
-    counts = [*number_of_each(names[:2]), *(as_number(pl.col(name)) for name in names[2:])]
-    games = [
-        pl.when((count >= 0) & (count <= MOST_GAMES) & (count == count.floor())).then(count).cast(pl.Int64)
-        for count in counts
+    # Few copies of each number: Polars takes long to plan a query with many.
+    counts = [_number(text) for text in (*_text_of_each(names[:2]), *map(pl.col, names[2:]))]
+    whole = [count.cast(pl.Int64, strict=False) for count in counts]
+    games: list[pl.Expr] = [
+        pl.when(number.is_between(0, MOST_GAMES) & (number == count)).then(number)
+        for number, count in zip(whole, counts, strict=True)
     ]
     games += [pl.lit(0, pl.Int64)] * (3 - len(games))
     none = pl.any_horizontal(map(_missing, names[:2])) | (pl.sum_horizontal(*games, ignore_nulls=False) == 0)

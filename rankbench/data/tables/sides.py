@@ -355,7 +355,7 @@ def _two_columns(columns: Mapping[str, str]) -> _Outcome:
         return lead, pl.concat_str(texts, separator=" : "), [empty.alias(LEFT_OUT)]
     if "left_wins" in columns:
         games, empty = series(columns)
-        read = empty | pl.all_horizontal(count.is_not_null() for count in games)
+        read = empty | pl.sum_horizontal(*games, ignore_nulls=False).is_not_null()
         names = [columns[role] for role in ("left_wins", "right_wins", "tie") if role in columns]
         more = [count.alias(name) for count, name in zip(games, GAMES, strict=True)]
         return pl.when(read).then(1.0), _texts(names), [*more, empty.alias(LEFT_OUT)]
