@@ -21,9 +21,8 @@ from rankbench.reports.document import Paragraph, TerminalNode, terminal_of
 from rankbench.reports.headline import Headline, Notice, headline_of, notices
 from rankbench.reports.render import FIGURES, PICTURES, figure_of, pages_of, pictures_of, publish
 from rankbench.reports.standings import COLUMNS, values_of
-from rankbench.store.export import parquet_bytes, results_frame
 from rankbench.store.journal import FILE
-from rankbench.store.published import open_results
+from rankbench.store.published import open_results, parquet_bytes, results_frame
 from rankbench.store.store import REPORTED
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rankbench.core.system import replace_file
 from rankbench.errors import StoreError
-from rankbench.store.export import parquet_bytes
-from rankbench.store.published import sha256
+from rankbench.store.published import parquet_bytes, sha256
 
 TIMINGS = "timings"
 """Folder of the table in that of a run, and name of its files."""
