@@ -164,8 +164,6 @@ def test_what_cannot_be_done_is_said() -> None:
         refitted(fit, resamples_of(weighted, 1000, 0))
     with pytest.raises(InputError, match="two clusters"):
         sandwich(fit, count_clusters([0, 1], [1, 0], ["a", "a"]))
-    with pytest.raises(InputError, match="repetition"):
-        resamples_of(count_pairs([0, 1], [1, 0]), 0, 0)
     with pytest.raises(InputError, match="column 'judge' is missing"):
         count_log(pl.DataFrame({"winner": ["a"], "loser": ["b"]}), judge="judge")
 
