@@ -137,21 +137,17 @@ def run(
         Worker processes; 1 runs built-in contenders in this one. Contenders of plugins run in
         worker processes, whatever the number.
     timeout : float, optional
-        Seconds after which a block is given up (an hour, if not given): contenders that
-        hang become rows that say so. A block that runs in this process cannot be
-        given up: with a timeout all run in workers, but for those of a population that is
-        not registered, which this process alone has.
+        Seconds that a block may take; an hour by default. A contender that hangs becomes a row that says so. With a
+        timeout all blocks run in workers, except blocks of a population that no plugin registers.
     executor : {"local", "dask"}
         ``dask``: blocks run on the workers of the Dask cluster whose scheduler is at
         `address`, to the same bytes; `workers` then means nothing.
     address : str
         As in ``tcp://10.0.0.1:8786``.
     out : path, optional
-        Folder for the results; by default ``runs/<suite>``, with ``-<data set>`` behind it
-        where other data sets than the suite's were asked for, and the first 8 digits of their
-        sha256 behind that where such a folder holds their results already, or the plain one is
-        anything else's. A folder belongs to one suite on its data, and to the contents that they had; its leaderboard
-        shows what the last run asked for.
+        Folder for the results. Default: ``runs/SUITE``, or ``runs/SUITE-DATASET`` with other data than the suite's. If
+        that folder holds other results, the first 8 digits of the data's sha256 follow. A folder belongs to one suite
+        and one content of its data; its leaderboard shows what the last run asked for.
     progress : Progress, optional
         Told how the run goes.
 

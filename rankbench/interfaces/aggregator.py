@@ -244,8 +244,8 @@ class WithCovariance(Protocol):
         scores : ndarray of float64, shape (m,)
             Result of `from_counts` for them.
         clusters : ClusterCounts, optional
-            The same judgments by what is independent; by default every judgment is. Or some of them: what clusters
-            add to the covariance is a sum over them, and of a long log they come part by part.
+            The judgments, summed by cluster. None: each judgment is a cluster. The covariance is a sum over clusters;
+            for a long log, rankbench passes part of the clusters in each call.
         """
 
     def prefers_covariance(self) -> bool:
@@ -257,9 +257,9 @@ class NearStart(Protocol):
     """Count aggregators that iterate, and converge faster from a start near the solution (warm start)."""
 
     def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Make the scores that `from_counts` makes, of counts whose scores are not far from some.
+        """Return the scores of `from_counts`, by iterations that start at given scores.
 
-        The start may change the scores by no more than the method is exact: 1e-6 of the largest.
+        The start may change the scores by 1e-6 of the largest, the precision of the method.
 
         Parameters
         ----------

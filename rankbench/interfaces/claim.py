@@ -217,7 +217,7 @@ class ClaimKind(Component):
         return ""
 
     def curve_metric(self) -> str:
-        """Return the curve that a claim that is not about splits is about."""
+        """Return the name of the curve that the claim uses, if it is not about splits."""
         return ""
 
     @abstractmethod

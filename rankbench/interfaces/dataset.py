@@ -86,7 +86,7 @@ class Dataset(Component):
     def memory(self) -> int:
         """Return the least number of bytes that the table takes in memory; 0: unknown.
 
-        A run that needs more than there is is refused before anything is read.
+        A run that needs more memory than there is ends before it reads anything.
         """
         return 0
 
@@ -117,7 +117,7 @@ def remembered(dataset: Dataset, fingerprint: str, load: Callable[[], T]) -> T:
     fingerprint : str
         `Dataset.fingerprint`, as it is now.
     load : callable
-        The same for whoever asks for this data set.
+        Gives equal results in all calls for this data set.
     """
     for known, of, loaded in _latest:
         if known() is dataset and of == fingerprint:
@@ -130,7 +130,7 @@ def remembered(dataset: Dataset, fingerprint: str, load: Callable[[], T]) -> T:
 
 
 def forget() -> None:
-    """Keep nothing any more: what blocks are drawn from is prepared."""
+    """Empty the cache of `remembered`, once all blocks have their data."""
     _latest.clear()
 
 
@@ -246,7 +246,7 @@ _kept: ContextVar[Remarks | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def remarks_kept() -> Iterator[Remarks]:
-    """Keep what `remark` is told and `remark_columns` are told inside."""
+    """Collect the remarks and column roles that `remark` and `remark_columns` report in this context."""
     found = Remarks()
     token = _kept.set(found)
     try:

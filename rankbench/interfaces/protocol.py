@@ -160,16 +160,14 @@ class Prepared:
     splits : dict of Split to str
         Titles, where the data decide what losses are given for; else the protocol's.
     test_share : float or None
-        See `Protocol`, whose own it is unless the data decide it.
+        The protocol's `Protocol.test_share`, unless the data decide it.
     metrics : tuple of Metric
         Where the data decide ranges or chance levels; else the protocol's.
     pool : int or None
-        Draws are samples, without replacement, of so many observations, and the same units
-        are judged every time: there is one draw of n = `pool`, and so one repetition. None:
-        a draw is new.
+        Number of observations from which each repetition samples n without replacement; all repetitions evaluate
+        the same units. With n >= `pool` there is one repetition. None: each repetition draws new judgments.
     fixed : int or None
-        There are so many repetitions, each of them another part of the design: the plan has
-        neither more nor fewer, however many are asked for.
+        Number of repetitions that the plan always has, each of them another part of the design.
     unused : tuple of str
         Sentences about judgments of the data that no contender gets; a run ends with them, and they are notes too.
     """
@@ -221,7 +219,7 @@ class Prepared:
 
 
 class Protocol(Component):
-    """The way in which an experiment draws judgments and judges contenders.
+    """The way in which an experiment draws judgments and evaluates contenders.
 
     Attributes
     ----------
@@ -231,23 +229,23 @@ class Protocol(Component):
         Kind of the data sets that it takes, the name of a kind of table; None: it makes its
         own populations, or needs none.
     metrics : tuple of Metric
-        Its own metrics. Empty: contenders are judged by loss components.
+        Its own metrics. Empty: loss components evaluate contenders.
     facts : tuple of Fact
         Facts about fits that reports show beside losses; by default the facts of `erm`.
     budget : Budget or None
         Fact with the budget of stochastic contenders.
     curves : dict of str to (Split, Direction)
-        Split and direction of the curves that it records itself. Curves that are not named
-        are the methods' own, of what they minimize on the design units.
+        Split and direction of the curves that it records itself. Methods record other curves:
+        the objectives that they minimize on the design units.
     splits : dict of Split to str
-        The sets of units that contenders are judged on, with a title for each.
+        The sets of units that contenders are evaluated on, with a title for each.
     counts : str
         Noun for n, in the plural. Empty: nothing is drawn.
     judged_on : str
         Noun for the units, in the plural: intervals are over these.
     test_share : float or None
-        Repetitions are splits of the same observations, and this share of each is tested
-        on: statistics then use the corrected resampled t. Losses are one number a split.
+        Share of the observations that each repetition holds out, if repetitions share observations. rankbench then
+        uses the corrected resampled t; a repetition has one loss in each split. None: repetitions are independent.
     layout : Layout
         ``race``: contenders are compared. ``exact``: results are exact numbers, one for
         each unit, without intervals or ranks. ``ranking``: units are named items, and each
@@ -361,9 +359,9 @@ class Protocol(Component):
     def assumptions(self) -> list[str]:
         """Return what a reader must know about the protocol, in sentences.
 
-        The first sentence of a simulator says how much is simulated. A page has its beginning, up to a punctuation
-        mark, on the first screen, and the sentence that begins with "Losses": what scores are compared with.
-        `NOBODY` begins the sentence that judgments are simulated.
+        The first sentence of a simulator says how much is simulated. The leaderboard's first screen shows it up to its
+        first punctuation mark. It also shows the sentence that begins with "Losses", which names the truth behind the
+        losses. `NOBODY` begins the sentence that judgments are simulated.
         """
         return []
 

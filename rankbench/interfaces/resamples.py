@@ -208,7 +208,7 @@ def resamples_of(data: PairCounts | ClusterCounts, repetitions: int, seed: int) 
     Raises
     ------
     InputError
-        `PairCounts` of weighted judgments: what a unit is, is not known any more. See `draws_of`, too.
+        `PairCounts` of weighted judgments, which no longer name their units. See `draws_of`, too.
     """
     none, one_each = np.zeros(0, np.int64), np.zeros(0)
     counts = data.counts if isinstance(data, ClusterCounts) else data

@@ -108,7 +108,7 @@ class SequentialAggregator(ComparisonAggregator):
 
     A *time* is what the protocol takes for one: all votes of a day, for instance. They are predicted from
     the state before it, and learned from together afterwards, so that their order means nothing. A subclass gives
-    `start`, `ratings` and `learn`; `margins` too, where a difference of ratings is not all that it knows. Its
+    `start`, `ratings` and `learn`; `margins` too, if predictions depend on more than a difference of ratings. Its
     compiled form, optional, goes through all times in one call.
     """
 

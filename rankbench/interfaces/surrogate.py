@@ -36,9 +36,9 @@ class ScoreSurrogate(Surrogate):
 
     The first step does not depend on alpha and is shared by all contenders that use it.
     A surrogate that declares ``quadratic`` promises
-    ``value = |alpha - target|^2 / (2 m)``, which the exact solver relies on; one that
-    declares ``target-linear``, that its gradient is affine in the target, so that solvers
-    can work on mean targets. Solvers take any one at ``k=inf``.
+    ``value = |alpha - target|^2 / (2 m)``, which the exact solver relies on. A surrogate that
+    declares ``target-linear`` promises a gradient that is affine in the target: solvers then
+    use mean targets. At ``k=inf`` solvers do not need this promise.
     """
 
     derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {

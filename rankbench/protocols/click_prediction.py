@@ -77,7 +77,7 @@ class ClickPrediction(Protocol):
         ge=1,
         lt=2**40,
         strict=True,
-        description="Training sessions that are counted on; where fewer are there, every n shrinks in proportion.",
+        description="Number of training sessions that the suite's n assume; a smaller log scales every n.",
     )
     heldout: float = Field(default=0.25, gt=0, lt=1, description="Share held out of a log without parts.")
     mix: float = Field(default=0.001, gt=0, le=1, description="Share of the uniform distribution in predictions.")
@@ -207,7 +207,7 @@ class ClickPrediction(Protocol):
     def _scaled_note(self, scale: float) -> list[str]:
         if scale == 1:
             return []
-        return [f"Every n is scaled by {scale:.4g}: {self.sessions:,} training sessions were counted on."]
+        return [f"Every n is scaled by {scale:.4g}: the suite assumes {self.sessions:,} training sessions."]
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the block's training sessions, fit every contender, judge its predictions."""

@@ -51,7 +51,7 @@ class OneStepAhead(LogProtocol):
     (`rankbench.interfaces.sequential_aggregator.SequentialAggregator`) learn after each time. The others are fitted
     again to all votes before, at declared moments, equally many votes apart: 100, or as many as 10,000,000 compared
     pairs allow, each refit going through all of them, but 10 at least. A refit starts from the scores of the last one
-    (`rankbench.interfaces.aggregator.Aggregator.from_counts_near`).
+    (`rankbench.interfaces.aggregator.NearStart.from_counts_near`).
 
     The first fifth of the votes is warm-up. A contender's parameters and its link, from margins to chances, are those
     of the least log loss on what it predicted so far (on the last 100,000 votes of it). They are chosen at the end of

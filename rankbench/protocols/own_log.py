@@ -101,7 +101,7 @@ class OwnLog(LogProtocol):
         default="judge", description="Votes that are held out together: all of a judge, of a pair or of a time."
     )
     distinct: bool = Field(
-        default=False, description="With folds=pair: reject a log whose folds by judge are by pair already."
+        default=False, description="With folds=pair: reject a log in which folds by judge are also folds by pair."
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:

@@ -282,8 +282,9 @@ class UStatistics(Protocol):
             f"probability proportional to q^-{self.beta + 1:g}",
             f"features are {self.dimension} independent standard normal differences. Log-odds of a win are a linear "
             "function of them with variance 1/2, plus an independent normal error with variance 1/4",
-            f"bias, without its sign, and deviation are over {self.draws} draws in each world and repetition. Without "
-            f"bias, {np.sqrt(2 / np.pi / self.draws):.2g} times the deviation is expected in its place",
+            f"`abs-bias` is the absolute mean error of {self.draws} draws in a world and repetition, `deviation` their "
+            "standard deviation. Without bias, `abs-bias` is on average "
+            f"{np.sqrt(2 / np.pi / self.draws):.2g} deviations",
         ]
 
     @property

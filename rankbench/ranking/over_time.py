@@ -362,8 +362,9 @@ def _notes(log: _DatedLog, unit: TimeUnit) -> list[str]:
             "each graded vote as a whole vote, so bands, ranks and changes are too wide"
         )
     elif votes.rest is not None:
-        but = ", but for what is alike in votes of one judge" if alike.judges else ""
-        notes.append(f"grades vary less than whole votes: {n:,} votes count as {n / alike.points:,.0f} whole ones{but}")
+        but = ", apart from the dependence within judges" if alike.judges else ""
+        whole = f"{n / alike.points:,.0f} whole votes"
+        notes.append(f"graded votes vary less than whole votes: {n:,} graded votes are worth {whole}{but}")
     return notes
 
 

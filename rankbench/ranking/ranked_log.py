@@ -189,8 +189,8 @@ class CountedVotes(RankedLog):
         groups = "all items are connected" if connected == 1 else f"chains of comparisons connect {connected} groups"
         return [
             *remarks,
-            f"{aggregator} puts the items on {own} scales, although {groups}: it has no finite distance between some "
-            "that were compared. Plain maximum likelihood has none where one side won every time. bradley-terry with "
+            f"{aggregator} puts the items on {own} scales, although {groups}: no finite distance separates some "
+            "compared items. Plain maximum likelihood has none where one side won every time. bradley-terry with "
             "a ridge, or with Firth's penalty, has one scale for all connected items",
         ]
 

@@ -165,7 +165,7 @@ def _resampled(values: NDArray[np.float64], method: ScoreAggregator, replicates:
     found = method.resampled_scores(values, of_seeds, of_tasks)
     kept = found[np.isfinite(found).all(axis=1)]
     if len(kept) < 2:
-        raise ContenderDiverged(f"{method.name!r} has scores of the table, but of {len(kept)} resamples of its tasks")
+        raise ContenderDiverged(f"{method.name!r} scores the table, but only {len(kept)} resamples of its tasks")
     return kept
 
 

@@ -123,8 +123,8 @@ def thin(race: Race, source: SourceRecord) -> list[str]:
         ]
     if too_few(len(race.repetitions)):
         return [
-            f"Fewer than {FEWEST} repetitions: no intervals of means. Ranks, which hold together, allow for chance "
-            "agreement of so few; a difference by itself does not."
+            f"Fewer than {FEWEST} repetitions give means no intervals. So few may agree by chance: ranks allow for it, "
+            "the interval of a single difference does not."
         ]
     return []
 

@@ -63,7 +63,7 @@ def evidence(case: Case, reference: str) -> list[Node]:
 
 
 def _line(case: Case, one: Evaluation, metric: str, row: Standing, reference: str) -> tuple[str, ...]:
-    label, apart, verdict = row.contender, ("reference", ""), []
+    label, apart, verdict = row.contender, ("baseline", ""), []
     if label != reference:
         apart = difference(one, metric, label, reference)
         verdict = [difference_verdict(*one.interval(metric, label, reference), case.margins.get(metric, 0.0))]

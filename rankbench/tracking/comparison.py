@@ -127,8 +127,8 @@ class Comparison:
             f"{significant(one, 2)}{'%' if shares else ''}" for one in (min(shares or sizes), max(shares or sizes))
         )
         of = " of base" if shares else ""
-        rows = "" if least == most else f" in its most sensitive row, and from {most} in its least sensitive one"
-        return f"The comparison detects a change with probability 0.9 from {least}{of}{rows}."
+        rows = "" if least == most else f" in its most sensitive row; its least sensitive row needs {most}"
+        return f"The comparison detects a change of {least}{of} or more with probability 0.9{rows}."
 
     def sentence(self) -> str:
         """Return what came of it, in a sentence."""

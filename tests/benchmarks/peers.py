@@ -285,8 +285,8 @@ def report(results: list[Result], distances: dict[str, float], peak: float, cost
         "",
         "## Cost by size",
         "",
-        "Counting and fitting a log of Parquet, in a fresh process each, compiled code cached. Where a log is longer "
-        "than 1e7 rows it is the same 1e7 rows again.",
+        "Counting and fitting a log of Parquet, in a fresh process each, compiled code cached. Longer logs "
+        "repeat 1e7 rows.",
         "",
         "| comparisons | items | counting | fit | peak memory |",
         "|---:|---:|---:|---:|---:|",

@@ -90,7 +90,7 @@ def test_words_of_the_winners_column_are_said(tmp_path: Path) -> None:
 
 def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:
     path = written(tmp_path / "votes.json", GUESSED["an arena's JSON"][1])
-    assert "1 ties are votes that both items were bad: they count as ties" in rankbench.aggregate(path).notes
+    assert "1 votes call both items bad: they count as ties" in rankbench.aggregate(path).notes
     path = written(tmp_path / "results.csv", GUESSED["scores"][1])
     assert "rankbench leaves out 1 row without both scores" in rankbench.aggregate(path).notes
     path.write_bytes(GUESSED["names that nobody knows"][1])

@@ -54,7 +54,7 @@ def test_less_bias_is_better_whatever_its_sign():
     _, found = run(protocol, 50_000, ("abs-bias",), a="u-statistic:exponent=1")
     bias = found["a"].losses["abs-bias", "design"]
     assert 0 <= bias.min() < bias.max() < 0.05
-    assert "bias, without its sign" in protocol.assumptions()[-1]
+    assert "`abs-bias` is the absolute mean error" in protocol.assumptions()[-1]
 
 
 @pytest.mark.parametrize(

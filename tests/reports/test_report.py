@@ -249,7 +249,7 @@ def test_trouble_is_a_footnote(tmp_path: Path) -> None:
     ("repetitions", "said"),
     [
         (1, "One repetition: intervals and ranks are over queries alone"),
-        (2, "Fewer than 4 repetitions: no intervals of means. Ranks, which hold together, allow for chance agreement"),
+        (2, "Fewer than 4 repetitions give means no intervals. So few may agree by chance: ranks allow for it"),
     ],
 )
 def test_few_repetitions_tell_little(tmp_path: Path, repetitions: int, said: str) -> None:

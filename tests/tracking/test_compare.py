@@ -276,7 +276,7 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     assert found[0].detectable_percent == pytest.approx(100 * least / base.mean(), rel=1e-6)
     fine = Comparison("b", "h", tuple(found), "0", ALPHA)
     assert fine.finds() == (
-        f"The comparison detects a change with probability 0.9 from {found[0].detectable_percent:.2g}% of base."
+        f"The comparison detects a change of {found[0].detectable_percent:.2g}% of base or more with probability 0.9."
     )
     assert comparison_annotations(fine)[-1].startswith("::notice ")
     assert comparison_annotations(fine)[-1].replace("%25", "%").endswith(fine.finds())
@@ -289,8 +289,8 @@ def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
     assert slow.detectable_percent == pytest.approx(17)
     blind = replace(slow, detectable=math.log(2.13))
     assert Comparison("b", "h", (slow, blind), "0", ALPHA).finds() == (
-        "The comparison detects a change with probability 0.9 from 17% of base in its most sensitive row, and from "
-        "110% in its least sensitive one."
+        "The comparison detects a change of 17% of base or more with probability 0.9 in its most sensitive row; its "
+        "least sensitive row needs 110%."
     )
     nothing = Comparison("b", "h", (replace(found[0], verdict="described", detectable=math.nan),), "0", ALPHA)
     assert (nothing.exit_code, nothing.finds()) == (3, "")

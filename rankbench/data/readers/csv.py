@@ -52,7 +52,7 @@ class CsvReader(Reader):
     columns: str = Field(default="", description="Roles of columns of votes, as left=model_x,right=model_y.")
     header: bool | None = Field(
         default=None,
-        description="The first line names the columns; null: as it looks, or `columns` are numbers.",
+        description="True: the first line names the columns; null: rankbench decides by its look, and by `columns`.",
     )
 
     @classmethod

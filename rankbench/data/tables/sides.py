@@ -212,7 +212,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     )
     found = facts.collect(engine="streaming").row(0, named=True)
     if found["bad"]:
-        remark(f"{found['bad']:,} ties are votes that both items were bad: they count as ties")
+        remark(f"{found['bad']:,} votes call both items bad: they count as ties")
     if found["other"] is not None and found["item"] is None:
         # Neither sides nor names are all there is.
         numbers = numbers_meaning(raw, columns)

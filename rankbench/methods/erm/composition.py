@@ -24,7 +24,7 @@ class Composition(Method):
     """
 
     aggregator: Annotated[Aggregator, reference(Aggregator)] = Field(
-        default="mean-log-odds", validate_default=True, description="Structure function s(Y_1..Y_k)."
+        default="mean-log-odds", validate_default=True, description="Aggregator s(Y_1..Y_k)."
     )
     k: Order = Field(default=math.inf, description="Order of the U-statistic; inf: all of a query's judgments.")
     surrogate: Annotated[Surrogate, reference(Surrogate)] = Field(
