@@ -289,8 +289,8 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
     columns = [Column(title, "right" if title == "n" else "left") for title in titles]
     note = (
         "*Significant*: the contender is better than every other one of the table. Tests of all pairs at once (95%) "
-        "show this for other queries or splits, not for other repetitions alone. *Not significant* does not mean equal:"
-        " the data may be too few."
+        "allow for other queries or folds, not only for other repetitions. *Not significant* does not mean equal: the "
+        "data may be too few."
     )
     return [Grid.from_rows(columns, rows), Paragraph(note), *_judged_by(analysis)]
 

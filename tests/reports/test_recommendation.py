@@ -218,7 +218,7 @@ def test_no_better_than_chance_is_said_of_intervals_alone(metric: str, level: fl
     assert "chance" not in of(level - 0.1, level - 1e-6)
     rows = [row("a", metric, level - 0.01), row("base", metric, level)]
     found = table(case(*(replace(one, lower=0.0, upper=1.0) for one in rows), chance=CHANCE))
-    assert found["methods", metric, "base"][2] == "reference"
+    assert found["methods", metric, "base"][2] == "baseline"
     assert {verdict for *_, verdict in found.values()} >= {
         f"no significant difference; not significantly better than the chance level {level:.4g}"
     }
