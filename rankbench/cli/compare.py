@@ -158,7 +158,9 @@ def _parts(found: Comparison) -> Iterator[Table | str]:
 @click.command()
 @click.argument("suite", shell_complete=complete_names("suite", files=True))
 @click.option("--against", default="", metavar="PYTHON|VERSION|GIT-REF", help="Other version of rankbench to time.")
-@click.option("--rounds", type=click.IntRange(min=1), help="Maximum number of rounds; each new process runs two.")
+@click.option(
+    "--rounds", type=click.IntRange(min=1), help="Maximum number of rounds, rounded up to whole processes of two."
+)
 @click.option("--budget", metavar="10m", help="Maximum time, as 90s or 1h; default: 10m, or no limit with --rounds.")
 @click.option(
     "--precision",

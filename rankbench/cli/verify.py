@@ -90,9 +90,7 @@ def _blocks(rerun: str | None) -> int | None:
 )
 @click.option("--k", default="inf", type=float, show_default=True, help="Number of judgments to aggregate; inf: all.")
 @click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
-@click.option(
-    "--laws", type=click.IntRange(min=1), help="Number of distributions to search; reproducible, unlike a time."
-)
+@click.option("--laws", type=click.IntRange(min=1), help="Maximum number of distributions to search, within --budget.")
 @click.option("--mu", type=click.Path(path_type=Path), help="Decide the distribution in this JSON file; no search.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the search.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the certificate to this file.")

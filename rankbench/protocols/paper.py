@@ -282,9 +282,8 @@ class UStatistics(Protocol):
             f"probability proportional to q^-{self.beta + 1:g}",
             f"features are {self.dimension} independent standard normal differences. Log-odds of a win are a linear "
             "function of them with variance 1/2, plus an independent normal error with variance 1/4",
-            f"`abs-bias` is the absolute mean error of {self.draws} draws in a world and repetition, `deviation` their "
-            "standard deviation. Without bias, `abs-bias` is on average "
-            f"{np.sqrt(2 / np.pi / self.draws):.2g} deviations",
+            f"`abs-bias` is the absolute mean error of {self.draws} draws, `deviation` their standard deviation. "
+            f"Without bias, the expectation of `abs-bias` is {np.sqrt(2 / np.pi / self.draws):.2g} times `deviation`",
         ]
 
     @property

@@ -12,7 +12,7 @@ References
 
 A claim is a set of contrasts. It *held* if the own 95% interval of every contrast lies on
 the claimed side; it *did not hold* if one of the intervals that cover all contrasts at
-once lies entirely on the other side; otherwise the run could not tell (`verdicts`). The
+once lies entirely on the other side; otherwise the run could not tell (`verdict`). The
 verdict rests on intervals over queries and repetitions; the verdict by repetitions alone stands beside it.
 """
 

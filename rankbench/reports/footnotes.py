@@ -123,8 +123,8 @@ def thin(race: Race, source: SourceRecord) -> list[str]:
         ]
     if too_few(len(race.repetitions)):
         return [
-            f"Fewer than {FEWEST} repetitions give means no intervals. So few may agree by chance: ranks allow for it, "
-            "the interval of a single difference does not."
+            f"With fewer than {FEWEST} repetitions, means have no intervals. Repetitions may agree by chance: ranks "
+            "allow for this, a single difference's interval does not."
         ]
     return []
 

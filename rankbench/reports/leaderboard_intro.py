@@ -17,6 +17,7 @@ from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Parag
 from rankbench.reports.experiment_data import Arm, Race
 from rankbench.reports.figures import SampledResults
 from rankbench.reports.footnotes import judgments_simulated, thin
+from rankbench.reports.recommendation import joined_words
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.standings import Standing, best_first
 from rankbench.reports.tables import (
@@ -273,7 +274,7 @@ def who_is_best(section: Section | None) -> list[str]:
 
 def at_a_glance(analysis: Analysis) -> list[Node]:
     """Return a table of the best contender of each experiment, at its largest n, by its headline."""
-    rows = []
+    rows, units = [], dict[str, None]()
     for section in analysis.sections:
         source, experiment = section.sampler.source, section.sampler.experiment
         data = code(source.dataset.partition(":")[0]) if source.dataset else "made by the protocol"
@@ -283,13 +284,18 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
             metric = section.sampler.metrics[0]
             how = metric_title(source.metric(metric))
             rows.append((markdown(experiment.name), data, n, leaders.split_title, how, *_best(leaders)))
+            if source.test_share is None:
+                units[source.judged_on] = None
     if not rows:
         return []
     titles = ("experiment", "data", "n", "judged on", "by", "best mean", "verdict")
     columns = [Column(title, "right" if title == "n" else "left") for title in titles]
+    allowance = "correct for data that repetitions share"
+    if units:
+        allowance = f"allow for new {joined_words(list(units))}, not only for new repetitions"
     note = (
         "*Significant*: the contender is better than every other one of the table. Tests of all pairs at once (95%) "
-        "allow for other queries or folds, not only for other repetitions. *Not significant* does not mean equal: the "
+        f"{allowance}. *Not significant* does not mean equal: the "
         "data may be too few."
     )
     return [Grid.from_rows(columns, rows), Paragraph(note), *_judged_by(analysis)]

@@ -54,7 +54,7 @@ def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> No
     assert "No method is significantly better than **win rate**, the baseline, in `disagreement` loss" in section
     number, interval = r"0\.\d{4}", r"\[0\.\d{4}, 0\.\d{4}\]"
     assert re.search(
-        rf"\| `methods` \| `disagreement` loss \| win rate \| {number} \| {interval} \| reference ", section
+        rf"\| `methods` \| `disagreement` loss \| win rate \| {number} \| {interval} \| baseline ", section
     )
     assert "Elo" in section
     assert "best mean of 3 contenders" in section

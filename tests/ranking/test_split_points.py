@@ -206,7 +206,7 @@ def test_bands_over_time_are_those_of_as_many_whole_votes() -> None:
         np.testing.assert_allclose(found.table[column], expected.table[column], atol=1e-6)
     changes = [one.now.sort("item")["change_lower"] for one in (found, expected)]
     np.testing.assert_allclose(*changes, atol=1e-6)
-    assert f"400 votes count as {400 / spread:,.0f} whole ones" in found.notes[-1]
+    assert f"400 graded votes are worth {400 / spread:,.0f} whole votes" in found.notes[-1]
 
 
 def test_few_graded_votes_have_bands_of_whole_ones_and_it_is_said() -> None:

@@ -249,7 +249,7 @@ def test_trouble_is_a_footnote(tmp_path: Path) -> None:
     ("repetitions", "said"),
     [
         (1, "One repetition: intervals and ranks are over queries alone"),
-        (2, "Fewer than 4 repetitions give means no intervals. So few may agree by chance: ranks allow for it"),
+        (2, "With fewer than 4 repetitions, means have no intervals. Repetitions may agree by chance: ranks allow for"),
     ],
 )
 def test_few_repetitions_tell_little(tmp_path: Path, repetitions: int, said: str) -> None:

@@ -130,7 +130,7 @@ def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch
     assert [list(part.cells) for part in here] == [["2"]]
     assert not in_workers
     assert [(cell.cell, cell.status) for cell in result.cells] == [("1", "error")]
-    assert "register it" in result.cells[0].reason
+    assert "Register it" in result.cells[0].reason
 
 
 def test_while_blocks_run_this_process_holds_no_copy_of_what_is_shared() -> None:
