@@ -45,14 +45,15 @@ def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Compar
     entropy : sequence of int
         Non-negative integers that name the random stream.
     """
-    from rankbench.data.simulators.kernels import draw_judgments
+    from rankbench.data.simulators.kernels import draw_judgments, group_judgments
     from rankbench.kernels.random import seed_state
 
-    query, winner, loser = (np.empty(n, dtype=np.int32) for _ in range(3))
+    query, winner, loser, winners, losers = (np.empty(n, dtype=np.int32) for _ in range(5))
     offsets, labels = queries.offsets.astype(np.int64), queries.labels.astype(np.float64)
     draw_judgments(offsets, labels, seed_state(entropy), query, winner, loser)
-    order, starts = grouped(query, len(queries))
-    return Comparisons(starts, winner[order], loser[order], np.ones(n))
+    starts = np.zeros(len(queries) + 1, dtype=np.int64)
+    group_judgments(query, winner, loser, starts, winners, losers)
+    return Comparisons(starts, winners, losers, np.ones(n))
 
 
 def grouped(query: NDArray[np.int32], queries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -41,6 +41,23 @@ def draw_judgments(offsets: Rows, labels: Vector, state: SeedState, query: Index
 
 
 @declared()
+def group_judgments(query: Index, winner: Index, loser: Index, starts: Rows, winners: Index, losers: Index) -> None:
+    """Sort judgments by query, keeping their order within a query: a counting sort.
+
+    Fills `starts`, shape (Q + 1,) and zero on entry, and `winners` and `losers`, shape (n,).
+    """
+    for t in range(len(query)):
+        starts[query[t] + 1] += 1
+    for q in range(1, len(starts)):
+        starts[q] += starts[q - 1]
+    place = starts[:-1].copy()
+    for t in range(len(query)):
+        row = place[query[t]]
+        winners[row], losers[row] = winner[t], loser[t]
+        place[query[t]] = row + 1
+
+
+@declared()
 def draw_sessions(
     weights: Matrix, satisfaction: Vector, looks: Vector, state: SeedState, query: Index, lists: Lists, click: Index
 ) -> None:
