@@ -146,8 +146,8 @@ def run(
         As in ``tcp://10.0.0.1:8786``.
     out : path, optional
         Folder for the results. Default: ``runs/SUITE``, or ``runs/SUITE-DATASET`` with other data than the suite's. If
-        that folder holds other results, the first 8 digits of the data's sha256 follow. A folder belongs to one suite
-        and one content of its data; its leaderboard shows what the last run asked for.
+        ``runs/SUITE-DATASET`` holds other results, the first 8 digits of the data's sha256 follow. A folder belongs to
+        one suite and one content of its data; its leaderboard shows what the last run asked for.
     progress : Progress, optional
         Told how the run goes.
 

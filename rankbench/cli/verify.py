@@ -121,7 +121,8 @@ def certify(
 
     The exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT, CONSISTENT_AT_MU and
     NO_COUNTEREXAMPLE_FOUND, and 1 for INCONCLUSIVE, where rankbench decided nothing. With --verify it
-    is 0 if the checker accepts the certificate, also one that claims nothing, and 1 if it rejects it.
+    is 0 if the checker accepts the certificate, also one that claims nothing, 1 if it rejects it,
+    and 2 if it cannot read or check it.
     """
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all")

@@ -165,7 +165,8 @@ class Prepared:
         Where the data decide ranges or chance levels; else the protocol's.
     pool : int or None
         Number of observations from which each repetition samples n without replacement; all repetitions evaluate
-        the same units. With n >= `pool` there is one repetition. None: each repetition draws new judgments.
+        the same units. With n >= `pool` there is one repetition. None, without a `test_share`: each
+        repetition draws new judgments.
     fixed : int or None
         Number of repetitions that the plan always has, each of them another part of the design.
     unused : tuple of str
@@ -245,7 +246,8 @@ class Protocol(Component):
         Noun for the units, in the plural: intervals are over these.
     test_share : float or None
         Share of the observations that each repetition holds out, if repetitions share observations. rankbench then
-        uses the corrected resampled t; a repetition has one loss in each split. None: repetitions are independent.
+        uses the corrected resampled t; a repetition has one loss in each split. None, without a `Prepared.pool`:
+        repetitions are independent.
     layout : Layout
         ``race``: contenders are compared. ``exact``: results are exact numbers, one for
         each unit, without intervals or ranks. ``ranking``: units are named items, and each

@@ -80,7 +80,7 @@ class PairRisk(Method):
         Raises
         ------
         InputError
-            Sums of the weights would be wrong: see `rankbench.interfaces.table_check.check_weights`.
+            Sums of the weights would be wrong: see `rankbench.interfaces.row_weights.check_weights`.
         """
         check_weights(block.comparisons.weights[block.comparisons.weights != 0])
         # Pairs, their shares and their differences are those of all three losses.
