@@ -56,14 +56,6 @@ def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Compar
     return Comparisons(starts, winners, losers, np.ones(n))
 
 
-def grouped(query: NDArray[np.int32], queries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order that brings rows together by query, as they are within it, and each query's offset there."""
-    # A stable sort of short numbers counts them.
-    short = query.astype(np.uint16) if queries <= 1 << 16 else query
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries))])
-    return np.argsort(short, kind="stable"), offsets.astype(np.int64)
-
-
 def limit_scores(queries: Queries) -> NDArray[np.float64]:
     r"""Return the limit (27) of the mean log-odds of every item, shape (N,).
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.core.gains import satisfaction
-from rankbench.data.simulators.btl import grouped
 from rankbench.data.tables.schemas import selections_schema
 from rankbench.interfaces.click_aggregator import ClickPopulation
 from rankbench.interfaces.dataset import simulator_fingerprint
@@ -143,7 +142,7 @@ class CascadeClicks(ClickPopulation):
             lists,
             click,
         )
-        order, offsets = grouped(query, self.queries)
+        order, offsets = _grouped(query, self.queries)
         clicked = click[order, None] == np.arange(length)
         return Selections(offsets, np.arange(n + 1, dtype=np.int64) * length, lists[order].ravel(), clicked.ravel())
 
@@ -170,3 +169,11 @@ class CascadeClicks(ClickPopulation):
             }
         )
         return frame.cast(selections_schema(part=False)).lazy()
+
+
+def _grouped(query: NDArray[np.int32], queries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order that brings rows together by query, as they are within it, and each query's offset there."""
+    # A stable sort of short numbers counts them.
+    short = query.astype(np.uint16) if queries <= 1 << 16 else query
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries))])
+    return np.argsort(short, kind="stable"), offsets.astype(np.int64)
