@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rankbench.interfaces.cell import Direction
+from rankbench.interfaces.cell import RANKING, Direction
 
 _MOST_INITIALS = 4
 """Letters of a metric that is called by initials: NDCG, ERR."""
@@ -187,3 +187,7 @@ COLUMN_FACTS = (MONTE_CARLO_ERROR, SHARE_COMPLETE)
 
 BUDGET = Budget("flops", "Budget of the stochastic contenders", "floating-point operations", ("steps", "iterations"))
 """Floating-point operations of contenders with a declared number of steps."""
+
+
+RANKING_METRICS = tuple(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING)
+"""Metrics of every protocol whose contenders rank named items."""

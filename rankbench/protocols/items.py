@@ -12,9 +12,9 @@ from pydantic import Field
 from rankbench.data.tables.checks import table_kind
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
-from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
+from rankbench.interfaces.cell import VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.metric import RIDGE, UNPENALIZED, Fact, Metric
+from rankbench.interfaces.metric import RANKING_METRICS, RIDGE, UNPENALIZED, Fact, Metric
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack, unpack
 from rankbench.interfaces.queries import Orders
@@ -49,7 +49,7 @@ class Items(LogProtocol):
     name: ClassVar[str] = "items"
     source: ClassVar[str] = "[Owen07]_; [MWR24]_"
     metrics: ClassVar[tuple[Metric, ...]] = (
-        *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
+        *RANKING_METRICS,
         Metric(VOTES, "maximize", "Votes that an item is in, or ballots that name it."),
     )
     facts: ClassVar[tuple[Fact, ...]] = (RIDGE, UNPENALIZED)

@@ -19,7 +19,7 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator, WithCov
 from rankbench.interfaces.aggregator_calls import call_aggregator
 from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.metric import Fact, Metric
+from rankbench.interfaces.metric import RANKING_METRICS, Fact, Metric
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack, unpack
 from rankbench.plugin.manager import reference
@@ -203,7 +203,7 @@ class PeriodLeaders(PeriodProtocol):
     name: ClassVar[str] = "period-leaders"
     source: ClassVar[str] = "[MWR24]_"
     metrics: ClassVar[tuple[Metric, ...]] = (
-        *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
+        *RANKING_METRICS,
         Metric(VOTES, "maximize", "Votes that the item is in."),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Stretches of time, and who was first"}
@@ -315,7 +315,7 @@ class LeftAdvantage(PeriodProtocol):
     name: ClassVar[str] = "left-advantage"
     source: ClassVar[str] = "[BT52]_"
     metrics: ClassVar[tuple[Metric, ...]] = (
-        *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
+        *RANKING_METRICS,
         Metric(VOTES, "maximize", "Votes with sides."),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Stretches of time"}
