@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import statistics
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -312,92 +311,3 @@ def test_six_tasks_can_tell_two_systems_apart() -> None:
     values = np.random.default_rng(0).normal(size=(1, 6, 2)) * 0.01 + np.array([1.0, 0.0])
     found = rank_systems(values, rankbench.get(ScoreAggregator, "mean-rank"), k=1, replicates=200, seed=0)
     assert found.ranks.tolist() == [[1, 1], [2, 2]]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("Unnamed: 0", "index", "Rank", "#", "average", "Avg", "Average \u2b06\ufe0f", "Mean score"),
-        *("#Params (B)", "release_year", "x_std", "Y (stderr)", "higher_is_better"),
-    ],
-)
-def test_columns_that_number_rows_or_sum_them_up_are_no_tasks(name: str) -> None:
-    scores = {"x": [0.5, 0.25], "y": [0.75, 0.5]}
-    found = rankbench.rank(pl.DataFrame({"model": ["a", "b"], name: [1, 9], **scores}), replicates=100)
-    assert found.notes[0] == f"rankbench leaves out columns by their names: {name!r} (rename a column that is a task)"
-    assert "2 systems are ranked on 2 tasks: 'x', 'y'" in " ".join(found.notes)
-    means = dict(found.table.filter(method="mean-score").select("system", "score").iter_rows())
-    assert means == {"a": 0.625, "b": 0.375}
-    said = rankbench.rank(pl.DataFrame({"model": ["a", "b"], name: [1, 9], **scores}), without=[name], replicates=100)
-    assert said.table.equals(found.table)
-
-
-@pytest.mark.parametrize("name", ["value", "variable"])
-def test_scores_are_read_under_any_name(name: str) -> None:
-    """Two names that Polars gives to columns of its own."""
-    cells = {"model": ["a", "a", "b", "b"], "task": ["x", "y"] * 2, name: [1.0, 2.0, 3.0, 5.0]}
-    wide = {"model": ["a", "b"], name: ["1%", "3%"], "y": [2.0, 5.0]}
-    for table in (rankbench.rank(cells, columns=f"score={name}").table, rankbench.rank(wide).table):
-        found = dict(table.filter(method="mean-score").select("system", "score").iter_rows())
-        assert found == {"a": 1.5, "b": 4.0}
-
-
-def test_measures_of_which_less_is_better_are_named() -> None:
-    table = {"model": ["a", "b"], "accuracy": [0.9, 0.8], "WER": [0.1, 0.4], "test loss": [1.0, 2.0]}
-    noted = "rankbench takes more for better on 'WER', 'test loss', too: --lower turns a task where less is better"
-    assert noted in rankbench.rank(table).notes
-    assert not any("takes more for better" in note for note in rankbench.rank(table, lower=["WER", "test loss"]).notes)
-
-
-def test_rows_called_like_averages_are_named() -> None:
-    table = {"task": ["arc", "mmlu", "Average"], "m1": [0.5, 0.75, 0.625], "m2": [0.25, 1.0, 0.625]}
-    noted = "tasks called like averages count as tasks: 'Average' (--without leaves a task out)"
-    assert noted in rankbench.rank(table).notes
-    assert noted not in rankbench.rank(table, without=["Average"]).notes
-
-
-def test_all_tasks_are_named_where_flags_may_be_among_them() -> None:
-    tasks = {f"t{at}": [0.5 + at / 100, 0.25, 0.125] for at in range(6)}
-    flags = {"Flagged": [True, False, False], "MoE": [False, False, True]}
-    notes = " ".join(rankbench.rank({"model": ["a", "b", "c"], **tasks, **flags}, replicates=100).notes)
-    assert "ranked on 8 tasks: 't0', 't1', 't2', 't3', 't4', 't5', 'Flagged', 'MoE'" in notes
-    assert "all scores on 'Flagged', 'MoE' are 0 or 1, unlike on other tasks" in notes
-    solved = {f"t{at}": [at % 2 == 0, True, False] for at in range(8)}
-    assert "0 and 1 alone" not in " ".join(rankbench.rank({"model": ["a", "b", "c"], **solved}, replicates=100).notes)
-
-
-SCORES = {"ash": (0.7818, 0.641, 0.102), "birch": (0.791, 0.662, 0.152), "cedar": (0.762, 0.683, 0.121)}
-FORMS = ["{}", "{} ± 0.0084", "{}±.01", "{} +/- 1e-2", "{} (0.008)", "{}(8)", "{} (± 0.01)", " {}  ( +- 0.01 ) "]
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("layout", ["mixed", "all", "long", "tasks"])
-def test_standard_errors_behind_scores_are_read_and_named(tmp_path: Path, form: str, layout: str) -> None:
-    tasks = ("piqa", "boolq", "gsm8k")
-    cells = {
-        (system, task): (form if layout != "mixed" or task == "boolq" else "{}").format(score)
-        for system, scores in SCORES.items()
-        for task, score in zip(tasks, scores, strict=True)
-    }
-    if layout == "long":
-        lines = ["model,task,score", *(f"{system},{task},{cell}" for (system, task), cell in cells.items())]
-    elif layout == "tasks":
-        lines = [f"task,{','.join(SCORES)}", *(f"{t},{','.join(cells[s, t] for s in SCORES)}" for t in tasks)]
-    else:
-        lines = [f"model,{','.join(tasks)}", *(f"{s},{','.join(cells[s, t] for t in tasks)}" for s in SCORES)]
-    path = written(tmp_path / "scores.csv", "\n".join(lines) + "\n")
-    found = rankbench.rank(path, ["mean-score"], replicates=100)
-    means = dict(found.table.select("system", "score").iter_rows())
-    assert means == pytest.approx({system: statistics.fmean(scores) for system, scores in SCORES.items()}, abs=1e-12)
-    assert (form == "{}") == ("numbers in brackets" not in found.notes[0])
-
-
-def test_a_task_that_decides_means_by_its_scale_is_named() -> None:
-    rng = np.random.default_rng(1)
-    table = pl.DataFrame({"system": ["a", "b", "c", "d"]} | {f"t{i}": rng.random(4) for i in range(6)})
-    slow = table.with_columns(latency_ms=pl.Series([300.0, 150.0, 200.0, 400.0]))
-    spread = [slow[name].std() for name in slow.columns[1:]]
-    (note,) = [note for note in rankbench.rank(slow).notes if "times as wide" in note]
-    assert note.startswith(f"scores on 'latency_ms' spread up to {max(spread) / np.median(spread):,.0f} times as wide")
-    for found in (rankbench.rank(table), rankbench.rank(slow, without=["latency_ms"])):
-        assert not any("times as wide" in note for note in found.notes)
