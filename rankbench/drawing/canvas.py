@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 LETTER = 0.085
 """Inches of a letter of a tick's words, with room between words."""
+
+TITLE_LETTER = 0.072
+"""Inches of a letter of a figure's title, on average."""
 
 BESIDE = 0.8
 """Inches of a plot that stand beside its axis: numbers and words of the other axis."""
@@ -315,7 +319,9 @@ def titled_canvas(drawing: Drawing, title: str, looks: Mapping[str, Look] | None
     """
     with styled():
         canvas = canvas_of(drawing, assign_looks([drawing]) if looks is None else looks)
-        canvas.suptitle("\n".join(map(safe, title.split("\n"))), fontsize=10)
+        most = int(canvas.get_figwidth() / TITLE_LETTER)
+        lines = [part for line in title.split("\n") for part in textwrap.wrap(safe(line), most)]
+        canvas.suptitle("\n".join(lines), fontsize=10)
     return canvas
 
 

@@ -15,10 +15,10 @@ import synthetic
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from rankbench.drawing.canvas import LogAxis, picture_bytes
+from rankbench.drawing.canvas import LogAxis, picture_bytes, titled_canvas
 from rankbench.drawing.looks import assign_looks, styled
 from rankbench.errors import SpecError
-from rankbench.interfaces.figure import Drawing
+from rankbench.interfaces.figure import Dot, Drawing, Plot
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.suite import Experiment, Figure, matches
 from rankbench.plugin import manager
@@ -144,6 +144,15 @@ def test_growth(samplers: dict[str, Sampler]) -> None:
     expected = [mean_of(sampler, "regression k=10", "heldout", race) for race in range(len(n))]
     np.testing.assert_allclose(line.get_ydata(), expected)
     assert canvas.axes[0].get_ylabel() == "mean NDCG\n(less is better)"
+
+
+def test_a_long_title_stays_inside_the_picture() -> None:
+    drawing = Drawing(((Plot(dots=(Dot("a", "a", 1.0, 0.5, 1.5),)),),), ("a",))
+    canvas = titled_canvas(drawing, "Methods\n" + "differences: 95% over queries and repetitions; " * 3)
+    canvas.draw_without_rendering()
+    (box,) = (text.get_window_extent() for text in canvas.texts if text.get_text() == canvas.get_suptitle())
+    assert canvas.bbox.x0 <= box.x0 < box.x1 <= canvas.bbox.x1
+    assert " ".join(canvas.get_suptitle().split()).count("repetitions;") == 3
 
 
 def test_the_data_and_few_repetitions_stand_in_the_title(tmp_path: Path) -> None:
