@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -176,6 +176,8 @@ def aggregate(
         The cluster cannot be used, or its workers do not see the log.
     """
     settle_runtime()
+    if intervals not in (None, "auto", *get_args(Intervals)):
+        raise SpecError(f"there are no intervals {intervals!r}; there are {', '.join(('auto', *get_args(Intervals)))}")
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
     if pool:

@@ -46,7 +46,10 @@ def items_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: i
     places = "places" if certain else "place by score"
     bands = f"95% intervals ({intervals_words(facts)}) of each score alone; places hold all together"
     words = f"{judgments_text(facts)}; "
-    words += bands if certain else "no intervals: how certain places are is not known"
+    if certain and not table["lower"].count():
+        words += "no item has votes enough for an interval; places hold all together at 95%"
+    else:
+        words += bands if certain else "no intervals: how certain places are is not known"
     label, notes = f"score{unit} (more is better)", f"{places}, {facts['votes']}"
     return _canvas(table, top, method, "item", label, notes, words)
 

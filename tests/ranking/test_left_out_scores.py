@@ -150,6 +150,18 @@ def test_a_ranking_is_drawn_as_its_file(votes: Path, tmp_path: Path, ending: str
     assert "95% intervals (sandwich)" in figure.get_suptitle()
 
 
+def test_a_picture_of_few_votes_promises_no_intervals() -> None:
+    few = {"winner": ["ada", "bo", "ada"], "loser": ["bo", "cy", "cy"]}
+    title = rankbench.aggregate(few, intervals="auto").plot().get_suptitle()
+    assert "no item has votes enough for an interval" in title
+    assert "95% intervals" not in title
+
+
+def test_intervals_of_no_kind_are_rejected_with_those_that_there_are() -> None:
+    with pytest.raises(SpecError, match="no intervals 'jdge'; there are auto, bootstrap, judges, sandwich"):
+        rankbench.aggregate("llmfao", intervals="jdge")  # type: ignore[arg-type]
+
+
 def test_only_the_first(votes: Path) -> None:
     assert labels(rankbench.aggregate(votes).plot(2))[1] == rankbench.aggregate(votes).table["item"].to_list()[:2]
 
