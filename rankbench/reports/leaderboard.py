@@ -76,7 +76,7 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
     lines = [
         "**rank**: the rank range of a contender, as *1 to 6*; all ranges of a table hold together at 95%. "
         "Contenders whose ranges do not overlap differ significantly; others may or may not: see the differences. "
-        "Bold: no row of the table, oracles included, is significantly better.",
+        "Bold: no row of the table, oracles included, is significantly better than this contender.",
     ]
     units = dict.fromkeys(source.judged_on for source in kinds if source.test_share is None)
     for unit in units:
