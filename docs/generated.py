@@ -1,4 +1,4 @@
-"""Pages that follow from the code: components, keys of suites and of JSON, the Python API, conformance checks.
+"""Pages that follow from the code: components, keys of suites and JSON, the Python API, checks, statements of papers.
 
 They are written into `docs/reference/generated` before a site is built.
 """
@@ -9,6 +9,8 @@ import inspect
 import json
 import re
 import sys
+import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx  # type: ignore[import-not-found]
 
 FOLDER = Path(__file__).parent / "reference" / "generated"
+COVERAGE = Path(__file__).parent / "reference" / "coverage.toml"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -43,6 +46,7 @@ def write_pages() -> None:
     """Write every page; one that has not changed stays as it is, so that Sphinx does not read it again."""
     pages = {kind: component_page(kind) for kind in KINDS}
     pages |= {"suite": suite_page(), "json": json_page(), "api": api_page(), "checks": checks_page()}
+    pages["coverage"] = coverage_page()
     pages["bibliography"] = bibliography_page()
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages.items():
@@ -185,6 +189,25 @@ def checks_page() -> str:
     for check in all_checks():
         of = ", ".join(check.kinds) or "all kinds"
         lines += [f"``{check.name}`` : {of}", f"    {(inspect.getdoc(check.function) or '').splitlines()[0]}", ""]
+    return "\n".join(lines)
+
+
+def coverage_page() -> str:
+    """Return the page of the papers' statements, with their implementations and tests: a table a document."""
+    rows = tomllib.loads(COVERAGE.read_text(encoding="utf-8"))["statement"]
+    parts: dict[str, list[tuple[str, ...]]] = {}
+    for row in rows:
+        named = [", ".join(f"``{name}``" for name in row[key]) for key in ("implemented", "verified")]
+        status = ": ".join(filter(None, (row["status"], _word(row.get("how")))))
+        part = parts.setdefault(row["source"], [("place", "statement", "implemented", "verified", "status")])
+        part.append((row["number"], _word(row["statement"]), *named, status))
+    lines = [_headed("Statements of the papers", "=")]
+    lines.append("DMJ10 and DMJ13 are Duchi, Mackey and Jordan, 2010 and 2013 (:doc:`bibliography`).")
+    lines.append("rank-AD is the appendix of the paper that the plugin rankbench-rankad implements.\n")
+    counts = Counter(row["status"] for row in rows)
+    lines.append(f"{', '.join(f'{status} {counts[status]}' for status in sorted(counts))}.\n")
+    for source, part in parts.items():
+        lines += [_headed(source, "-"), *table(part)]
     return "\n".join(lines)
 
 

@@ -1,0 +1,160 @@
+"""Statements of the papers: every name in the table of implementations and tests exists."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import tomllib
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import rankbench
+from rankbench.plugin.registry import base_of
+from rankbench.suites.suite_files import load_suite
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE = ROOT / "docs" / "reference" / "coverage.toml"
+ROWS = tomllib.loads(FILE.read_text(encoding="utf-8"))["statement"]
+STATUSES = {"verified", "differently", "proof device", "missing"}
+
+STATEMENTS = {"DMJ10": 54, "DMJ10-appendix": 3, "DMJ13": 101, "DMJ13-supplement": 40, "rank-AD": 16}
+"""Statements of each document, counted by hand: the papers are not in the repository."""
+
+EQUATIONS = {"DMJ10": 16, "DMJ13": 29, "DMJ13-supplement": 16, "rank-AD": 3}
+"""Last numbered equation of each document."""
+
+MISSING = {
+    "DMJ10 eq. (3)",
+    "DMJ10 Lemma 1",
+    "DMJ10 eq. (4)",
+    "DMJ10 Lemma 5",
+    "DMJ10 section 2.2, reduction to two items",
+    "DMJ10 section 2.2, recession function",
+    "DMJ10 Assumption A",
+    "DMJ10 Lemma 9",
+    "DMJ10 Condition 1",
+    "DMJ10 Condition 2",
+    "DMJ10 section 3.1, indifference",
+    "DMJ10 section 3.1, 0-1 loss",
+    "DMJ10 section 4, all but one run",
+    "DMJ10-appendix proof of Lemma 7, reduction",
+    "DMJ13 Definition 2",
+    "DMJ13 eq. (7)",
+    "DMJ13 eq. (8)",
+    "DMJ13 section 3.1, pointwise consistent",
+    "DMJ13 Proposition 1",
+    "DMJ13 Theorem 1",
+    "DMJ13 section 3.3, coercivity",
+    "DMJ13 section 3.3, r(s)",
+    "DMJ13 eq. (20)",
+    "DMJ13 eq. (21)",
+    "DMJ13 Assumption E",
+    "DMJ13 Condition I'",
+    "DMJ13 section 5.1, Lipschitz",
+    "DMJ13 section 6.1, rates",
+    "DMJ13 section 6.2, flattening",
+    "DMJ13 section 6.2, dimension",
+    "DMJ13 section 6.2, across n",
+    "DMJ13-supplement section 8.1, biconjugate",
+    "DMJ13-supplement Lemma 2",
+    "DMJ13-supplement eq. (1)",
+    "DMJ13-supplement Lemma 5",
+    "DMJ13-supplement Lemma 6",
+    "DMJ13-supplement eq. (3)",
+    "DMJ13-supplement Lemma 7",
+    "DMJ13-supplement Lemma 9",
+    "DMJ13-supplement eq. (4)",
+    "DMJ13-supplement Lemma 10",
+    "DMJ13-supplement section 10.1, reduction",
+    "DMJ13-supplement section 10.2, phi is calibrated",
+    "DMJ13-supplement section 10.2, h is continuous",
+    "DMJ13-supplement section 10.2, recession function",
+    "DMJ13-supplement eq. (13)",
+    "DMJ13-supplement Lemma 12",
+    "DMJ13-supplement Condition 1",
+    "DMJ13-supplement Condition 2",
+    "rank-AD Proposition 1",
+    "rank-AD Lemma 2",
+    "rank-AD proof of Lemma 2, differences",
+}
+"""Statements that nothing computes yet. A statement that is no longer missing leaves this set."""
+
+
+def names(key: str) -> list[str]:
+    """Return the names that rows hold under a key."""
+    return sorted({name for row in ROWS for name in row[key]})
+
+
+def attribute(name: str) -> object:
+    """Return what a dotted name of Python is."""
+    parts = name.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:k]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[k:]:
+            found = getattr(found, part)
+        return found
+    raise ModuleNotFoundError(name)
+
+
+@cache
+def functions_of(path: str) -> set[str]:
+    """Return the names of all functions of a file."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_statement_stands_in_the_table_once() -> None:
+    assert Counter(row["source"] for row in ROWS) == STATEMENTS
+    assert len({(row["source"], row["number"]) for row in ROWS}) == len(ROWS)
+    for source, last in EQUATIONS.items():
+        found = [re.match(r"eq\. \((\d+)", row["number"]) for row in ROWS if row["source"] == source]
+        assert {int(one[1]) for one in found if one} == set(range(1, last + 1))
+
+
+def test_every_row_says_how_it_is_verified() -> None:
+    for row in ROWS:
+        assert row["status"] in STATUSES
+        # A proof device has nothing to compute, and nothing computes a statement that is missing.
+        computed = row["status"] in ("verified", "differently")
+        assert (bool(row["implemented"]), bool(row["verified"])) == (computed, computed)
+        assert row.get("how") or row["status"] != "differently"
+        long = [one for one in re.split(r"(?<=[.?!]) ", row.get("how", "")) if len(one.split()) > 25]
+        assert not long
+
+
+def test_missing_statements_are_known() -> None:
+    assert {f"{row['source']} {row['number']}" for row in ROWS if row["status"] == "missing"} == MISSING
+
+
+@pytest.mark.parametrize("name", names("implemented"))
+def test_implementations_exist(name: str) -> None:
+    if "rankad" in name or "rank-ad" in name:
+        pytest.importorskip("rankbench_rankad")
+    kind, _, spec = name.partition(" ")
+    if spec:
+        assert rankbench.get(base_of(kind), spec)
+    elif "/" in name:
+        assert (ROOT / name).is_file()
+    elif ":" in name:
+        suite, experiment = name.split(":")
+        assert experiment in {one.name for one in load_suite(suite).experiments}
+    else:
+        assert attribute(name) is not None
+
+
+@pytest.mark.parametrize("name", names("verified"))
+def test_verifications_exist(name: str) -> None:
+    path, _, test = name.partition("::")
+    if test:
+        assert test.startswith("test_")
+        assert test in functions_of(path)
+    else:
+        suite, claim = name.split(":")
+        assert claim in {one.id for experiment in load_suite(suite).experiments for one in experiment.claims}
