@@ -18,7 +18,7 @@ LAYERS = (
     ("kernels", "stats"),
     ("interfaces",),
     ("plugin",),
-    ("data", "store", "drawing"),
+    ("data", "store", "drawing", "html"),
     ("aggregators", "surrogates", "losses", "optimizers"),
     ("methods", "ranking", "certify"),
     ("protocols",),

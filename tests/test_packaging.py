@@ -1,6 +1,8 @@
 """Pins, entry points, what git tracks, and what the wheel and the sdist hold."""
 
 import ast
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -17,6 +19,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ASSETS = Path("rankbench/html/assets")
+VENDORED = {ASSETS / name for name in json.loads((ROOT / ASSETS / "versions.json").read_text(encoding="utf-8"))}
 PINS = sorted((ROOT / "requirements").glob("*.txt"))
 
 
@@ -69,7 +73,12 @@ def test_pins_of_development_cover_dev_in() -> None:
 
 def test_what_the_package_imports_is_declared() -> None:
     declared = {canonicalize_name(Requirement(text).name) for text in PYPROJECT["project"]["dependencies"]}
-    brought = {"llvmlite": "numba", "mpl_toolkits": "matplotlib", "pydantic_core": "pydantic"}
+    brought = {
+        "llvmlite": "numba",
+        "markdown_it": "markdown-it-py",
+        "mpl_toolkits": "matplotlib",
+        "pydantic_core": "pydantic",
+    }
     # What is called from a test only: who tests a plugin with pytest has it. And what an extra brings.
     theirs = {("rankbench/testing/check.py", "pytest")}
     dask = PYPROJECT["project"]["optional-dependencies"]["dask"]
@@ -121,9 +130,20 @@ def test_no_tracked_file_names_a_machine_or_an_index() -> None:
     found = []
     for path in tracked():
         content = (ROOT / path).read_bytes()
-        if path != own and b"\0" not in content:
+        if path != own and path not in VENDORED and b"\0" not in content:
             found += [f"{path}: {match[0].decode()}" for match in machine.finditer(content)]
     assert not found
+
+
+def test_scripts_of_others_are_those_of_their_releases_with_their_licences() -> None:
+    versions = json.loads((ROOT / ASSETS / "versions.json").read_text(encoding="utf-8"))
+    scripts = {path.name: path.read_bytes() for path in (ROOT / ASSETS).glob("*.min.js")}
+    assert {name: one["sha256"] for name, one in versions.items()} == {
+        name: hashlib.sha256(data).hexdigest() for name, data in scripts.items()
+    }
+    for name, one in versions.items():
+        assert one["version"].encode() in scripts[name]
+        assert "Copyright" in (ROOT / ASSETS / one["licence"]).read_text(encoding="utf-8")
 
 
 def test_pins_are_the_only_lock() -> None:

@@ -1,0 +1,275 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const make = (tag, text, attributes = {}) => {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    return made;
+  };
+  const labelled = (words, control) => {
+    const label = make("label");
+    label.append(`${words} `, control);
+    return label;
+  };
+  const fill = (list, names) => list.replaceChildren(...names.map((name, at) => make("option", name, {value: at})));
+  document.documentElement.classList.add("ready");
+
+  // Charts: drawn when a reader comes near them.
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const tip = document.getElementById("tip");
+  const show = (_handler, event, _item, value) => {
+    tip.hidden = value === null || value === undefined || value === "";
+    if (tip.hidden) return;
+    tip.replaceChildren(...Object.entries(value).map(([name, said]) => make("div", `${name}: ${said}`)));
+    const left = Math.min(event.clientX + 12, window.innerWidth - tip.offsetWidth - 4);
+    const below = event.clientY + 12;
+    const fits = below + tip.offsetHeight <= window.innerHeight;
+    tip.style.left = `${Math.max(left, 4)}px`;
+    tip.style.top = `${fits ? below : event.clientY - tip.offsetHeight - 8}px`;
+  };
+  const config = () => {
+    const ink = dark.matches ? "#e8e8e8" : "#1b1b1b", line = dark.matches ? "#44484d" : "#dddddd";
+    return {
+      background: "transparent", title: {color: ink}, view: {stroke: null}, rule: {color: ink},
+      point: {color: dark.matches ? "#56b4e9" : "#0072b2"},
+      axis: {
+        labelColor: ink, titleColor: ink, gridColor: line, domainColor: ink, tickColor: ink,
+        titleFontWeight: "normal", labelLimit: window.innerWidth < 600 ? 110 : 240,
+      },
+    };
+  };
+  // Colors of lines on paper that a dark page would swallow, and of hollow markers.
+  const LIGHTER = {"#000000": "#ffffff", "#882255": "#f0e442", white: "#17191c"};
+  const tinted = value => !dark.matches ? value
+    : JSON.parse(JSON.stringify(value).replace(/"(#000000|#882255|white)"/g, (_, color) => `"${LIGHTER[color]}"`));
+  const SVG = "http://www.w3.org/2000/svg";
+  const swatch = one => {
+    const drawn = document.createElementNS(SVG, "svg"), r = 4;
+    const part = (name, attributes) => {
+      const made = drawn.appendChild(document.createElementNS(SVG, name));
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    };
+    const outlines = {
+      circle: `M${-r},0a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0`,
+      square: `M${-r},${-r}H${r}V${r}H${-r}Z`,
+      diamond: `M0,${-r}L${r},0L0,${r}L${-r},0Z`,
+      cross: `M0,${-r}V${r}M${-r},0H${r}`,
+      "triangle-up": `M0,${-r}L${r},${r}H${-r}Z`,
+      "triangle-down": `M0,${r}L${r},${-r}H${-r}Z`,
+      "triangle-left": `M${-r},0L${r},${-r}V${r}Z`,
+    };
+    const outline = outlines[one.shape] ?? `M${-r},${-r}L${r},${r}M${-r},${r}L${r},${-r}`;
+    for (const [key, value] of [["width", 34], ["height", 14], ["aria-hidden", "true"]]) drawn.setAttribute(key, value);
+    const stroke = {stroke: one.color, "stroke-width": 2, fill: "none"};
+    part("line", {x1: 0, x2: 34, y1: 7, y2: 7, "stroke-dasharray": one.dash.join(" "), ...stroke});
+    part("path", {d: outline, transform: "translate(17,7)", ...stroke});
+    return drawn;
+  };
+  const chosen = new WeakMap();
+  const legend = (figure, chart, apply) => {
+    const signals = chosen.get(figure), parts = [];
+    const box = (on, ...words) => {
+      const label = make("label"), input = label.appendChild(make("input", undefined, {type: "checkbox"}));
+      input.checked = on;
+      label.append(...words);
+      parts.push(label);
+      return input;
+    };
+    for (const one of chart.series) {
+      const input = box(!signals.hidden.includes(one.name), swatch(tinted(one)), one.name);
+      input.addEventListener("change", () => {
+        const others = signals.hidden.filter(name => name !== one.name);
+        apply({hidden: input.checked ? others : [...others, one.name]});
+      });
+    }
+    if (chart.bands) {
+      const input = box(signals.bands, "bands");
+      input.addEventListener("change", () => apply({bands: input.checked}));
+    }
+    if (chart.wide) {
+      const list = make("select");
+      fill(list, ["repetitions", "units and repetitions"]);
+      list.value = Number(signals.wide);
+      list.addEventListener("change", () => apply({wide: list.value === "1"}));
+      parts.push(labelled("bands over", list));
+    }
+    if (chart.hollow) parts.push(make("span", `○ ${chart.hollow}`));
+    if (chart.series.length) {
+      parts.push(make("span", "Drag: move. Ctrl and wheel: zoom. Double click: back.", {class: "faint"}));
+    }
+    figure.querySelector(".legend").replaceChildren(...parts);
+  };
+  const draw = async figure => {
+    const chart = data.charts[figure.dataset.chart], plots = figure.querySelector(".plots"), views = [];
+    if (!chosen.has(figure)) chosen.set(figure, {hidden: [], bands: true, wide: false});
+    const apply = changed => {
+      Object.assign(chosen.get(figure), changed);
+      for (const view of views) {
+        for (const [name, value] of Object.entries(changed)) view.signal(name, value);
+        view.runAsync();
+      }
+    };
+    plots.replaceChildren();
+    figure.classList.add("drawn");
+    // Rows stay whole: as many plots beside one another as the figure has, or one.
+    const fits = plots.clientWidth >= 180 * chart.columns;
+    plots.style.setProperty("--columns", fits ? chart.columns : 1);
+    legend(figure, chart, apply);
+    for (const spec of chart.specs) {
+      const embedded = await vegaEmbed(plots.appendChild(make("div")), tinted(spec), {
+        // A hidden series leaves a layer empty, of which Vega would warn.
+        logLevel: vega.Error, ast: true, renderer: "svg", actions: false, defaultStyle: false, tooltip: show,
+        config: config(),
+        loader: {load: () => Promise.reject(new Error("no network"))},
+      });
+      views.push(embedded.view);
+    }
+    apply(chosen.get(figure));
+  };
+  if (window.vegaEmbed) {
+    const near = new IntersectionObserver(entries => {
+      for (const {isIntersecting, target} of entries) {
+        if (isIntersecting) {
+          near.unobserve(target);
+          draw(target);
+        }
+      }
+    }, {rootMargin: "400px"});
+    for (const figure of document.querySelectorAll("figure[data-chart]")) near.observe(figure);
+    dark.addEventListener("change", () => document.querySelectorAll("figure.drawn").forEach(draw));
+  }
+
+  // Tables: sort, filter, search, copy.
+  const texts = row => [...row.cells].map(cell => cell.textContent);
+  const asCsv = rows => {
+    const cell = text => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    return rows.map(row => `${row.map(cell).join(",")}\n`).join("");
+  };
+  const asLatex = ([titles, ...rows], numbers) => {
+    const words = {"\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"};
+    const cell = text => text.replace(/[\\{}$&#%_^~]/g, found => words[found] ?? `\\${found}`);
+    const line = row => `${row.map(cell).join(" & ")} \\\\`;
+    const columns = numbers.map(is => is ? "r" : "l").join("");
+    const body = [line(titles), "\\midrule", ...rows.map(line)];
+    return [`\\begin{tabular}{${columns}}`, "\\toprule", ...body, "\\bottomrule", "\\end{tabular}", ""].join("\n");
+  };
+  if (window.DataTable) {
+    // Empty cells stand last, whichever way a column is sorted.
+    const place = text => parseFloat(text.replaceAll(",", ""));
+    const by = sign => (a, b) => Number.isNaN(a) - Number.isNaN(b) || sign * (a - b) || 0;
+    DataTable.type("number", {order: {pre: place, asc: by(1), desc: by(-1)}});
+  }
+  let standings;
+  for (const table of document.querySelectorAll("table.data")) {
+    const section = table.closest("section"), head = [...table.tHead.rows[0].cells];
+    const numbers = head.map(cell => cell.classList.contains("n")), titles = head.map(cell => cell.textContent);
+    const grid = new DataTable(table, {
+      order: [], pageLength: 25, autoWidth: false, lengthMenu: [25, 100, -1],
+      paging: table.tBodies[0].rows.length > 25,
+      columnDefs: [
+        {targets: numbers.flatMap((is, at) => is ? [at] : []), type: "number"},
+        {targets: "_all", type: "string"},
+      ],
+    });
+    section.querySelector("nav")?.setAttribute("aria-label", `pages of ${section.querySelector("h2").textContent}`);
+    if (table.querySelector("button.open")) standings = {titles, rows: grid.rows().nodes().toArray()};
+    head.forEach((cell, at) => {
+      if (!("filter" in cell.dataset)) return;
+      const found = grid.column(at).nodes().toArray().map(one => one.textContent), values = [...new Set(found)];
+      if (values.length < 2) return;
+      const list = make("select");
+      fill(list, ["all", ...values]);
+      list.addEventListener("change", () => {
+        const value = values[list.value - 1];
+        const search = value === undefined ? null : (_text, _row, i) => found[i] === value;
+        grid.column(at).search.fixed("chosen", search).draw();
+      });
+      section.querySelector(".filters").append(labelled(titles[at], list));
+    });
+    section.querySelector(".copy").addEventListener("click", async event => {
+      const form = event.target.dataset.copy;
+      if (!form) return;
+      const rows = grid.rows({search: "applied", order: "applied"}).nodes().toArray().map(texts);
+      const text = form === "csv" ? asCsv([titles, ...rows]) : asLatex([titles, ...rows], numbers);
+      const told = section.querySelector(".copy [role=status]");
+      try {
+        await navigator.clipboard.writeText(text);
+        told.textContent = `${rows.length} rows copied`;
+      } catch {
+        told.replaceChildren(make("textarea", text, {readonly: "", rows: 6, "aria-label": "copy this"}));
+      }
+    });
+  }
+
+  // Paired differences at the largest n, for two contenders.
+  const difference = (pairs, a, b) => {
+    const row = pairs.rows.find(([i, j]) => (i === a && j === b) || (i === b && j === a));
+    if (!row) return null;
+    const turn = row[0] === a ? 1 : -1;
+    const turned = interval => interval[0] === null ? null : interval.map(value => turn * value).sort((x, y) => x - y);
+    const [both, alone] = [turned(row[3]), turned(row[4])];
+    const sign = pairs.better === "less" ? -1 : 1;
+    const clear = both && (both[0] > 0 ? sign : both[1] < 0 ? -sign : 0);
+    const verdict = !both ? "no interval" : clear > 0 ? "significantly better" : clear < 0 ? "significantly worse"
+      : "no significant difference";
+    return {value: turn * row[2], both, alone, verdict};
+  };
+  const signed = value => `${value > 0 ? "+" : ""}${value.toFixed(4)}`;
+  const interval = ends => ends ? `[${ends.map(signed).join(", ")}]` : "none";
+
+  // A contender's panel.
+  const panel = document.getElementById("panel");
+  const meetings = label => data.pairs.filter(pairs => pairs.names.includes(label)).map(pairs => {
+    const a = pairs.names.indexOf(label);
+    const against = verdict => pairs.names.filter((_, b) => b !== a && difference(pairs, a, b)?.verdict === verdict);
+    const said = ["significantly better", "significantly worse"].map(verdict => {
+      const names = against(verdict);
+      const which = names.length ? `: ${names.join(", ")}` : "";
+      return `${verdict} than ${names.length} of ${pairs.names.length - 1}${which}`;
+    });
+    return [pairs.title, `${said.join("\n")}\n(each pair alone, 95% over ${pairs.units} and repetitions)`];
+  });
+  document.addEventListener("click", event => {
+    const button = event.target.closest("button.open");
+    if (!button) return;
+    const label = button.textContent, at = standings.titles.indexOf("contender");
+    panel.querySelector("h2").textContent = label;
+    const known = (data.panels[label] ?? []).map(([name, place]) => [name, data.texts[place]]);
+    const facts = [...meetings(label), ...known];
+    panel.querySelector("dl").replaceChildren(...facts.flatMap(([name, said]) => [make("dt", name), make("dd", said)]));
+    const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+    head.append(...standings.titles.map(title => make("th", title, {scope: "col"})));
+    for (const row of standings.rows.map(texts).filter(row => row[at] === label)) {
+      body.insertRow().append(...row.map(text => make("td", text)));
+    }
+    panel.querySelector(".rows").replaceChildren(table);
+    panel.showModal();
+  });
+
+  // Two against each other.
+  const section = document.getElementById("pairs");
+  if (section) {
+    const {table, first, second} = section.querySelector("form").elements, told = section.querySelector("output");
+    const say = () => {
+      const pairs = data.pairs[table.value], a = Number(first.value), b = Number(second.value);
+      const found = difference(pairs, a, b);
+      told.textContent = !found ? "Choose two different contenders."
+        : `${pairs.names[a]} minus ${pairs.names[b]}: ${signed(found.value)}; 95% over ${pairs.units} and `
+        + `repetitions ${interval(found.both)}, over repetitions ${interval(found.alone)}: ${found.verdict} `
+        + `(this pair alone; ${pairs.better} is better).`;
+    };
+    const choose = () => {
+      const {names} = data.pairs[table.value];
+      fill(first, names);
+      fill(second, names);
+      second.value = 1;
+      say();
+    };
+    fill(table, data.pairs.map(one => one.title));
+    table.addEventListener("change", choose);
+    first.addEventListener("change", say);
+    second.addEventListener("change", say);
+    choose();
+  }
+})();

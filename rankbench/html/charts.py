@@ -1,0 +1,371 @@
+"""Charts are figures as Vega-Lite specifications: plain JSON, made from the data that matplotlib draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.text import distinct, one_line
+from rankbench.drawing.canvas import DECADE, LogAxis
+from rankbench.drawing.looks import Look
+from rankbench.interfaces.figure import Drawing, Level, Line, Plot
+
+VERSION = "https://vega.github.io/schema/vega-lite/v6.json"
+"""Version of the language; the page reads nothing from this address."""
+
+SHAPES = {
+    "": "circle", "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down", "P": "cross",
+    "X": "M-.7,-.7L.7,.7M-.7,.7L.7,-.7", "<": "triangle-left",
+}  # fmt: skip
+"""Vega's shapes by matplotlib's markers."""
+
+FEW_POINTS = 30
+"""Points of a line that have markers of full size."""
+
+JsonObject: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure that answers, and a static picture of it for readers without JavaScript and for paper.
+
+    Attributes
+    ----------
+    name : str
+        Name of its file, without an ending.
+    words : str
+        Content of the figure, for readers who do not see it.
+    drawing : Drawing, optional
+        Without it the chart is its picture alone.
+    looks : mapping of str to Look
+        Color, marker and dashes by the name of a series, see `rankbench.drawing.looks.assign_looks`.
+    svg : bytes
+    wide : Drawing, optional
+        The same figure with intervals over units and repetitions, which a reader may choose.
+    """
+
+    name: str
+    words: str
+    drawing: Drawing | None
+    looks: Mapping[str, Look]
+    svg: bytes
+    wide: Drawing | None = None
+
+    def content(self) -> JsonObject | None:
+        """Return the figure as JSON; None without a drawing.
+
+        Returns
+        -------
+        dict
+            ``specs``: a Vega-Lite specification for each plot, row by row from the top left; its parameters are
+            ``hidden`` (names of series), ``bands`` and ``wide`` (true or false). ``columns``: number of plots in a row.
+            ``series``: name, color, shape and dashes of each series with lines. ``bands`` and ``wide``: whether there
+            are such. ``hollow``: meaning of hollow markers.
+        """
+        drawing = self.drawing
+        if drawing is None:
+            return None
+        shown = distinct(drawing.names, one_line)
+        plots = [plot for row in drawing.plots for plot in row]
+        wide = [plot for row in self.wide.plots for plot in row] if self.wide else plots
+        marks, others = _marks(plots), _marks(wide)
+        names = {mark.name for mark in marks}
+        return {
+            "specs": [*self._specs(drawing, wide)],
+            "columns": len(drawing.plots[0]),
+            "series": [
+                {"name": shown[name], "color": look.color, "shape": SHAPES[look.marker], "dash": _dash(look)}
+                for name, look in ((name, self.looks[name]) for name in drawing.names if name in names)
+            ],
+            "bands": any(np.isfinite(mark.lower).any() for mark in marks),
+            "wide": any(
+                not np.array_equal(one.lower, other.lower, equal_nan=True)
+                for one, other in zip(marks, others, strict=True)
+            ),
+            "hollow": drawing.hollow if any(line.hollow is not None for plot in plots for line in plot.lines) else "",
+        }
+
+    def _specs(self, drawing: Drawing, wide: Sequence[Plot]) -> Iterator[JsonObject]:
+        axis = LogAxis.with_places_for(
+            x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist()
+        )
+        for r, row in enumerate(drawing.plots):
+            for c, plot in enumerate(row):
+                # Plots may stand one below the other on a page: each has the words of its row and its column.
+                worded = replace(
+                    plot,
+                    title=plot.title or drawing.plots[0][c].title,
+                    x_label=plot.x_label or drawing.plots[-1][c].x_label,
+                    y_label=plot.y_label or row[0].y_label,
+                )
+                if plot.dots:
+                    yield _dots(worded)
+                    continue
+                beside = wide[r * len(row) : (r + 1) * len(row)]
+                up = _up(row, beside, drawing.y_scale) if drawing.same_y else _up((plot,), (), drawing.y_scale)
+                yield _Lines(worded, beside[c], drawing, self.looks, axis, up).spec()
+
+
+def _marks(plots: Sequence[Plot]) -> list[Line | Level]:
+    """Return the lines and levels of plots, in their order."""
+    found = list[Line | Level]()
+    for plot in plots:
+        found += [*plot.lines, *plot.levels]
+    return found
+
+
+def _dash(look: Look) -> list[float]:
+    return [] if isinstance(look.dashes, str) else [3 * length for length in look.dashes[1]]
+
+
+def _number(value: float) -> float | None:
+    """Return a number with six significant digits, as CSV has it: the last bits are the machine's."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def _numbers(values: Iterable[float]) -> list[float | None]:
+    return [_number(value) for value in values]
+
+
+def _tick(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:,g}"
+
+
+def _titled(plot: Plot, words: str) -> JsonObject:
+    """Return what all plots have: version, title, a description for screen readers, width, and parameters."""
+    title = {"title": {"text": plot.title.split("\n"), "anchor": "start"}} if plot.title else {}
+    return {
+        "$schema": VERSION,
+        "description": one_line(f"{plot.title} {words}"),
+        **title,
+        "width": "container",
+        "params": [{"name": "hidden", "value": []}, {"name": "bands", "value": True}, {"name": "wide", "value": False}],
+    }
+
+
+def _up(plots: Sequence[Plot], wide: Sequence[Plot], scale: str) -> JsonObject:
+    """Return the vertical scale of plots that share it, logarithmic where matplotlib's is; `wide` as in `Chart`."""
+    marks = _marks(plots)
+    means = _finite(mark.y if isinstance(mark, Line) else mark.value for mark in marks)
+    if scale == "log" and len(means) and 0 < means.min() * DECADE <= means.max():
+        return {"type": "log", "clamp": True, "domain": _numbers((means.min() / 1.5, means.max() * 1.5))}
+    if len(plots) == 1 or not len(means):
+        return {"zero": False}
+    bands = (_finite(edge for mark in _marks(some) for edge in (mark.lower, mark.upper)) for some in (plots, wide))
+    ends = [_numbers((every.min(), every.max())) for band in bands for every in [np.concatenate([means, band])]]
+    if ends[0] == ends[1]:
+        return {"zero": False, "domain": ends[0]}
+    return {"zero": False, "domain": [{"expr": f"wide ? {far} : {near}"} for near, far in zip(*ends, strict=True)]}
+
+
+def _finite(parts: Iterable[float | NDArray[np.float64]]) -> NDArray[np.float64]:
+    found = np.concatenate([np.empty(0), *map(np.atleast_1d, parts)])
+    return np.asarray(found[np.isfinite(found)], dtype=np.float64)
+
+
+_INTERVAL = [
+    {"field": "low", "title": "from", "type": "quantitative", "format": ".4~g"},
+    {"field": "high", "title": "to", "type": "quantitative", "format": ".4~g"},
+]
+
+_KEPT: list[JsonObject] = [
+    {"filter": "indexof(hidden, datum.series) < 0"},
+    {"calculate": "wide ? datum.lower2 : datum.lower", "as": "low"},
+    {"calculate": "wide ? datum.upper2 : datum.upper", "as": "high"},
+]
+
+_ZOOM: JsonObject = {"name": "zoom", "select": {"type": "interval", "zoom": "wheel![event.ctrlKey]"}, "bind": "scales"}
+"""Drag to move; the wheel zooms with the key Ctrl, and alone scrolls the page."""
+
+
+def _zero(side: str) -> JsonObject:
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "rule", "aria": False, "opacity": 0.6},
+        "encoding": {side: {"datum": 0}},
+    }
+
+
+class _Lines:
+    """A plot of lines and levels."""
+
+    def __init__(
+        self, plot: Plot, wide: Plot, drawing: Drawing, looks: Mapping[str, Look], axis: LogAxis, up: JsonObject
+    ) -> None:
+        self.plot, self.wide, self.scale, self.up = plot, wide, drawing.x_scale, up
+        # A band may reach below zero, where a logarithmic scale has no place.
+        self.least = up["domain"][0] if up.get("type") == "log" else -math.inf
+        self.axis = axis if drawing.x_scale == "ticks" else None
+        self.shown = distinct(drawing.names, one_line)
+        self.names = list(dict.fromkeys(mark.name for mark in _marks([plot])))
+        self.looks = [looks[name] for name in self.names]
+
+    def spec(self) -> JsonObject:
+        """Return the plot."""
+        plot = self.plot
+        lines = [*map(self._line, plot.lines, self.wide.lines)]
+        fields = sorted({name for line in lines for name, value in line.items() if isinstance(value, list)})
+        # Points stand on top, for the pointer to reach them.
+        layers = [*(self._levels() if plot.levels else ()), *self._layers()]
+        return {
+            **_titled(plot, f"{plot.y_label} by {plot.x_label}"),
+            "height": 260,
+            "data": {"values": lines},
+            "transform": [{"flatten": fields}] if fields else [],
+            "layer": [*layers, _zero("y")] if plot.zero else layers,
+        }
+
+    def _line(self, line: Line, wide: Line) -> JsonObject:
+        """Return a line as lists of numbers, which Vega-Lite makes points of."""
+        found: JsonObject = {"series": self.shown[line.name]}
+        if line.label:
+            found["label"] = one_line(line.label)
+        x = line.x.tolist()
+        found["x"] = _numbers(self.axis.places[value] for value in x) if self.axis else _numbers(x)
+        found |= {"y": _numbers(line.y), "lower": self._edge(line.lower), "upper": self._edge(line.upper)}
+        if wide is not line:
+            found |= {"lower2": self._edge(wide.lower), "upper2": self._edge(wide.upper)}
+        if self.axis:
+            inner = np.isfinite(line.x) & (line.x > 0)
+            # A point without neighbors has a bar, as one at infinity has.
+            found |= {"at": [*map(_tick, x)], "alone": (~inner if inner.sum() > 1 else inner | True).tolist()}
+        if line.hollow is not None:
+            found["hollow"] = line.hollow.tolist()
+        return found
+
+    def _edge(self, values: NDArray[np.float64]) -> list[float | None]:
+        return _numbers(np.maximum(values, self.least))
+
+    def _across(self) -> JsonObject:
+        across: JsonObject = {"field": "x", "type": "quantitative", "title": self.plot.x_label.split("\n")}
+        if self.axis is None:
+            return across | {"scale": {"type": "log"} if self.scale == "log" else {"zero": False}}
+        places = sorted((_number(place), _tick(x)) for x, place in self.axis.places.items())
+        ticks = " : ".join(f"datum.value == {place} ? '{words}'" for place, words in places)
+        return across | {
+            "scale": {"zero": False, "padding": 8, "nice": False},
+            "axis": {
+                "values": [place for place, _ in places],
+                "labelExpr": f"{ticks} : ''",
+                "labelOverlap": "greedy",
+                "grid": False,
+            },
+        }
+
+    def _value(self) -> JsonObject:
+        title = self.plot.y_label.split("\n")
+        return {"field": "y", "type": "quantitative", "scale": self.up, "title": title}
+
+    def _tint(self) -> JsonObject:
+        return {"color": self._scaled([look.color for look in self.looks])}
+
+    def _scaled(self, values: Sequence[Any]) -> JsonObject:
+        domain = [self.shown[name] for name in self.names]
+        return {"field": "series", "type": "nominal", "scale": {"domain": domain, "range": values}, "legend": None}
+
+    def _told(self) -> list[JsonObject]:
+        words = "label" if any(line.label for line in self.plot.lines) else "series"
+        return [
+            {"field": words, "title": "series"},
+            {"field": "at" if self.axis else "x", "title": self.plot.x_label.split("\n")[0] or "x"},
+            {"field": "y", "title": "value", "type": "quantitative", "format": ".5~g"},
+            *_INTERVAL,
+        ]
+
+    def _layers(self) -> Iterator[JsonObject]:
+        across, tint, value = self._across(), self._tint(), self._value()
+        band = {"y": value | {"field": "low"}, "y2": {"field": "high"}}
+        banded = [*_KEPT, {"filter": "bands && isValid(datum.low) && !datum.alone"}]
+        yield {
+            "transform": banded,
+            "mark": {"type": "area", "opacity": 0.18, "aria": False},
+            "encoding": {"x": across, **band, **tint},
+        }
+        if self.axis:
+            yield {
+                "transform": [*_KEPT, {"filter": "bands && isValid(datum.low) && datum.alone"}],
+                "mark": {"type": "rule", "opacity": 0.3, "strokeWidth": 7, "aria": False},
+                "encoding": {"x": across, **band, **tint},
+            }
+        yield {
+            "transform": [*_KEPT, {"filter": "!datum.alone"}],
+            "mark": {"type": "line", "aria": False},
+            "encoding": {"x": across, "y": value, **tint, "strokeDash": self._scaled([*map(_dash, self.looks)])},
+        }
+        longest = max((len(line.x) for line in self.plot.lines), default=0)
+        yield {
+            "transform": _KEPT,
+            "mark": {"type": "point", "size": 40 if longest <= FEW_POINTS else 8},
+            "encoding": {
+                "x": across,
+                "y": value,
+                **tint,
+                "shape": self._scaled([SHAPES[look.marker] for look in self.looks]),
+                "fill": {"condition": {"test": "datum.hollow", "value": "white"}, **tint["color"]},
+                "tooltip": self._told(),
+            },
+            "params": [_ZOOM],
+        }
+
+    def _levels(self) -> Iterator[JsonObject]:
+        """Yield the layers of values without a place on the horizontal axis."""
+        levels = []
+        for one, other in zip(self.plot.levels, self.wide.levels, strict=True):
+            edges = self._edge(np.array([one.lower, one.upper, other.lower, other.upper]))
+            named = dict(zip(("lower", "upper", "lower2", "upper2"), edges, strict=True))
+            levels.append({"series": self.shown[one.name], "y": _number(one.value), **named})
+        value = self._value()
+        told = [one for one in self._told() if one["field"] not in ("at", "x", "label")]
+        common: JsonObject = {"data": {"values": levels}, "encoding": {**self._tint(), "tooltip": told}}
+        yield common | {
+            "transform": [*_KEPT, {"filter": "bands && isValid(datum.low)"}],
+            "mark": {"type": "rect", "opacity": 0.15, "aria": False},
+            "encoding": {**common["encoding"], "y": value | {"field": "low"}, "y2": {"field": "high"}},
+        }
+        yield common | {
+            "transform": _KEPT,
+            "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [6, 3]},
+            "encoding": {**common["encoding"], "y": value},
+        }
+
+
+def _dots(plot: Plot) -> JsonObject:
+    """Return a plot of dots, a row for each."""
+    shown = distinct([one.row for one in plot.dots], one_line)
+    rows = [
+        {"row": shown[one.row], "value": _number(one.value), "low": _number(one.lower), "high": _number(one.upper),
+         "note": one.note}
+        for one in plot.dots
+    ]  # fmt: skip
+    across: JsonObject = {"type": "quantitative", "title": plot.x_label.split("\n"), "scale": {"zero": False}}
+    told = [
+        {"field": "row", "title": "name"},
+        {"field": "value", "type": "quantitative", "format": ".5~g"},
+        *_INTERVAL,
+        *([{"field": "note", "title": plot.notes or "note"}] if any(one.note for one in plot.dots) else []),
+    ]
+    common = {"y": {"field": "row", "type": "nominal", "sort": None, "title": None}, "tooltip": told}
+    layers: list[JsonObject] = [
+        {
+            "transform": [{"filter": "bands && isValid(datum.low)"}],
+            "mark": {"type": "rule", "strokeWidth": 1.5, "aria": False},
+            "encoding": common | {"x": across | {"field": "low"}, "x2": {"field": "high"}},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 45},
+            "encoding": common | {"x": across | {"field": "value"}},
+        },
+    ]
+    return {
+        **_titled(plot, plot.x_label),
+        # A number: of a step Vega-Lite warns that it cannot fit it, although nothing asks it to.
+        "height": 17 * max(len(shown), 1),
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "data": {"values": rows},
+        "layer": [*layers, _zero("x")] if plot.zero else layers,
+    }

@@ -1,0 +1,282 @@
+"""A page is one HTML file that needs no network: words, tables, charts, and the scripts that make them answer.
+
+Names of items, plugins and files are untrusted. Texts come as Markdown in which they are escaped, raw HTML is off, data
+stand in JSON that no browser reads as a script, and the content security policy names every script by its digest.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import html
+import itertools
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from string import Template
+from typing import Any
+from urllib.parse import quote
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from rankbench.html.charts import Chart
+
+WEB_PAGE = "leaderboard.html"
+"""The page of a run."""
+
+LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js", "datatables.min.js")
+"""Scripts of others, in the order in which they need one another; ``assets/versions.json`` has their digests."""
+
+
+@dataclass(frozen=True)
+class SortedTable:
+    """A table that sorts, filters and searches.
+
+    Attributes
+    ----------
+    name : str
+        Its anchor.
+    title : str
+    columns : sequence of str
+    rows : sequence of sequence of str
+    numeric : collection of int
+        Places of columns of numbers.
+    filters : collection of int
+        Places of columns with a list of their values to choose from.
+    opens : int or None
+        Place of the column whose cells open a panel, see `Page.panels`.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: Collection[int] = ()
+    filters: Collection[int] = ()
+    opens: int | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """Content of a page.
+
+    Attributes
+    ----------
+    title : str
+    words : str
+        Markdown. An image ``figures/NAME.svg`` stands for the chart of that name.
+    tables : sequence of SortedTable
+    charts : sequence of Chart
+    details : str
+        Markdown that is folded away until a reader opens it.
+    panels : mapping of str to sequence of (str, str)
+        Facts on a contender, by its label.
+    pairs : sequence of dict
+        Tables of paired differences: ``title``, ``better`` (less or more), ``units``, ``names``, and rows of the places
+        of two names, their difference, and its intervals over units and repetitions and over repetitions.
+    cites : bool
+        Whether the page ends with BibTeX of the papers and of rankbench.
+    """
+
+    title: str
+    words: str
+    tables: Sequence[SortedTable] = ()
+    charts: Sequence[Chart] = ()
+    details: str = ""
+    panels: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    pairs: Sequence[Mapping[str, Any]] = ()
+    cites: bool = False
+
+
+def page_bytes(page: Page) -> bytes:
+    """Return a page as one HTML file; the same content gives the same bytes."""
+    charts = {chart.name: chart for chart in page.charts}
+    shown: set[str] = set()
+    body = [_markdown(page.words, charts, shown), *map(_table, page.tables)]
+    if page.pairs:
+        body.append(_PAIRS)
+    if page.details:
+        text = _markdown(page.details, charts, shown)
+        body.append(f'<details><summary><h2 id="details">Details</h2></summary>{text}</details>')
+    if page.cites:
+        works = html.escape(_asset("citations.bib"))
+        body.append(f'<section><h2 id="cite">Cite</h2><pre tabindex="0">{works}</pre></section>')
+    answering = {name for name in shown if charts[name].drawing is not None}
+    said = list(dict.fromkeys(text for facts in page.panels.values() for _, text in facts))
+    place = {text: at for at, text in enumerate(said)}
+    data = {
+        "charts": {name: chart.content() for name, chart in charts.items() if name in answering},
+        "panels": {name: [(about, place[text]) for about, text in facts] for name, facts in page.panels.items()},
+        "texts": said,
+        "pairs": page.pairs,
+    }
+    libraries = [*(LIBRARIES[:-1] if answering else ()), *(LIBRARIES[-1:] if page.tables else ())]
+    scripts = [_asset(name) for name in (*libraries, "page.js")]
+    style = _asset("page.css")
+    parts = {
+        "policy": _policy(scripts, style),
+        "title": html.escape(page.title),
+        "style": style,
+        "contents": _contents(body),
+        "body": "\n".join(body),
+        "data": _json(data),
+        "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
+    }
+    return Template(_asset("page.html")).substitute(parts).encode()
+
+
+def without_pictures(page: bytes) -> bytes:
+    """Return a page without its static pictures, which depend on fonts and on the version of matplotlib."""
+    return re.sub(rb'src="data:image/svg\+xml,[^"]*"', b'src="data:image/svg+xml,"', page)
+
+
+_SAFE = " =:/,;.()-+_!?*@$<>'"
+"""Characters that an address in an attribute may hold as they are, beside letters and digits."""
+
+_PLACES = {
+    "leaderboard.md": ("the page", "main"),
+    "details.md": ("Details", "details"),
+    "leaderboard.csv": ("All standings", "standings"),
+    "claims.csv": ("Contrasts of the claims", "claims"),
+}
+"""Words and anchor of the part of a page that holds what is a file of a folder."""
+
+_COPY = """<p class="copy answers"><button type="button" data-copy="csv">Copy as CSV</button>
+<button type="button" data-copy="latex">Copy as LaTeX</button> <span role="status"></span></p>"""
+
+_PAIRS = """<section id="pairs" class="answers"><h2 id="two">Two against each other</h2><form>
+<label>Table <select name="table"></select></label> <label>Contender <select name="first"></select></label>
+<label>minus <select name="second"></select></label></form><output></output></section>"""
+
+
+@functools.cache
+def _asset(name: str) -> str:
+    """Return a script or a style as it stands in a page; none holds the end of its own element."""
+    text = files("rankbench.html").joinpath("assets", name).read_text(encoding="utf-8").strip()
+    if name.endswith(".html"):
+        return f"{text}\n"
+    return text.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+
+
+def _policy(scripts: Sequence[str], style: str) -> str:
+    allowed = " ".join(map(_digest, scripts))
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(data: object) -> str:
+    """Return JSON that HTML cannot take for the end of a script."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _contents(body: Sequence[str]) -> str:
+    """Return links to the headings of the second level; the folded part counts as one."""
+    parts = [part.partition("</summary>")[0] for part in body]
+    heads = [one for part in parts for one in re.findall(r'<h2 id="([^"]+)">(.*?)</h2>', part)]
+    links = "".join(f'<li><a href="#{anchor}">{words}</a></li>' for anchor, words in heads)
+    return f'<nav aria-label="On this page"><ul>{links}</ul></nav>' if len(heads) > 1 else ""
+
+
+def _markdown(text: str, charts: Mapping[str, Chart], shown: set[str]) -> str:
+    """Return Markdown as HTML: raw HTML is text, headings have anchors, images are charts, each shown once."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(text)
+    seen: dict[str, int] = {}
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open":
+            token.attrSet("id", _anchor(tokens[at + 1], seen))
+        align = str(token.attrGet("style"))
+        if "text-align" in align:
+            # The policy allows no styles in attributes: a class puts numbers to the right.
+            token.attrs = {} if "left" in align else {"class": "n"}
+        for link, words in itertools.pairwise(token.children or ()):
+            if link.type == "link_open":
+                link.attrs = _target(str(link.attrGet("href")))
+                words.content = _PLACES.get(words.content, (words.content,))[0]
+    found = parser.renderer.render(tokens, parser.options, {})
+    number = itertools.count(1)
+    found = re.sub("<table>", lambda _: f"{_scrolling(f'table {next(number)}')}<table>", found)
+    return re.sub(
+        r'<p><img src="figures/([^"]+)\.svg" alt="([^"]*)" ?/?></p>',
+        lambda one: _figure(charts.get(html.unescape(one[1])), one[2], shown),
+        found.replace("</table>", "</table></div>"),
+    )
+
+
+def _scrolling(words: str) -> str:
+    """Return the start of an element that scrolls by itself, by keyboard too."""
+    return f'<div class="wide" tabindex="0" role="group" aria-label="{words}">'
+
+
+def _anchor(inline: Token, seen: dict[str, int]) -> str:
+    words = "".join(child.content for child in inline.children or ())
+    anchor = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
+    seen[anchor] = seen.get(anchor, -1) + 1
+    return f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor
+
+
+def _target(link: str) -> dict[str, str | int | float]:
+    """Return the place in this file to which a link leads, or another page; none for a file that may not be there."""
+    file, _, anchor = link.partition("#")
+    if file in _PLACES:
+        return {"href": f"#{anchor or _PLACES[file][1]}"}
+    return {"href": link} if not file or ":" in file or file.endswith(".html") else {}
+
+
+def _figure(chart: Chart | None, words: str, shown: set[str]) -> str:
+    if chart is None:
+        return ""
+    name = html.escape(chart.name)
+    if chart.name in shown:
+        return f'<p>Figure: <a href="#figure-{name}">{words}</a></p>'
+    shown.add(chart.name)
+    drawn = f' data-chart="{name}"' if chart.drawing is not None else ""
+    return (
+        f'<figure id="figure-{name}"{drawn}><figcaption>{words}</figcaption><div class="legend"></div>'
+        f'<div class="plots"></div><img alt="{html.escape(chart.words)}" src="{_picture(chart.svg)}"></figure>'
+    )
+
+
+def _picture(svg: bytes) -> str:
+    """Return a picture as the address of an image: hundredths of a point, as no reader sees more."""
+    text = re.sub(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", "", svg.decode(), flags=re.DOTALL)
+    text = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", text))
+    text = re.sub(r"(\d\.\d\d)\d+", r"\1", text)
+    # Other quotes are shorter: a double one would have to be escaped in an attribute.
+    text = text if "'" in text else text.replace('"', "'")
+    return f"data:image/svg+xml,{quote(text, safe=_SAFE)}"
+
+
+def _table(table: SortedTable) -> str:
+    head = "".join(
+        f'<th scope="col"{_marks(table, at)}>{html.escape(column)}</th>' for at, column in enumerate(table.columns)
+    )
+    rows = "\n".join(f"<tr>{''.join(_cell(table, at, cell) for at, cell in enumerate(row))}</tr>" for row in table.rows)
+    title = html.escape(table.title)
+    return (
+        f'<section><h2 id="{table.name}">{title}</h2><div class="filters answers"></div>'
+        f'{_scrolling(title)}<table class="data"><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{rows}\n</tbody></table></div>{_COPY}</section>"
+    )
+
+
+def _marks(table: SortedTable, at: int) -> str:
+    return (' class="n"' if at in table.numeric else "") + (" data-filter" if at in table.filters else "")
+
+
+def _cell(table: SortedTable, at: int, text: str) -> str:
+    words = html.escape(text)
+    if at == table.opens:
+        return f'<th scope="row"><button type="button" class="open">{words}</button></th>'
+    return f'<td class="n">{words}</td>' if at in table.numeric else f"<td>{words}</td>"
