@@ -3,6 +3,7 @@
 References
 ----------
 .. [E78] A. E. Elo. The rating of chessplayers, past and present. Arco, 1978.
+.. [G12] M. E. Glickman. Example of the Glicko-2 system. Boston University, 2012 (revised 2022).
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ _SUITE_OPTIONS = (
 def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options: Any) -> Answer:
     """Run a suite: every contender on the same judgments.
 
-    The folder gets leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
+    The folder gets leaderboard.html, leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
     interrupted run continues where it stopped. Standard error lists contenders that were skipped, diverged,
     failed or left out of a figure. If it is no terminal, it has a line on the progress every half minute.
     Exits with 1 if a contender failed, with --strict also if one was skipped.

@@ -32,7 +32,7 @@ from rankbench.runner.progress import ConsoleProgress
 def verify(directory: Path, rows: Path | None, rerun: str | None, seed: int | None, workers: int) -> Answer:
     """Verify a published folder against its rows.
 
-    rankbench makes CSV, Markdown and the numbers behind the figures in DIRECTORY again from its rows, and compares
+    rankbench makes the pages, CSV and the numbers behind the figures in DIRECTORY again from its rows, and compares
     them to the byte: this shows that the folder is consistent, not that it is honest. With --rerun it computes
     blocks again, and compares them with the rows. Exits with 1 if anything differs, each difference on a line.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -190,3 +191,24 @@ def drawn_figures(sampler: Sampler, together: float | None = None) -> list[Drawn
     results = SampledResults(sampler, together)
     figures = sampler.experiment.figures
     return [DrawnFigure(sampler, figure, figure_kind(figure).drawing(figure, results)) for figure in figures]
+
+
+class _OverUnits(SampledResults):
+    """View whose intervals of means are over units and repetitions."""
+
+    def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
+        """Return the means of contenders that race at an n, each with its own interval over units and repetitions."""
+        found, sampler, race = super().intervals(n, labels, metric, split, level), self._sampler, self._race(n)
+        source = sampler.source
+        if source.layout != "race" or source.test_share is not None or too_few(len(race.repetitions)):
+            return found
+        arms = [arm for label in labels for arm in race.racing if arm.label == label]
+        sample = sampler.sample(arms, metric, split, race.repetitions)
+        each = [contrasts(sample, ArmContrast(i), level) for i in range(len(arms))]
+        lower, upper = (np.array([getattr(one, end)[0] for one in each]) for end in ("lower", "upper"))
+        return replace(found, lower=lower, upper=upper)
+
+
+def over_units(one: DrawnFigure, together: float | None = None) -> Drawing:
+    """Return a figure with means over units and repetitions; `together` as `SampledResults` takes it."""
+    return figure_kind(one.figure).drawing(one.figure, _OverUnits(one.sampler, together))

@@ -15,12 +15,14 @@ from rich.text import Text
 from rankbench.core.system import replace_file
 from rankbench.core.text import count_text, one_line
 from rankbench.errors import StoreError
+from rankbench.html.page import WEB_PAGE
 from rankbench.interfaces.cell import FAILURES
 from rankbench.reports.claims_section import claims_in_short, contrast_rows
 from rankbench.reports.document import Paragraph, TerminalNode, terminal_of
 from rankbench.reports.headline import Headline, Notice, headline_of, notices
 from rankbench.reports.render import FIGURES, PICTURES, figure_of, pages_of, pictures_of, publish
 from rankbench.reports.standings import COLUMNS, values_of
+from rankbench.reports.web_page import leaderboard_html
 from rankbench.store.journal import FILE
 from rankbench.store.published import open_results, parquet_bytes, results_frame
 from rankbench.store.store import REPORTED
@@ -134,7 +136,9 @@ def report(directory: Path | str, out: Path | str | None = None) -> Results:
         if out is not None or not of_run:
             paths = publish(pages, results, folder, folder if out is None else Path(out))
         else:
-            contents = {**pages.files, **pictures_of(pages), "results.parquet": parquet_bytes(rows)}
+            pictures = pictures_of(pages)
+            contents = {**pages.files, **pictures, "results.parquet": parquet_bytes(rows)}
+            contents[WEB_PAGE] = leaderboard_html(pages, pictures)
             try:
                 paths = [replace_file(folder / name, data) for name, data in contents.items()]
                 _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})

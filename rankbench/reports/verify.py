@@ -18,7 +18,9 @@ from typing import NamedTuple
 from rankbench.core.system import FACTS
 from rankbench.core.text import count_text
 from rankbench.errors import RankbenchError, StoreError
+from rankbench.html.page import WEB_PAGE, without_pictures
 from rankbench.reports.render import PICTURES, pages_of
+from rankbench.reports.web_page import leaderboard_html
 from rankbench.store.journal import FILE, StoredResults
 from rankbench.store.published import (
     DIGESTS,
@@ -111,7 +113,10 @@ def _verified(
 ) -> Verification:
     """Return the result of making a folder again from its rows, added to earlier differences."""
     try:
-        made = pages_of(results).files
+        pages = pages_of(results)
+        made = dict(pages.files)
+        if (directory / FILE).exists():
+            made[WEB_PAGE] = leaderboard_html(pages, {})
         found += _facts(directory, results)
     except StoreError as error:
         return Verification((*found, Difference(ROWS, "", str(error))), ())
@@ -135,6 +140,8 @@ def _verified(
             f"There is no {DIGESTS}: pictures, and times in {FACTS}, were compared with nothing. "
             f"To publish this folder: rankbench report {directory} --out FOLDER."
         )
+    if WEB_PAGE in made:
+        shown.append(f"Static pictures in {WEB_PAGE} were compared with nothing: they depend on fonts and matplotlib.")
     return Verification(tuple(found), tuple(shown))
 
 
@@ -157,7 +164,7 @@ def _compared(directory: Path, name: str, data: bytes) -> list[Difference]:
     path = directory / name
     if not path.is_file():
         return [Difference(name, "", "it is gone")]
-    there = path.read_bytes()
+    there = without_pictures(path.read_bytes()) if name == WEB_PAGE else path.read_bytes()
     if there == data:
         return []
     try:

@@ -24,7 +24,10 @@ from rankbench.store.journal import FILE, Journal
 from rankbench.store.records import Member, Place, StoredValue, SuiteRecord, plan_digest, row_digest, stored_number
 
 LOCK = "journal.lock"
-REPORTED = ("leaderboard.md", "details.md", "leaderboard.csv", "claims.csv", "results.parquet", "units.csv", "run.json")
+REPORTED = (
+    "leaderboard.html", "leaderboard.md", "details.md", "leaderboard.csv", "claims.csv", "results.parquet", "units.csv",
+    "run.json",
+)  # fmt: skip
 """Files that a run writes beside its journal and its figures."""
 
 

@@ -144,7 +144,7 @@ def test_report_names_what_it_wrote(tmp_path: Path) -> None:
     result = CliRunner().invoke(report, [str(tmp_path)])
     assert result.exit_code == 0
     written = result.output.split()
-    names = ["leaderboard.md", "details.md", "leaderboard.csv", "results.parquet"]
+    names = ["leaderboard.md", "details.md", "leaderboard.csv", "results.parquet", "leaderboard.html"]
     assert [Path(path).name for path in written] == names
     assert all(Path(path).exists() for path in written)
 

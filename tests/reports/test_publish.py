@@ -57,7 +57,7 @@ def test_a_report_from_rows_is_that_from_the_journal(tmp_path: Path) -> None:
     report(run, out)
     report(out, again)
     journal, rows = contents(run), contents(out)
-    for name in ("journal.sqlite", "journal.lock", "results.parquet"):
+    for name in ("journal.sqlite", "journal.lock", "results.parquet", "leaderboard.html"):
         journal.pop(name, None)
     assert journal == {name: data for name, data in rows.items() if name != "digests.json" and "rows/" not in name}
     assert {name for name in rows if name.startswith("figures/")} == {

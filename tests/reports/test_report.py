@@ -44,8 +44,8 @@ def test_the_same_bytes_whatever_the_order_of_blocks(tmp_path: Path) -> None:
     one = everything(synthetic.write(tmp_path / "one", [plan]))
     two = everything(synthetic.write(tmp_path / "two", [plan], order=order))
     assert set(one) == {
-        "leaderboard.md", "details.md", "leaderboard.csv", "results.parquet", "figures/figure-3.svg",
-        "figures/figure-3.png", "figures/figure-3.csv",
+        "leaderboard.html", "leaderboard.md", "details.md", "leaderboard.csv", "results.parquet",
+        "figures/figure-3.svg", "figures/figure-3.png", "figures/figure-3.csv",
     }  # fmt: skip
     assert one == two == everything(tmp_path / "one")
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]

@@ -1,0 +1,195 @@
+"""The leaderboard as one HTML file: its words, all standings, and any two contenders against each other."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from rankbench.core.component import Component
+from rankbench.core.runtime import one_blas_thread
+from rankbench.core.text import csv_cell, one_line
+from rankbench.drawing.looks import assign_looks
+from rankbench.html.charts import Chart
+from rankbench.html.page import Page, SortedTable, page_bytes
+from rankbench.plugin import manager
+from rankbench.plugin.component_description import describe_component
+from rankbench.plugin.registry import base_of
+from rankbench.reports.analysis import Section
+from rankbench.reports.figures import over_units
+from rankbench.reports.leaderboard_intro import headline_section
+from rankbench.reports.recommendation_facts import together_level
+from rankbench.reports.render import FIGURES, Pages
+from rankbench.stats.contrast_columns import ArmContrast
+from rankbench.stats.contrasts import contrasts, contrasts_over_draws
+from rankbench.stats.simultaneous import SimultaneousIntervals
+
+STANDINGS = (
+    "experiment", "dataset", "n", "metric", "split", "contender", "mean", "lower_queries", "upper_queries", "lower",
+    "upper", "rank_low", "rank_high", "difference", "difference_lower", "difference_upper", "p_holm", "wins",
+    "repetitions", "status",
+)  # fmt: skip
+"""Columns of ``leaderboard.csv`` that the page shows, with the texts of the file."""
+
+CONTRASTS = (
+    "experiment", "claim", "verdict", "contrast", "estimate", "lower", "upper", "lower_draws", "upper_draws", "units",
+    "origin",
+)  # fmt: skip
+"""Columns of ``claims.csv`` that the page shows, with the texts of the file."""
+
+WORDS = {"experiment", "dataset", "metric", "split", "contender", "status", "claim", "verdict", "contrast", "units",
+         "origin"}  # fmt: skip
+"""Columns of words; all others have numbers."""
+
+KINDS = ("method", "aggregator", "surrogate", "model", "optimizer")
+"""Kinds of components that a contender is made of, described in its panel."""
+
+PAPERS = {
+    "DMJ10": "J. C. Duchi, L. Mackey and M. I. Jordan. On the consistency of ranking algorithms. ICML, 2010.",
+    "DMJ13": "J. C. Duchi, L. Mackey and M. I. Jordan. The asymptotics of ranking algorithms. Annals of Statistics "
+    "41(5), 2013.",
+}
+"""Works that all modules cite by their labels."""
+
+
+def leaderboard_html(pages: Pages, pictures: Mapping[str, bytes]) -> bytes:
+    """Return the page of a report.
+
+    Parameters
+    ----------
+    pages : Pages
+    pictures : mapping of str to bytes
+        Figures by path, as `rankbench.reports.render.pictures_of` returns them; the page has none of those that are
+        missing.
+    """
+    analysis, texts = pages.analysis, {name: data.decode() for name, data in pages.files.items()}
+    looks = assign_looks([one.drawing for one in pages.figures])
+    levels = {section.sampler.experiment.name: together_level(section, analysis) for section in analysis.sections}
+    with one_blas_thread():
+        charts = [
+            Chart(
+                one.figure.file,
+                one.figure.title or one.sampler.experiment.title,
+                one.drawing,
+                looks,
+                pictures.get(f"{FIGURES}/{one.figure.file}.svg", b""),
+                over_units(one, levels[one.sampler.experiment.name]),
+            )
+            for one in pages.figures
+        ]
+        first = headline_section(analysis)
+        sections = sorted(analysis.sections, key=lambda section: section is not first)
+        pairs = [one for section in sections for one in _pairs(section)]
+    tables = []
+    if any(section.rows for section in analysis.sections):
+        tables.append(_table("standings", "All standings", texts["leaderboard.csv"], STANDINGS, STANDINGS[:6]))
+    if "claims.csv" in texts:
+        tables.append(_table("claims", "Contrasts of the claims", texts["claims.csv"], CONTRASTS, CONTRASTS[:3]))
+    panels = _panels(analysis.sections)
+    title, details = analysis.record.title, texts["details.md"]
+    return page_bytes(Page(title, texts["leaderboard.md"], tables, charts, details, panels, pairs, cites=True))
+
+
+def _table(name: str, title: str, text: str, shown: Collection[str], filters: Collection[str]) -> SortedTable:
+    """Return columns of a CSV file as a table of the page."""
+    head, *rows = csv.reader(io.StringIO(text))
+    return SortedTable(
+        name,
+        title,
+        [column.replace("_", " ") for column in shown],
+        [[row[head.index(column)] for column in shown] for row in rows],
+        numeric={at for at, column in enumerate(shown) if column not in WORDS},
+        filters={at for at, column in enumerate(shown) if column in filters},
+        opens=next((at for at, column in enumerate(shown) if column == "contender"), None),
+    )
+
+
+def _panels(sections: list[Section]) -> dict[str, list[tuple[str, str]]]:
+    """Return the facts on each contender: its text in each experiment, and its components."""
+    found: dict[str, dict[str, str]] = {}
+    for section in sections:
+        experiment = section.sampler.experiment.name
+        for arm in (arm for race in section.sampler.races for arm in race.arms):
+            facts = found.setdefault(csv_cell(arm.label), {})
+            facts[f"in {experiment}"] = one_line(arm.spec)
+            for name, words in _components(arm.config.get("tuned", [arm.config]), KINDS):
+                # Experiments may give one label to different parameters.
+                if facts.setdefault(name, words) != words:
+                    facts[f"{name} in {experiment}"] = words
+    # Works that are cited come last.
+    return {label: sorted(facts.items(), key=lambda fact: fact[0].startswith("[")) for label, facts in found.items()}
+
+
+def _components(points: Sequence[Mapping[str, Any]], kinds: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield what rankbench's own components of a contender are; others may not be installed where the page is made.
+
+    Training data choose one of several points, which are a grid.
+    """
+    first = points[0]
+    name = first.get("name", "")
+    kind = next((kind for kind in kinds if name in manager.names(kind)), None)
+    if kind and manager.origin(kind, name).distribution == "rankbench":
+        values = {
+            key: " or ".join(dict.fromkeys(str(point[key]) for point in points))
+            for key, value in first.items()
+            if key != "name" and not isinstance(value, dict)
+        }
+        yield f"{kind} {name}", _described(kind, name, values)
+        yield from _works(manager.component_class(base_of(kind), name))
+    for key, value in first.items():
+        if isinstance(value, dict) and key in KINDS:
+            yield from _components([value], (key,))
+
+
+def _described(kind: str, name: str, values: Mapping[str, str]) -> str:
+    """Return a component's summary, parameters, formula and source."""
+    one = describe_component(kind, name)
+    lines = [re.sub(r":\w+:(?=`)|`", "", one.summary)]
+    if values:
+        lines.append(f"Parameters: {', '.join(f'{key} = {value}' for key, value in values.items())}")
+    if formula := re.search(r"\.\. math::\s*(.+?)\n\s*\n", f"{one.documentation}\n\n", re.DOTALL):
+        lines.append(f"Formula (LaTeX): {' '.join(formula[1].split())}")
+    return "\n".join([*lines, f"Source: {one.source.replace(']_', ']')}"] if one.source else lines)
+
+
+def _works(cls: type[Component]) -> Iterator[tuple[str, str]]:
+    """Yield the works that the source of a class cites, from the references of its docstring or its module's."""
+    documents = [text for one in cls.__mro__ for text in (one.__doc__, sys.modules[one.__module__].__doc__) if text]
+    for label in re.findall(r"\[(\w+)\]_", cls.source):
+        found = re.search(rf"\.\. \[{label}\]\s+(.+?)\n\s*(?:\n|\.\. \[)", "\n\n".join([*documents, ""]), re.DOTALL)
+        yield f"[{label}]", " ".join(found[1].split()) if found else PAPERS[label]
+
+
+def _pairs(section: Section) -> Iterator[dict[str, Any]]:
+    """Yield the paired differences of the tables at the largest n, each pair by itself."""
+    sampler = section.sampler
+    race = next((race for race in reversed(sampler.races) if race.repetitions), None)
+    if race is None or sampler.source.layout != "race" or len(race.racing) < 2:
+        return
+    for metric, split in itertools.product(sampler.metrics, sampler.source.shown_splits()):
+        sample = sampler.sample(race.racing, metric, split, race.repetitions)
+        rows = []
+        for i, j in itertools.combinations(range(len(race.racing)), 2):
+            both, alone = (found(sample, ArmContrast(i, j)) for found in (contrasts, contrasts_over_draws))
+            rows.append([i, j, _rounded(both.estimate[0]), _ends(both), _ends(alone)])
+        yield {
+            "title": f"{sampler.experiment.name}, n = {race.n:,}, {metric}, {sampler.source.short(split)}",
+            "units": sampler.source.judged_on,
+            "better": "less" if sampler.source.direction(metric) == "minimize" else "more",
+            "names": [csv_cell(arm.label) for arm in race.racing],
+            "rows": rows,
+        }
+
+
+def _rounded(value: float) -> float | None:
+    """Return a number with the decimals of ``leaderboard.csv``."""
+    return round(float(value), 6) + 0.0 if math.isfinite(value) else None
+
+
+def _ends(found: SimultaneousIntervals) -> list[float | None]:
+    return [_rounded(found.lower[0]), _rounded(found.upper[0])]
