@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,7 +52,7 @@ from rankbench.ranking.score_ranking import rank_scores
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--address", default="", help="Dask scheduler whose workers count the votes, as tcp://10.0.0.1:8786.")
-@file_options("Write a file, whole or not at all; .png and .svg: a picture with intervals, places and counts.")
+@file_options
 @click.option("--top", type=click.IntRange(1), help="Number of items to show, the first; places are among all items.")
 @click.option("--scale", "points", default="", metavar="elo[:anchor=NAME@1000]", help="Log-odds as Elo points.")
 @click.option(
@@ -114,6 +115,9 @@ def aggregate(
         answer = rankings.matrix_answer(found, top)
     else:
         answer = rankings.ranking_answer(found, top, log)
+        if shown == "html" and found.pairs is not None:
+            shares = rankings.matrix_answer(found, min(top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE))
+            answer = replace(answer, parts=[*answer.parts, *shares.parts])
     return show(answer, shown, out)
 
 
@@ -157,7 +161,7 @@ def aggregate(
     show_default=True,
     help="Part to leave out where cells are missing: tasks that not all systems have, or systems without all tasks.",
 )
-@file_options("Write a file, whole or not at all; .png and .svg: a picture of the first method's ranking.")
+@file_options
 def rank(
     scores: tuple[str, ...],
     methods: tuple[str, ...],

@@ -12,8 +12,7 @@ import click
 
 from rankbench.cli.output import complete_names, heartbeat, visible
 from rankbench.cli.run import dataset_option, with_option
-from rankbench.cli.shown import Answer, Format, Part, Table, finish, format_option
-from rankbench.core.system import replace_file
+from rankbench.cli.shown import Answer, Format, Part, Table, finish, format_option, show
 from rankbench.tracking.compare import compare_results
 from rankbench.tracking.comparison import (
     Comparison,
@@ -48,7 +47,7 @@ def _margin(ctx: click.Context, parameter: click.Parameter, text: str | None) ->
 def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options by which a comparison is judged and shown."""
     words = "Default: table. github: annotations on standard output, and the page into the job's summary."
-    command = format_option(["table", "md", "json", "github"], words)(command)
+    command = format_option(["table", "md", "html", "json", "github"], words)(command)
     command = click.option(
         "--false-alarms",
         "alpha",
@@ -86,7 +85,9 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Aggregator of two logs of votes; default: as rankbench aggregate.",
 )
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns of two logs, as left=model_x.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to this file: .html, or Markdown."
+)
 def compare(base: Path, head: Path, form: Format | None, out: Path | None, **options: Any) -> None:
     """Compare two results, and report significant changes.
 
@@ -100,7 +101,7 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
     with heartbeat(f"comparing {base} and {head}"):
         answer = comparison_answer(compare_results(base, head, **options))
     if out is not None:
-        replace_file(out, answer.page.encode())
+        show(answer, "html" if out.suffix.lower() == ".html" else "md", out)
     finish(answer, form or "table")
 
 
@@ -110,6 +111,7 @@ def comparison_answer(found: Comparison) -> Answer:
         comparison_json(found),
         _parts(found),
         exit_code=found.exit_code,
+        title=f"{found.head} against {found.base}",
         page=comparison_markdown(found),
         annotations=comparison_annotations(found),
     )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rankbench.cli.shown import Answer, Table, answering
-from rankbench.core.system import replace_file
+from rankbench.cli.shown import Answer, Format, Table, answering
+from rankbench.cli.shown import show as write
 from rankbench.core.text import count_text
 from rankbench.tracking.change_points import FEWEST_RUNS
-from rankbench.tracking.history import Series, add_entry, draw_history, entry_of, read_history
+from rankbench.tracking.history import History, Series, add_entry, entry_of, history_figure, read_history
 from rankbench.tracking.other_version import git_says
 
 
@@ -56,32 +57,43 @@ def add(result: Path, folder: Path, commit: str | None, date: datetime | None, r
 )
 @click.option("--all", "everything", is_flag=True, help="Show also series that did not change.")
 @answering
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Draw the series: a file, .png or .svg.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a page (.html) or a picture (.png, .svg)."
+)
 def show(folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool, out: Path | None) -> Answer:
     """Show when the numbers of a history changed, and between which commits.
 
     Runs on two classes of machines are two series. A series needs 8 runs before rankbench looks for changes.
     """
-    if out is not None and out.suffix not in (".png", ".svg"):
-        raise click.BadParameter(f"{out} ends neither with .png nor with .svg", param_hint="--out")
-
+    forms: dict[str, Format] = {".html": "html", ".png": "png", ".svg": "svg"}
+    if out is not None and out.suffix not in forms:
+        raise click.BadParameter(f"{out} ends with none of {', '.join(forms)}", param_hint="--out")
     found = read_history(folder, patterns, alpha)
+    answer = shown_history(found, alpha, everything=everything)
     if out is not None:
         if not found.series:
             raise click.BadParameter("no series has such a name", param_hint="--series")
-        replace_file(out, draw_history(found.series)[out.suffix.removeprefix(".")])
+        write(answer, forms[out.suffix], out)
+    return answer
+
+
+def shown_history(found: History, alpha: float, *, everything: bool) -> Answer:
+    """Return what is said of a history: a row for each change, with `everything` also for series without one."""
     rows = []
     for one in found.series:
         told = [one.told(change) for change in one.changes] or [""] * everything
         rows += [(one.name, one.machine, str(len(one.values)), f"{one.values[-1]:.6g}", words) for words in told]
-    parts: list[Table | str] = [Table(("series", "machine", "runs", "last", "change"), rows)] if rows else []
+    columns = ("series", "machine", "runs", "last", "change")
+    tables = [Table(columns, rows, (0, 1, 4))] if rows else []
     changed = sum(bool(one.changes) for one in found.series)
     short = sum(len(one.values) < FEWEST_RUNS for one in found.series)
     chance = f"chance of any false change {alpha:g}"
-    parts.append(f"{changed} of {len(found.series)} series changed ({count_text(found.entries, 'run')}; {chance})")
+    said = [f"{changed} of {len(found.series)} series changed ({count_text(found.entries, 'run')}; {chance})"]
     if short:
-        parts.append(f"nothing is said of {short} series with fewer than {FEWEST_RUNS} runs")
-    return Answer({"alpha": alpha, "series": [_series_record(one) for one in found.series]}, parts)
+        said.append(f"nothing is said of {short} series with fewer than {FEWEST_RUNS} runs")
+    record = {"alpha": alpha, "series": [_series_record(one) for one in found.series]}
+    figure = partial(history_figure, found.series)
+    return Answer(record, [*tables, *said], below=said, title="History", drawing=figure)
 
 
 def _series_record(one: Series) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
@@ -14,6 +14,7 @@ from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
 from rankbench.core.text import amount_text, count_text, number, place_range_text
 from rankbench.data.convert import sha256_of
+from rankbench.data.readers.remote import shown_log
 from rankbench.errors import RankbenchError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.plugin import manager
@@ -27,6 +28,9 @@ AcrossCells: TypeAlias = Literal["ranks", "scores"]
 
 MOST_ON_A_PAGE = 12
 """Categories of a table for people: more columns than that are not read side by side."""
+
+PAIRED_ON_A_PAGE = 60
+"""Items of the shares of wins on an HTML page, the first ones."""
 
 _GAP = 2
 _LEVEL = 0.05
@@ -42,7 +46,8 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
         frame=_honest(found),
         notes=found.notes,
         below=(said_of(found), *found.notes),
-        picture=lambda: ranked.plot(top),
+        title=f"Ranking from {PurePath(shown_log(log)).name}",
+        drawing=None if "query" in found.table.columns else lambda: ranked.drawing(top),
     )
 
 
@@ -250,7 +255,8 @@ def systems_answer(found: ScoreRanking) -> Answer:
         frame=found.table,
         notes=found.notes,
         below=found.notes,
-        picture=found.plot,
+        title="Ranking of systems",
+        drawing=found.drawing,
     )
 
 
@@ -281,7 +287,8 @@ def history_answer(found: ScoresOverTime, top: int | None, log: str) -> Answer:
         frame=table,
         notes=found.notes,
         below=(title, *found.notes),
-        picture=lambda: found.plot(top),
+        title=f"Scores over time from {PurePath(shown_log(log)).name}",
+        drawing=lambda: found.drawing(top),
     )
 
 

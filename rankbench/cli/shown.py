@@ -21,17 +21,19 @@ from rankbench.errors import SpecError
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.figure import Figure
     from rich.console import RenderableType
 
+    from rankbench.drawing.canvas import TitledDrawing
     from rankbench.reports.headline import Notice
 
 
 F = TypeVar("F", bound=Callable[..., object])
 
-Format: TypeAlias = Literal["table", "csv", "parquet", "json", "md", "png", "svg", "github"]
+Format: TypeAlias = Literal["table", "csv", "parquet", "json", "md", "html", "png", "svg", "github"]
 
-_ENDINGS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".md": "md"}
+_ENDINGS: dict[str, Format] = {
+    ".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".md": "md", ".html": "html",
+}  # fmt: skip
 
 _PICTURES: dict[str, Format] = {".png": "png", ".svg": "svg"}
 
@@ -83,8 +85,10 @@ class Answer:
         Notes for a reader; printed on standard error, so that a pipe gets the answer alone.
     below : iterable of str
         Paragraphs of a page below its tables.
-    picture : function, optional
-        Draws the answer.
+    title : str
+        Title of a page.
+    drawing : function, optional
+        Returns the answer as a picture.
     page : str
         The page in Markdown, where it is more than the tables and what is below them.
     notices : sequence of Notice
@@ -101,7 +105,8 @@ class Answer:
     frame: pl.DataFrame | None = None
     notes: Iterable[str] = ()
     below: Iterable[str] = ()
-    picture: Callable[[], Figure] | None = None
+    title: str = ""
+    drawing: Callable[[], TitledDrawing] | None = None
     page: str = ""
     notices: Sequence[Notice] = ()
     verbose: bool = False
@@ -142,7 +147,7 @@ def show(answer: Answer, form: Format = "table", out: Path | None = None) -> Non
             _print(part)
         print_notices(answer.notices, verbose=answer.verbose)
         return
-    data = _encoded(answer, form)
+    data = encoded(answer, form)
     if out is not None:
         replace_file(out, data)
     else:
@@ -165,7 +170,7 @@ def _print(part: Part) -> None:
     print_table([column.translate(flat) for column in part.columns], rows, title=part.title)
 
 
-def _encoded(answer: Answer, form: Format) -> bytes:
+def encoded(answer: Answer, form: Format) -> bytes:
     """Return an answer in a form.
 
     Names are safe where they are read by more than a parser: in CSV and Markdown they have no
@@ -182,10 +187,12 @@ def _encoded(answer: Answer, form: Format) -> bytes:
     if form == "md":
         tables = [_markdown_table(part) for part in answer.parts if isinstance(part, Table)]
         return ("\n\n".join([*tables, *map(markdown, answer.below)]) + "\n").encode()
-    if answer.picture is not None and form in ("png", "svg"):
+    if answer.drawing is not None and form in ("png", "svg"):
         from rankbench.drawing.canvas import picture_bytes
 
-        return picture_bytes(answer.picture())[form]
+        return picture_bytes(answer.drawing().canvas())[form]
+    if form == "html":
+        return _html(answer)
     if answer.frame is None:
         raise ValueError(f"the answer has no {form}")
     if form == "csv":
@@ -195,15 +202,47 @@ def _encoded(answer: Answer, form: Format) -> bytes:
     return file.getvalue()
 
 
-def _markdown_table(table: Table) -> str:
+def _html(answer: Answer) -> bytes:
+    """Return an answer as a page: its figure, its tables, and what is said of it."""
+    from rankbench.drawing.canvas import picture_bytes
+    from rankbench.drawing.looks import assign_looks
+    from rankbench.html.charts import Chart
+    from rankbench.html.page import Page, SortedTable, page_bytes
 
-    titles = distinct(table.columns, one_line)
+    parts = [part for part in answer.parts if isinstance(part, Table)]
+    title = answer.title or next((part.title for part in parts if part.title), "Result")
+    notes = "".join(f"- {markdown(note)}\n" for note in answer.below)
+    words, charts, tables = answer.page or f"# {markdown(title)}\n\n{notes}", [], []
+    if answer.drawing is not None:
+        figure = answer.drawing()
+        svg, looks = picture_bytes(figure.canvas())["svg"], assign_looks([figure.drawing])
+        charts = [Chart("figure", one_line(figure.title), figure.drawing, looks, svg)]
+        words += f"\n![{markdown(figure.title.splitlines()[0])}](figures/figure.svg)\n"
+    for at, part in enumerate([] if answer.page else parts):
+        titles, numeric = distinct(part.columns, one_line), {*range(len(part.columns))} - {*part.words}
+        heading = one_line(part.title) if at and part.title else "All rows"
+        columns = [titles[column] for column in part.columns]
+        tables.append(SortedTable(f"table-{at + 1}", heading, columns, _safe_rows(part), numeric))
+    return page_bytes(Page(title, words, tables, charts))
+
+
+def _safe_rows(table: Table) -> list[list[str]]:
+    """Return the rows of a table; words are on one line, and different words look different."""
     rows = [list(row) for row in table.rows]
     for place in table.words:
         texts = distinct([row[place] for row in rows], one_line)
         for row in rows:
-            row[place] = markdown(texts[row[place]])
-    rule = [":--" if place in table.words else "--:" for place in range(len(table.columns))]
+            row[place] = texts[row[place]]
+    return rows
+
+
+def _markdown_table(table: Table) -> str:
+
+    titles = distinct(table.columns, one_line)
+    words = [place in table.words for place in range(len(table.columns))]
+    rows = [[markdown(cell) if is_word else cell for cell, is_word in zip(row, words, strict=True)]
+            for row in _safe_rows(table)]  # fmt: skip
+    rule = [":--" if is_word else "--:" for is_word in words]
     head = [markdown(titles[column]) for column in table.columns]
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
 
@@ -236,12 +275,12 @@ def format_option(forms: Sequence[str], words: str) -> Callable[[F], F]:
     return given
 
 
-def file_options(words: str) -> Callable[[F], F]:
-    """Return what gives a command that ranks ``--format``, ``--json`` and ``--out``, for `chosen_form`."""
+def file_options(command: F) -> Any:
+    """Give a command that ranks ``--format``, ``--json`` and ``--out``, for `chosen_form`."""
     said = "Default: what the ending of --out says, else table."
-    forms = format_option(["table", "csv", "parquet", "json", "md"], said)
-    out = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help=words)
-    return lambda command: forms(out(command))
+    words = "Write a file, whole or not at all: .html (a page), .png, .svg (a picture), .csv, .parquet, .json or .md."
+    forms = format_option(["table", "csv", "parquet", "json", "md", "html"], said)
+    return forms(click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help=words)(command))
 
 
 def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *, pictures: bool = False) -> Format:
@@ -268,7 +307,7 @@ def chosen_form(form: Format | None, out: Path | None, sources: Iterable[str], *
             raise SpecError("Parquet is nothing for a terminal; give a file with --out")
         return form or "table"
     if form == "table":
-        raise SpecError("tables are for terminals; say --format csv, parquet, json or md for a file")
+        raise SpecError("tables are for terminals; say --format csv, parquet, json, md or html for a file")
     if out.is_file() and any(os.path.exists(source) and os.path.samefile(source, out) for source in sources):
         raise SpecError(f"--out {out} would replace the file that is ranked; choose another file")
     endings = _ENDINGS | (_PICTURES if pictures else {})

@@ -6,9 +6,9 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -310,6 +310,26 @@ def _short(names: Iterable[str]) -> dict[str, str]:
     cut = {name: text if len(text) <= LONGEST else text[: LONGEST - 1] + "…" for name, text in full.items()}
     times = Counter(cut.values())
     return {name: text if times[text] == 1 else full[name] for name, text in cut.items()}
+
+
+class TitledDrawing(NamedTuple):
+    """A figure that stands alone, under a title of a few lines.
+
+    Attributes
+    ----------
+    drawing : Drawing
+    title : str
+    made : function, optional
+        Returns the figure as matplotlib has it, where that shows more than the drawing.
+    """
+
+    drawing: Drawing
+    title: str
+    made: Callable[[], Canvas] | None = None
+
+    def canvas(self) -> Canvas:
+        """Return the figure as matplotlib has it."""
+        return self.made() if self.made else titled_canvas(self.drawing, self.title)
 
 
 def titled_canvas(drawing: Drawing, title: str, looks: Mapping[str, Look] | None = None) -> Canvas:

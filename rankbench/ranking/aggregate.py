@@ -16,6 +16,7 @@ from rankbench.core.component import JudgmentKind
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.schemas import REST
+from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator
@@ -26,6 +27,7 @@ from rankbench.plugin import manager
 from rankbench.ranking.covariates import beside_unadjusted, checked_control, rank_controlled
 from rankbench.ranking.load import load_log, opened_log
 from rankbench.ranking.open import Log, LogSource
+from rankbench.ranking.pictures import items_drawing
 from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, by_formula, rank
 from rankbench.ranking.ranked_log import CountedVotes, ridge_of
@@ -97,9 +99,11 @@ class Aggregation:
         SpecError
             There is a ranking for each query.
         """
-        from rankbench.ranking.pictures import items_canvas
+        return self.drawing(top).canvas()
 
-        return items_canvas(self.table, self.method, self.facts, top)
+    def drawing(self, top: int | None = None) -> TitledDrawing:
+        """Return what `plot` draws, as data."""
+        return items_drawing(self.table, self.method, self.facts, top)
 
     def _repr_html_(self) -> str:
         """Return the method and the table, for a notebook."""

@@ -24,6 +24,7 @@ from rankbench.data.tables.times import (
     units_since,
     written_time,
 )
+from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import connected_components
@@ -38,6 +39,7 @@ from rankbench.ranking.history_average import (
     weighed_models,
 )
 from rankbench.ranking.open import Log, open_source
+from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.rank import normal_deviations
 from rankbench.ranking.sampling_units import Units, check_size, item_rank_ranges
 from rankbench.ranking.votes import Votes, coded_votes, load_votes
@@ -96,10 +98,12 @@ class ScoresOverTime:
         top : int, optional
             Number of items; 6 by default.
         """
-        from rankbench.ranking.pictures import history_canvas
+        return self.drawing(top).canvas()
 
+    def drawing(self, top: int | None = None) -> TitledDrawing:
+        """Return what `plot` draws, as data."""
         place = dict(zip(self.facts["times"], self.x, strict=True))
-        return history_canvas(self.table, self.now, place, self.method, self.facts, top)
+        return history_drawing(self.table, self.now, place, self.method, self.facts, top)
 
 
 class _DatedLog(NamedTuple):

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankbench.core.text import count_text, grouped_digits, one_line, place_range_text
-from rankbench.drawing.canvas import titled_canvas
+from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import SpecError
 from rankbench.interfaces.figure import Dot, Drawing, Line, Plot
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
 
 MOST_DRAWN = 21
 """Items of a picture of 16 to 9; who draws may say another number."""
@@ -24,7 +20,7 @@ MOST_DRAWN = 21
 _RANKING_SIZE = (8.1, 2.6)
 
 
-def items_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> Canvas:
+def items_drawing(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> TitledDrawing:
     """Return the first items of a ranking as a figure.
 
     Parameters
@@ -51,7 +47,7 @@ def items_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: i
     else:
         words += bands if certain else "no intervals: how certain places are is not known"
     label, notes = f"score{unit} (more is better)", f"{places}, {facts['votes']}"
-    return _canvas(table, top, method, "item", label, notes, words)
+    return _ranking(table, top, method, "item", label, notes, words)
 
 
 def judgments_text(facts: dict[str, Any]) -> str:
@@ -67,7 +63,7 @@ def intervals_words(facts: dict[str, Any]) -> str:
     return f"{facts['intervals']}{' by judge' if facts['by_judge'] and facts['intervals'] == 'sandwich' else ''}"
 
 
-def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> Canvas:
+def systems_drawing(table: pl.DataFrame, method: str, facts: dict[str, Any], top: int | None) -> TitledDrawing:
     """Return the first systems of a score table by one method as a figure.
 
     Parameters
@@ -82,17 +78,19 @@ def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top:
     better = "more is better" if known["direction"] == "maximize" else "less is better"
     label = f"score, unit: {known['unit']} ({better})" if known["unit"] else f"score ({better})"
     words = f"{count_text(facts['n']['tasks'], 'task')}; 95% intervals of each score alone; places hold all together"
-    return _canvas(table.filter(method=method), top, method, "system", label, "places", words)
+    return _ranking(table.filter(method=method), top, method, "system", label, "places", words)
 
 
-def _canvas(table: pl.DataFrame, top: int | None, method: str, name: str, label: str, notes: str, words: str) -> Canvas:
+def _ranking(
+    table: pl.DataFrame, top: int | None, method: str, name: str, label: str, notes: str, words: str
+) -> TitledDrawing:
     """Return the first rows of a ranking as a figure, `name` being the column of what is ranked."""
     rows = table.head(top or MOST_DRAWN)
     dots = tuple(_dot(method, row[name], row) for row in rows.iter_rows(named=True))
     shown = f"first {len(dots)} of {table.height}" if len(dots) < table.height else str(len(dots))
     plot = Plot(x_label=label, dots=dots, notes=notes)
     drawing = Drawing(((plot,),), legends="none", size=_RANKING_SIZE)
-    return titled_canvas(drawing, f"{one_line(method)}: {shown} {name}s\n{words}")
+    return TitledDrawing(drawing, f"{one_line(method)}: {shown} {name}s\n{words}")
 
 
 def _dot(method: str, name: str, row: dict[str, Any]) -> Dot:
@@ -108,14 +106,14 @@ MOST_LINES = 6
 _HISTORY_SIZE = (8.1, 4.2)
 
 
-def history_canvas(
+def history_drawing(
     table: pl.DataFrame,
     now: pl.DataFrame,
     place: Mapping[str, float],
     method: str,
     facts: dict[str, Any],
     top: int | None,
-) -> Canvas:
+) -> TitledDrawing:
     """Return the scores of the first items over time as a figure; those are first that are so now.
 
     Parameters
@@ -138,4 +136,4 @@ def history_canvas(
         f"{one_line(method)}: first {len(lines)} of {now.height} items now\n"
         f"{count_text(facts['n'], 'vote')}; 95% bands of each score alone"
     )
-    return titled_canvas(Drawing(((plot,),), tuple(line.name for line in lines), size=_HISTORY_SIZE), words)
+    return TitledDrawing(Drawing(((plot,),), tuple(line.name for line in lines), size=_HISTORY_SIZE), words)

@@ -22,6 +22,7 @@ from rankbench.data.readers.trec import TREC_LOSS, TrecReader
 from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
+from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.dataset import Reader, remarks_kept
@@ -31,6 +32,7 @@ from rankbench.plugin import manager
 from rankbench.ranking.aggregate import fitting_aggregators
 from rankbench.ranking.log_dataset import LogAddress, LogFile, named
 from rankbench.ranking.open import Log
+from rankbench.ranking.pictures import systems_drawing
 from rankbench.ranking.score_sample import (
     LEVEL,
     Kept,
@@ -139,12 +141,14 @@ class ScoreRanking:
         SpecError
             The table was not ranked by such a method.
         """
-        from rankbench.ranking.pictures import systems_canvas
+        return self.drawing(method, top).canvas()
 
+    def drawing(self, method: str = "", top: int | None = None) -> TitledDrawing:
+        """Return what `plot` draws, as data."""
         known = list(self.facts["methods"])
         if method and method not in known:
             raise SpecError(f"it was ranked by {', '.join(known)}, not by {method!r}")
-        return systems_canvas(self.table, method or known[0], self.facts, top)
+        return systems_drawing(self.table, method or known[0], self.facts, top)
 
     def _repr_html_(self) -> str:
         """Return the methods and the table, for a notebook."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -16,8 +17,10 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from rankbench.core.component import first_problem
 from rankbench.core.system import replace_file
-from rankbench.drawing.looks import COLORS, render, safe, styled
+from rankbench.drawing.canvas import TitledDrawing
+from rankbench.drawing.looks import COLORS, safe, styled
 from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.figure import Drawing, Line, Plot
 from rankbench.interfaces.suite import matches
 from rankbench.reports.experiment_data import Sampler, samplers_of
 from rankbench.store.published import holds_results, open_results, sha256
@@ -28,6 +31,7 @@ from rankbench.tracking.turns import launch_log_ratios
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 
 class HistoryValue(BaseModel):
@@ -264,15 +268,51 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
     return History(series, len(entries))
 
 
+LONGEST_TITLE = 44
+"""Characters of a line above a series' chart: a phone has room for them."""
+
 MOST_SHOWN = 24
 """Series in a figure: those that changed come first."""
 
 
-def draw_history(series: Sequence[Series]) -> dict[str, bytes]:
-    """Return the picture of a history as SVG and as PNG, by suffix: one panel a series, shaded where a change lies."""
+def history_figure(series: Sequence[Series]) -> TitledDrawing:
+    """Return a history as a figure: a panel a series; its picture has a shade where a change may lie."""
+    shown = sorted(series, key=lambda one: not one.changes)[:MOST_SHOWN]
+    changed = sum(bool(one.changes) for one in series)
+    more = f", {len(shown)} of them shown" if len(shown) < len(series) else ""
+    words = f"{changed} of {len(series)} series changed{more}"
+    if changed:
+        words += "\nshaded: where a change may lie (95%), orange to the worse, green to the better"
+    drawing = Drawing(tuple((_series_plot(one),) for one in shown), ("each run", "level"))
+    return TitledDrawing(drawing, words, lambda: _history_canvas(shown, words))
+
+
+def _series_plot(one: Series) -> Plot:
+    values, levels = np.array(one.values), _levels(one)
+    x = [place for low, high, _ in levels for place in (low - 0.5, high - 0.5, math.nan)]
+    y = [place for _, _, level in levels for place in (level, level, math.nan)]
+    lines = (("each run", np.arange(len(values)), values), ("level", np.array(x), np.array(y)))
+    return Plot(
+        "\n".join(textwrap.wrap(f"{one.name} ({one.machine})", LONGEST_TITLE)),
+        f"runs from {one.dates[0]:%Y-%m-%d} to {one.dates[-1]:%Y-%m-%d}",
+        _direction(one),
+        tuple(Line(name, at.astype(float), value, *np.full((2, len(at)), math.nan)) for name, at, value in lines),
+    )
+
+
+def _levels(one: Series) -> list[tuple[int, int, float]]:
+    """Return the first run, the end and the median of each stretch between changes."""
+    edges = [0, *(change.at for change in one.changes), len(one.values)]
+    return [(low, high, float(np.median(one.values[low:high]))) for low, high in itertools.pairwise(edges)]
+
+
+def _direction(one: Series) -> str:
+    return "less is better" if one.direction == "minimize" else "more is better"
+
+
+def _history_canvas(shown: Sequence[Series], words: str) -> Canvas:
     from matplotlib.figure import Figure
 
-    shown = sorted(series, key=lambda one: not one.changes)[:MOST_SHOWN]
     columns = min(3, len(shown))
     rows = -(-len(shown) // columns)
     with styled():
@@ -282,29 +322,22 @@ def draw_history(series: Sequence[Series]) -> dict[str, bytes]:
             _draw_series(axes, one)
         for axes in grid.flat[len(shown) :]:
             axes.set_visible(False)
-        changed = sum(bool(one.changes) for one in series)
-        more = f", {len(shown)} of them shown" if len(shown) < len(series) else ""
-        words = f"{changed} of {len(series)} series changed{more}"
-        if changed:
-            words += "\nshaded: where a change may lie (95%), orange to the worse, green to the better"
         figure.suptitle(words, fontsize=10)
-        return render(figure)
+    return figure
 
 
 def _draw_series(axes: Axes, one: Series) -> None:
     x = np.arange(len(one.values))
     title = one.name if len(one.name) <= 60 else f"…{one.name[-59:]}"
     axes.set_title(safe(title), fontsize=7)
-    axes.set_ylabel("less is better" if one.direction == "minimize" else "more is better", fontsize=7)
+    axes.set_ylabel(_direction(one), fontsize=7)
     if len(x) == 1:
         axes.plot(x, one.values, "o", color=COLORS[0])
         axes.set(xticks=[], xlim=(-1, 1))
         axes.set_xlabel(f"one run, {one.dates[0]:%Y-%m-%d}: nothing to compare it with yet", fontsize=7)
         return
     axes.plot(x, one.values, ".", color="0.45", markersize=3)
-    edges = [0, *(change.at for change in one.changes), len(x)]
-    for low, high in itertools.pairwise(edges):
-        level = float(np.median(one.values[low:high]))
+    for low, high, level in _levels(one):
         axes.plot([low - 0.5, high - 0.5], [level, level], color=COLORS[0], linewidth=1.6)
     for change in one.changes:
         axes.axvspan(change.low - 0.5, change.high + 0.5, color=COLORS[1 if one.worse(change) else 2], alpha=0.25)

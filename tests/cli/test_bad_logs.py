@@ -216,7 +216,7 @@ REFUSED = {
     "aggregate votes.csv --across --by kind --out x.png": "there is no format .png",
     "aggregate votes.csv --matrix --out x.png": "there is no format .png",
     "aggregate votes.csv --control side --effects --out x.png": "there is no format .png",
-    "aggregate votes.csv --out x.xyz": "there is no format .xyz; endings: .csv, .parquet, .pq, .json, .md, .png, .svg",
+    "aggregate votes.csv --out x.xyz": "there is no format .xyz; endings: .csv, .parquet, .pq, .json, .md, .html, .png",
     "aggregate votes.csv --out votes.csv": "would replace the file that is ranked",
     "aggregate votes.csv --scale elo:anchor=B@1000": "no item is called 'B'",
     "aggregate votes.csv --scale elo:anchor=b": "after the anchor's name comes @ and its points",

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
-from matplotlib.figure import Figure as Canvas
 from synthetic import Contender, Plan
 
 from rankbench.plugin import manager
@@ -16,8 +15,7 @@ from rankbench.reports.analysis import in_windows
 from rankbench.reports.figures import drawn_figures
 from rankbench.reports.recommendation_facts import ALPHA, case_of, together_level
 from rankbench.suites.suite_files import read_suite
-from rankbench.tracking import history as series
-from rankbench.tracking.history import Series
+from rankbench.tracking.history import Series, history_figure
 
 
 @pytest.mark.parametrize("suite", sorted(manager.suites()))
@@ -75,11 +73,8 @@ def test_means_of_windows() -> None:
         assert abs(at[w] - np.exp(np.log(steps[inside]).mean())) <= 0.5
 
 
-def test_the_history_of_one_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_history_of_one_run_says_so() -> None:
     one = Series("paper: loss", "x86", "minimize", ["abc"], [datetime(2026, 1, 1, tzinfo=UTC)], [0.5], [])
-    canvases: list[Canvas] = []
-    monkeypatch.setattr(series, "render", lambda canvas: canvases.append(canvas) or {})
-    series.draw_history([one])
-    (axes,) = canvases[0].axes
+    (axes,) = history_figure([one]).canvas().axes
     assert axes.get_xlabel() == "one run, 2026-01-01: nothing to compare it with yet"
     assert [line.get_xydata().tolist() for line in axes.get_lines()] == [[[0.0, 0.5]]]

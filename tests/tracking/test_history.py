@@ -14,6 +14,7 @@ import synthetic
 from click.testing import CliRunner
 
 from rankbench.cli.history import history
+from rankbench.drawing.canvas import picture_bytes
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.analysis import analyze
 from rankbench.store.published import open_results
@@ -23,8 +24,8 @@ from rankbench.tracking.history import (
     HistoryValue,
     Series,
     add_entry,
-    draw_history,
     entry_of,
+    history_figure,
     read_history,
 )
 from rankbench.tracking.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
@@ -210,5 +211,8 @@ def test_many_series_fit_a_picture() -> None:
     values = [1.0, 2.0] * 6
     dates = [START] * 12
     series = [Series(f"s{i}", "x", "minimize", ["abcd"] * 12, dates, values, []) for i in range(40)]
-    assert set(draw_history(series)) == {"svg", "png"}
-    assert draw_history(series[:1])["svg"] == draw_history(series[:1])["svg"]
+    figure = history_figure(series)
+    assert set(picture_bytes(figure.canvas())) == {"svg", "png"}
+    assert len(figure.drawing.plots) == 24
+    one, again = (picture_bytes(history_figure(series[:1]).canvas())["svg"] for _ in range(2))
+    assert one == again
