@@ -128,6 +128,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
     "history add": [BEFORE[-1].replace("past", "future")],
     "history show": ["history show past"],
     "verify": ["verify done", "verify damaged"],
+    "site": ["site done past --out pages"],
     "list": ["list", "list loss"],
     "info": ["info erm", "info ndcg --kind loss"],
     "info --kind suite": ["info demo --kind suite", "info paper --kind suite"],

@@ -106,6 +106,7 @@ SHORT_HELPS = {
     "report": "Make leaderboards and figures again from stored rows, and publish them.",
     "compare": "Compare two results, and report significant changes.",
     "time": "Time contenders in turns, of one version or of two.",
+    "site": "Write several results as a static site.",
     "history": "Record results of runs, and show when they changed.",
     "verify": "Verify a published folder against its rows.",
     "list": "List components and suites.",

@@ -1,0 +1,104 @@
+"""`rankbench site` writes results as pages with an index."""
+
+from __future__ import annotations
+
+import csv
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from rankbench.cli.history import shown_history
+from rankbench.cli.output import heartbeat
+from rankbench.cli.shown import Answer, answering, encoded
+from rankbench.core.system import replace_file
+from rankbench.core.text import markdown
+from rankbench.errors import InputError, SpecError
+from rankbench.html.charts import Chart
+from rankbench.html.page import Page, SortedTable, page_bytes
+from rankbench.reports.leaderboard import DETAILS
+from rankbench.reports.leaderboard import PAGE as WORDS
+from rankbench.reports.render import pages_of, pictures_of
+from rankbench.reports.web_page import leaderboard_html
+from rankbench.store.published import holds_results, open_results
+from rankbench.tracking.history import read_history
+
+INDEX, SUBMIT = "index.html", "submit.html"
+
+WITHOUT_ROWS = "Made from published tables alone: figures do not answer, and contenders are not compared in pairs."
+
+
+@click.command()
+@click.argument(
+    "folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False)
+)
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder of the site.")
+@answering
+def site(folders: tuple[Path, ...], out: Path) -> Answer:
+    """Write several results as a static site.
+
+    The site has a page for each DIR, an index, and a page on how to submit a result. DIR is the folder of a run, a
+    published one, or a history. No page loads anything from the network.
+    """
+    names = [folder.resolve().name for folder in folders]
+    for name in (name for name in (INDEX, SUBMIT) if name.removesuffix(".html") in names):
+        raise SpecError(f"the site has a page {name} of its own; rename the folder")
+    if len({*names}) < len(names):
+        raise SpecError(f"two folders have one name, and would be one page: {', '.join(sorted(names))}")
+    pages, entries = {}, []
+    for name, folder in zip(names, folders, strict=True):
+        with heartbeat(f"page of {folder}"):
+            pages[f"{name}.html"], words = folder_page(folder)
+        entries.append(_entry(f"{name}.html", len(pages[f"{name}.html"]), words))
+    submit = files("rankbench.html").joinpath("assets", "submit.md").read_text(encoding="utf-8")
+    pages[SUBMIT] = page_bytes(Page("Submit a result", submit))
+    contents = "\n\n".join(["# Results", *entries, f"[Submit a result]({SUBMIT})"])
+    pages[INDEX] = page_bytes(Page("Results", contents))
+    written = [str(replace_file(out / name, data)) for name, data in pages.items()]
+    return Answer({"files": written}, written)
+
+
+def folder_page(folder: Path) -> tuple[bytes, str]:
+    """Return the page of a folder, and its words in Markdown.
+
+    Raises
+    ------
+    InputError
+        The folder holds neither results nor a history.
+    """
+    if holds_results(folder):
+        with open_results(folder) as results:
+            pages = pages_of(results)
+            return leaderboard_html(pages, pictures_of(pages)), pages.files[WORDS].decode()
+    if (folder / WORDS).is_file():
+        return _page_without_rows(folder)
+    if any(folder.glob("*.json")):
+        answer = shown_history(read_history(folder), 0.05, everything=True)
+        title = markdown(f"History of {folder.resolve().name}")
+        return encoded(answer, "html"), "\n\n".join([f"# {title}", *map(markdown, answer.below)])
+    raise InputError(f"{folder}: it holds neither results nor a history")
+
+
+def _page_without_rows(folder: Path) -> tuple[bytes, str]:
+    """Return a page of published files alone: rows of more than 5 MB are published apart."""
+    words = (folder / WORDS).read_text(encoding="utf-8")
+    details = (folder / DETAILS).read_text(encoding="utf-8") if (folder / DETAILS).is_file() else ""
+    with open(folder / "leaderboard.csv", encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    numeric = {at for at in range(len(head)) if all(re.fullmatch(r"[-+.\de]*|inf", row[at]) for row in rows)}
+    table = SortedTable("standings", "All standings", [name.replace("_", " ") for name in head], rows, numeric)
+    charts = [Chart(path.stem, path.stem, None, {}, path.read_bytes()) for path in sorted(folder.glob("figures/*.svg"))]
+    title, _, rest = words.partition("\n")
+    told = f"{title}\n\n*{WITHOUT_ROWS}*\n{rest}"
+    plain = re.sub(r"\\(.)", r"\1", title.removeprefix("# "))
+    return page_bytes(Page(plain, told, [table], charts, details)), words
+
+
+def _entry(page: str, size: int, words: str) -> str:
+    """Return a result's entry in the index: its title, and what its page says before the first table or figure."""
+    title, _, rest = words.partition("\n")
+    text = re.split(r"^(?=\||!|## )", rest, maxsplit=1, flags=re.MULTILINE)[0].strip()
+    text = text.replace("](details.md)", f"]({page}#details)").replace("](details.md#", f"]({page}#")
+    name = markdown(page.removesuffix(".html"))
+    return f"## {name}: {title.removeprefix('# ')}\n\n{text}\n\n[Open the page]({page}) ({size / 1e6:.1f} MB)"

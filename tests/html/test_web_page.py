@@ -1,0 +1,156 @@
+"""A page is the same for the same rows, needs nothing from elsewhere, and shows names of others as text."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import html
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hostile_run import HOSTILE, reported
+
+from rankbench.cli import main
+from rankbench.cli.site import WITHOUT_ROWS
+from rankbench.html.page import Page, SortedTable, page_bytes, without_pictures
+from rankbench.plugin import manager
+from rankbench.plugin.registry import base_of
+from rankbench.reports.verify import verify_files
+from rankbench.reports.web_page import KINDS, PAPERS, _works
+
+
+def elements(page: str) -> list[tuple[str, list[tuple[str, str | None]]]]:
+    """Return the elements of a page, each with its attributes."""
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: found.append((tag, attributes))  # type: ignore[method-assign]
+    parser.feed(page)
+    return found
+
+
+def test_the_policy_allows_what_the_page_holds_and_nothing_else(run: Path) -> None:
+    page = (run / "leaderboard.html").read_text(encoding="utf-8")
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    style = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts + style]
+    assert len(scripts) == 5
+    assert re.findall(r"'sha256-([^']+)'", policy) == digests
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none'; ")
+    attributes = [one for _, attributes in elements(page) for one in attributes]
+    loaded = {str(value).partition(",")[0] for name, value in attributes if name in ("src", "srcset", "href", "action")}
+    assert {link for link in loaded if link[0] != "#"} == {"data:image/svg+xml"}
+    assert not [name for name, _ in attributes if name == "style" or name.startswith("on")]
+    assert {tag for tag, _ in elements(page)}.isdisjoint({"link", "iframe", "object", "base", "b"})
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_of_others_are_text(name: str) -> None:
+    table = SortedTable("a", name, [name], [[name]], opens=0)
+    page = page_bytes(Page(name, "", [table], panels={name: [(name, name)]})).decode()
+    found = html.unescape(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
+    assert found.count(name) == 5  # title, link to the table, heading, its label for screen readers, two cells but one
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert "<" not in data
+    assert json.loads(data)["panels"] == {name: [[name, 0]]}
+
+
+def test_links_lead_into_the_page_or_nowhere() -> None:
+    words = "[a](details.md#the-data) [leaderboard.csv](leaderboard.csv) [units.csv](units.csv)"
+    words += " [b](https://x.org/) [c](d.html)"
+    page = page_bytes(Page("Title", words)).decode()
+    assert '<a href="#the-data">a</a> <a href="#standings">All standings</a> <a>units.csv</a>' in page
+    assert '<a href="https://x.org/">b</a> <a href="d.html">c</a>' in page
+
+
+def test_verify_finds_what_was_edited_but_no_picture(tmp_path: Path) -> None:
+    folder = reported(tmp_path / "run")
+    path = folder / "leaderboard.html"
+    whole = path.read_bytes()
+
+    def found() -> list[str]:
+        return [one.file for one in verify_files(folder).differences if one.file != "run.json"]
+
+    path.write_bytes(whole.replace(b"data:image/svg+xml,", b"data:image/svg+xml,other"))
+    assert path.read_bytes() != whole
+    assert found() == []
+    assert "Static pictures" in verify_files(folder).shown[-1]
+    assert len(without_pictures(whole)) < len(whole)
+    path.write_bytes(whole.replace(b"logistic", b"hinge", 1))
+    assert found() == ["leaderboard.html"]
+    path.unlink()
+    assert found() == ["leaderboard.html"]
+
+
+def test_every_work_that_a_contender_cites_is_known() -> None:
+    works = {
+        work
+        for kind in KINDS
+        for name in manager.names(kind)
+        if manager.origin(kind, name).distribution == "rankbench"
+        for work in _works(manager.component_class(base_of(kind), name))
+    }
+    assert len(works) > 20
+    assert all(re.fullmatch(r".*\b\d{4}( \(revised \d{4}\))?\.", text) for _, text in works), works
+    assert ("[BT52]", PAPERS["DMJ13"]) not in works
+
+
+def headings(page: Path) -> list[str]:
+    text = page.read_text(encoding="utf-8")
+    return [html.unescape(re.sub("<[^>]+>", "", one)) for one in re.findall(r"<h2 id=[^>]*>.+?</h2>", text)]
+
+
+def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
+    shares = "bradley-terry:penalty=firth: share of wins of the row against the column"
+    assert headings(pages["aggregate"]) == ["All rows", shares]
+    assert headings(pages["rank"]) == ["All rows"]
+    for name in ("aggregate", "rank"):
+        text = pages[name].read_text(encoding="utf-8")
+        assert text.count("\n<tr><td") == 5 * (2 if name == "aggregate" else 1)
+        assert len(data_of(pages[name])["charts"]["figure"]["specs"]) == 1
+    assert "36 equal to the byte" in pages["compare"].read_text(encoding="utf-8")
+    charts = data_of(pages["history"])["charts"]
+    values = [one["data"]["values"][0]["y"] for one in charts["figure"]["specs"]]
+    assert len(values) == 24
+    assert all(len(two) == 2 and two[0] == two[1] for two in values)  # the same run twice
+    names = ["All standings", "Contrasts of the claims", "Two against each other", "Details", "Cite"]
+    assert [one for one in headings(pages["run"]) if one in names] == names
+    site = pages["site"].parent
+    assert sorted(path.name for path in site.iterdir()) == ["index.html", "past.html", "run.html", "submit.html"]
+    assert (site / "run.html").read_bytes() == (run / "leaderboard.html").read_bytes()
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    (found,) = re.findall(r'id="data">(.*?)</script>', page.read_text(encoding="utf-8"))
+    return dict(json.loads(found))
+
+
+def test_a_page_without_rows_says_so(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "alone"
+    shutil.copytree(run, folder, ignore=shutil.ignore_patterns("journal*", "*.html"))
+    done = CliRunner().invoke(main, ["site", str(folder), "--out", str(tmp_path / "site")])
+    assert done.exit_code == 0, done.output
+    page = tmp_path / "site" / "alone.html"
+    text = page.read_text(encoding="utf-8")
+    assert WITHOUT_ROWS in text
+    assert data_of(page)["charts"] == {}
+    assert text.count("data:image/svg+xml,") == 1
+    with open(folder / "leaderboard.csv", encoding="utf-8", newline="") as lines:
+        assert text.count("\n<tr><td") == len([*csv.reader(lines)]) - 1
+
+
+def test_a_site_refuses_folders_that_would_be_one_page_or_none(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    for folders, words in (([run, tmp_path / "run"], "two folders have one name"), ([tmp_path], "neither results")):
+        done = CliRunner().invoke(main, ["site", *map(str, folders), "--out", str(tmp_path / "site")])
+        assert done.exit_code != 0
+        assert words in done.output + str(done.exception)
+    assert not (tmp_path / "site").exists()
