@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint size pins clean docs elsewhere
+.PHONY: help install paper demo arena leaderboards verify consistency test long faults browser bench bench-peers peers lint size pins clean docs elsewhere
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -54,6 +54,10 @@ faults: install ## kills, failing machines, damaged folders and files by the tho
 elsewhere: install ## tables from elsewhere: frames of pandas and PyArrow, in build/elsewhere
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/elsewhere -r requirements/elsewhere.txt
 	PYTHONPATH=build/elsewhere $(PYTEST) --benchmark-skip -n 0 tests/data/test_foreign_frames.py $(ARGS)
+
+browser: install ## pages in a real browser, the system's Chromium: tests/html
+	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/browser -r requirements/browser.txt
+	PYTHONPATH=build/browser $(PYTEST) --benchmark-skip -n 0 tests/html $(ARGS)
 
 bench: install ## the benchmarks, as ratios to other libraries, against a baseline of former jobs (REBASE=--rebase: add this job to it)
 	@mkdir -p build/bench

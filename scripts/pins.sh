@@ -30,5 +30,6 @@ compile requirements/dev.txt pyproject.toml requirements/dev.in --constraint req
 compile requirements/pins.txt requirements/pins.in "$@"
 compile requirements/peers.txt pyproject.toml requirements/peers.in --constraint requirements/dev.txt "$@"
 compile requirements/docs.txt requirements/docs.in --constraint requirements/dev.txt "$@"
+compile requirements/browser.txt requirements/browser.in --constraint requirements/dev.txt "$@"
 compile requirements/elsewhere.txt requirements/elsewhere.in --no-emit-package numpy "$@"
 compile requirements/without-deps.txt requirements/without-deps.in --no-deps "$@"

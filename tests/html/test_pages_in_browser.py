@@ -1,0 +1,249 @@
+"""Pages in a real browser, without a network: every control, three widths, both themes, hostile names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_run import HOSTILE
+
+from rankbench.core.text import csv_cell
+
+WIDTHS = (360, 800, 1400)
+
+
+@pytest.fixture
+def page(opened: Callable[..., Any], run: Path) -> Any:
+    return opened(run / "leaderboard.html")
+
+
+def lines_of(run: Path, file: str = "leaderboard.csv") -> list[dict[str, str]]:
+    with open(run / file, encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def draw_all(page: Any) -> None:
+    """Open the folded part and scroll through the page until every figure is drawn."""
+    for summary in page.locator("summary").all():
+        summary.click()
+    for figure in page.locator("figure[data-chart]").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".plots svg").first.wait_for()
+
+
+NAMES = ("run", "aggregate", "rank", "compare", "history", "site")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", NAMES)
+def test_pages_have_no_violations_at_any_width(
+    pages: dict[str, Path], opened: Callable[..., Any], name: str, theme: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    for width in WIDTHS:
+        page = opened(pages[name], width, color_scheme=theme)
+        draw_all(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        found = axe.run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def shown_rows(page: Any, table: str = "standings") -> list[list[str]]:
+    grid = page.locator(f"section:has(#{table}) table.data")
+    return grid.evaluate("table => [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.textContent))")
+
+
+def choose(section: Any, column: str, value: str) -> None:
+    label = section.locator(".filters label", has_text=re.compile(f"^{column} "))
+    label.locator("select").select_option(label=value)
+
+
+def head_of(page: Any, table: str = "standings") -> list[str]:
+    return page.locator(f"section:has(#{table}) thead th").evaluate_all("all => all.map(one => one.textContent)")
+
+
+@pytest.mark.parametrize(("table", "file"), [("standings", "leaderboard.csv"), ("claims", "claims.csv")])
+def test_cells_are_those_of_the_file(page: Any, run: Path, table: str, file: str) -> None:
+    for list_of_lengths in page.locator(f"section:has(#{table}) .dt-length select").all():
+        list_of_lengths.select_option("-1")
+    names = [name.replace(" ", "_") for name in head_of(page, table)]
+    assert shown_rows(page, table) == [[row[name] for name in names] for row in lines_of(run, file)]
+
+
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+def test_columns_sort_with_empty_cells_last(page: Any, run: Path, by: str) -> None:
+    page.locator("section:has(#standings) .dt-length select").select_option("-1")
+    at = head_of(page).index("difference")
+    head = page.locator("section:has(#standings) thead th").nth(at)
+    values = [row["difference"] for row in lines_of(run)]
+    assert "" in values
+    for order, sign in (("ascending", 1), ("descending", -1)):
+        if by == "mouse":
+            head.click()
+        else:
+            head.locator(".dt-column-order").focus()
+            page.keyboard.press("Enter")
+        page.locator(f"section:has(#standings) th[aria-sort={order}]").wait_for()
+        expected = sorted((float(one) for one in values if one), key=lambda value: sign * value)
+        shown = [row[at] for row in shown_rows(page)]
+        assert [float(one) for one in shown if one] == expected
+        assert shown[len(expected) :] == [""] * values.count("")
+
+
+def test_filters_and_search_leave_the_rows_that_fit(page: Any, run: Path) -> None:
+    section = page.locator("section:has(#standings)")
+    section.locator(".dt-length select").select_option("-1")
+    choose(section, "split", "heldout")
+    choose(section, "n", "400000")
+    expected = [row for row in lines_of(run) if (row["split"], row["n"]) == ("heldout", "400000")]
+    assert len(shown_rows(page)) == len(expected) == 9
+    choose(section, "contender", csv_cell(HOSTILE[4]))
+    assert [row[head_of(page).index("contender")] for row in shown_rows(page)] == [csv_cell(HOSTILE[4])]
+    for name in ("split", "n", "contender"):
+        choose(section, name, "all")
+    section.get_by_label("Search").fill("logistic")
+    assert len(shown_rows(page)) == sum(row["contender"] == "logistic" for row in lines_of(run))
+
+
+def test_rows_are_copied_as_csv_and_latex(page: Any, run: Path) -> None:
+    section = page.locator("section:has(#standings)")
+    choose(section, "contender", csv_cell(HOSTILE[2]))
+    page.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
+    section.get_by_text("Copy as CSV").click()
+    section.get_by_text("4 rows copied").wait_for()
+    head, *rows = csv.reader(io.StringIO(page.evaluate("window.copied")))
+    expected = [row for row in lines_of(run) if row["contender"] == csv_cell(HOSTILE[2])]
+    assert rows == [[row[name.replace(" ", "_")] for name in head] for row in expected]
+    page.evaluate("() => { navigator.clipboard.writeText = async () => { throw new Error('denied'); }; }")
+    section.get_by_text("Copy as LaTeX").click()
+    text = section.locator("textarea").input_value()
+    assert text.startswith(r"\begin{tabular}{llrlllrrrr")
+    assert text.count(r"\\") == 5
+    assert not re.search(r"(?<!\\)[_%#]", text)
+
+
+def test_the_panel_of_a_contender(page: Any, run: Path) -> None:
+    page.locator("button.open", has_text="regression k=1").first.click()
+    panel = page.locator("#panel")
+    said = panel.inner_text()
+    assert "erm:label=0" in said
+    assert "Minimize a surrogate's U-statistic risk" in said
+    assert "[DMJ13]\nJ. C. Duchi" in said
+    assert "]_" not in said
+    rows = panel.locator("tbody tr")
+    assert rows.count() == sum(row["contender"] == "regression k=1" for row in lines_of(run))
+    assert re.search(r"figure-3, n = 400,000, ndcg, held-out queries\nsignificantly better than 0 of 8\n"
+                     r"significantly worse than \d of 8: .*regression k=inf", said)  # fmt: skip
+    page.keyboard.press("Escape")
+    assert not panel.is_visible()
+
+
+def test_two_against_each_other_have_the_intervals_of_the_file(page: Any, run: Path) -> None:
+    form, told = page.locator("#pairs form"), page.locator("#pairs output")
+    form.get_by_label("Table").select_option(label="figure-3, n = 400,000, ndcg, held-out queries")
+    names = ("difference", "difference_lower", "difference_upper", "difference_lower_draws", "difference_upper_draws")
+    for row in lines_of(run):
+        if (row["n"], row["split"]) != ("400000", "heldout") or not row["difference"]:
+            continue
+        value, low, high, low_draws, high_draws = (float(row[name]) for name in names)
+        for labels, sign in (((row["contender"], "logistic"), 1), (("logistic", row["contender"]), -1)):
+            form.get_by_label("Contender").select_option(label=labels[0])
+            form.get_by_label("minus").select_option(label=labels[1])
+            shown = [float(one) for one in re.findall(r"[-+]?\d+\.\d{4}", told.inner_text().partition(": ")[2])]
+            ends = [sorted((sign * low, sign * high)), sorted((sign * low_draws, sign * high_draws))]
+            assert shown == pytest.approx([sign * value, *ends[0], *ends[1]], abs=6e-5)
+            clear = "better" if ends[0][1] < 0 else "worse" if ends[0][0] > 0 else ""
+            assert (f"significantly {clear}" if clear else "no significant difference") in told.inner_text()
+    form.get_by_label("minus").select_option(label=labels[0])
+    assert told.inner_text() == "Choose two different contenders."
+
+
+def test_figures_answer(page: Any, run: Path) -> None:
+    draw_all(page)
+    figure = page.locator("figure[data-chart]").first
+    points = figure.locator(".plots > div").first.locator("[aria-roledescription=point]")
+    bands = figure.locator(".plots > div").first.locator(".mark-area path")
+    drawn = [row for row in lines_of(run, "figures/figure-3.csv") if (row["row"], row["column"]) == ("0", "0")]
+    assert points.count() == sum(row["mark"] == "point" for row in drawn)
+    assert bands.count() > 0
+    first = next(row for row in drawn if row["mark"] == "point")
+    points.first.hover(force=True)
+    tip = page.locator("#tip").inner_text()
+    assert float(re.findall(r"value: (\S+)", tip)[0]) == pytest.approx(float(first["value"]), rel=1e-4)
+    assert float(re.findall(r"from: (\S+)", tip)[0]) == pytest.approx(float(first["lower"]), rel=1e-3)
+    # Bands over units and repetitions are those of the standings.
+    figure.get_by_label("bands over").select_option(label="units and repetitions")
+    points.first.hover(force=True)
+    wide = [row for row in lines_of(run) if row["contender"] == "regression k=1" and row["n"] == "200000"]
+    found = re.findall(r"(?:from|to): (\S+)", page.locator("#tip").inner_text())
+    ends = [float(wide[0][name]) for name in ("lower_queries", "upper_queries")]
+    assert [float(one) for one in found] == pytest.approx(ends, rel=1e-3)
+    figure.get_by_label("bands", exact=True).uncheck()
+    page.wait_for_function("!document.querySelector('figure .mark-area path')")
+    names = figure.locator(".legend label").all_inner_texts()
+    figure.get_by_label(names[0].strip(), exact=True).uncheck()
+    kept = sum(row["mark"] == "point" and row["name"] != names[0].strip() for row in drawn)
+    page.wait_for_function(f"document.querySelectorAll('figure .plots > div:first-child [aria-roledescription=point]')"
+                           f".length === {kept}")  # fmt: skip
+
+
+def test_figures_zoom_by_wheel_and_key(page: Any) -> None:
+    draw_all(page)
+    plot = page.locator("figure[data-chart] .plots > div").first
+    labels = plot.locator(".role-axis-label text")
+    before = labels.all_inner_texts()
+    plot.scroll_into_view_if_needed()
+    box = plot.locator("svg .background").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
+    page.wait_for_timeout(300)
+    assert labels.all_inner_texts() != before
+    page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_timeout(300)
+    assert labels.all_inner_texts() == before
+
+
+@pytest.mark.parametrize("name", NAMES[:4])
+def test_hostile_names_are_shown_and_do_nothing(pages: dict[str, Path], opened: Callable[..., Any], name: str) -> None:
+    page = opened(pages[name])
+    draw_all(page)
+    assert page.locator("main script, main img:not([alt]), main b, body > img, a[href^=javascript]").count() == 0
+    if name != "compare":  # nothing changed: no contender is named
+        for one in HOSTILE[:4]:
+            assert one in page.locator("main").inner_text()
+    for button in page.locator("button.open").all()[:20]:
+        button.click()
+        page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("paper", [False, True])
+@pytest.mark.parametrize("name", ["run", "aggregate"])
+def test_without_a_script_and_on_paper_there_are_pictures(
+    pages: dict[str, Path], opened: Callable[..., Any], name: str, paper: bool
+) -> None:
+    page = opened(pages[name], java_script_enabled=paper)
+    if paper:
+        draw_all(page)
+        page.emulate_media(media="print")
+    assert page.locator("figure img").first.bounding_box()["width"] > 300
+    assert page.locator("table.data").first.is_visible()
+    assert not page.locator(".plots svg").first.is_visible()
+    assert not page.get_by_text("Copy as CSV").first.is_visible()
+
+
+def test_the_site_leads_to_each_result_and_to_how_to_submit(pages: dict[str, Path], opened: Callable[..., Any]) -> None:
+    page = opened(pages["site"])
+    links = page.locator("main a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    files = {link.partition("#")[0] for link in links}
+    assert files == {"run.html", "past.html", "submit.html"}
+    for link in links:
+        page.goto(f"{pages['site'].as_uri().removesuffix('index.html')}{link}")
+        anchor = link.partition("#")[2]
+        assert not anchor or page.locator(f"[id='{anchor}']").count() == 1
