@@ -320,7 +320,7 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
 _COLUMNS = (
     "suite", "experiment", "config", "protocol", "dataset", "dataset_sha256", "contender", "spec", "made_by",
     "versions", "code_digest", "cell", "n", "repetition", "seed", "split", "metric", "direction", "step", "value",
-    "status", "reason", "optimality",
+    "status", "reason", "optimality", "units", "values",
 )  # fmt: skip
 
 _KEYS = ("experiment", "n", "contender", "repetition", "metric", "split", "step")
@@ -329,22 +329,29 @@ _KEYS = ("experiment", "n", "contender", "repetition", "metric", "split", "step"
 def results_frame(results: StoredResults) -> pl.DataFrame:
     """Return one row for each experiment, contender, block, metric, split and step, sorted.
 
-    ``value`` is the mean over units; for a curve it is the value at ``step``, which is
-    null otherwise. A cell that is not done has rows without values, with its status and
+    ``values`` are the values of the ``units``, of queries as a rule, and ``value`` is their mean; for a curve it is the
+    value at ``step``, which is null otherwise. A cell that is not done has rows without values, with its status and
     reason; a cell without a row yet has none here either.
     """
     record, cells = results.record(), results.cells()
+    # Names repeat in every row: each is held once, and rows hold its number.
+    names = pl.Enum(list(dict.fromkeys(u for source in record.sources for of in source.units.values() for u in of)))
+    units = {
+        (index, split): pl.Series(of, dtype=names)
+        for index, source in enumerate(record.sources)
+        for split, of in source.units.items()
+    }
     losses = {experiment.name: experiment.losses for experiment in record.experiments}
     rows = [
         row
         for member in results.members()
         if member.cell in cells
-        for row in _rows(results, record, member, cells[member.cell], losses.get(member.experiment, ()))
+        for row in _rows(results, record, member, cells[member.cell], losses.get(member.experiment, ()), units)
     ]
-    numbers = dict.fromkeys(("n", "repetition", "seed", "step"), pl.Int64) | dict.fromkeys(
-        ("value", "optimality"), pl.Float64
-    )
-    schema = {name: numbers.get(name, pl.String) for name in _COLUMNS}
+    types: dict[str, Any] = dict.fromkeys(("n", "repetition", "seed", "step"), pl.Int64)
+    types |= dict.fromkeys(("value", "optimality"), pl.Float64)
+    types |= {"units": pl.List(names), "values": pl.List(pl.Float64)}
+    schema = {name: types.get(name, pl.String) for name in _COLUMNS}
     return pl.DataFrame(rows, schema=schema, orient="row").sort(_KEYS, nulls_last=False)
 
 
@@ -356,9 +363,15 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def _rows(
-    results: StoredResults, record: SuiteRecord, member: Member, cell: StoredCell, metrics: tuple[str, ...]
+    results: StoredResults,
+    record: SuiteRecord,
+    member: Member,
+    cell: StoredCell,
+    metrics: tuple[str, ...],
+    units: Mapping[tuple[int, Split], pl.Series],
 ) -> list[tuple[Any, ...]]:
-    source = record.source(member.experiment)
+    at = record.source_index[member.experiment]
+    source = record.sources[at]
     head = (
         record.name,
         member.experiment,
@@ -382,11 +395,12 @@ def _rows(
         for split in source.shown_splits():
             losses = results.losses(member.cell, metric, split) if cell.status == "done" else None
             value = None if losses is None else _known(losses.mean())
-            rows.append((*head, split, metric, source.direction(metric), None, value, *tail))
+            of_units = (None, None) if losses is None else (units[at, split], pl.Series(losses))
+            rows.append((*head, split, metric, source.direction(metric), None, value, *tail, *of_units))
     for metric, curve in results.curves(member.cell).items():
         split, direction = source.curve(metric)
-        for step, at in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
-            rows.append((*head, split, metric, direction, step, _known(at), *tail))
+        for step, point in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
+            rows.append((*head, split, metric, direction, step, _known(point), *tail, None, None))
     return rows
 
 

@@ -81,6 +81,13 @@ def test_parquet_rows(tmp_path: Path) -> None:
     _, blocks = synthetic.blocks_of(plan, {"design": 40, "heldout": 30})
     found = headline.filter(n=200_000, repetition=0, contender="logistic", split="design")["value"].item()
     assert found == blocks[0].cells[3].losses["ndcg", "design"].mean()
+    assert curve["values"].null_count() == curve.height
+    by_query = headline.filter(n=200_000, repetition=0, contender="logistic").explode("units", "values")
+    for split, count in (("design", 40), ("heldout", 30)):
+        of_split = by_query.filter(split=split)
+        assert of_split["values"].to_list() == blocks[0].cells[3].losses["ndcg", split].tolist()
+        assert of_split["units"].n_unique() == of_split.height == count
+    assert broken["units"].null_count() == broken["values"].null_count() == 24
 
 
 def test_a_ranking_of_items_is_said_first(tmp_path: Path) -> None:
