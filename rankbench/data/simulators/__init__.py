@@ -1,4 +1,4 @@
-"""Simulators draw data sets; the hook registers them and data cards."""
+"""Simulators draw data sets; the hook registers them, data cards and collections of ir_datasets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ def rankbench_register() -> list[type[Dataset]]:
     """Return the data sets; nothing is read or downloaded."""
     from rankbench.data.cards import cards
     from rankbench.data.fetch import card_dataset
+    from rankbench.data.ir_collections import IrCollection
     from rankbench.data.simulators.cascade_clicks import CascadeClicks
     from rankbench.data.simulators.feature_data import MovieLensLike, Web10kLike
 
-    return [Web10kLike, MovieLensLike, CascadeClicks, *(card_dataset(card) for card in cards().values())]
+    of_cards = (card_dataset(card) for card in cards().values())
+    return [Web10kLike, MovieLensLike, CascadeClicks, IrCollection, *of_cards]

@@ -1,0 +1,141 @@
+"""Collections of ir_datasets become items; expected features are written out from the formulas, word by word."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rankbench
+from rankbench.cli import main
+from rankbench.data.tables.items import load_dataset
+from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.dataset import Dataset
+from rankbench.plugin.manager import get
+
+DOCS = {
+    "d1": "Ranking of documents by ranking functions",
+    "d2": "documents, documents and DOCUMENTS",
+    "d3": "cats",
+    "d4": "never judged: ranking ranking ranking",
+}
+TOPICS = {"q1": "ranking documents", "q2": "Cats cats"}
+QRELS = [("q1", "d1", 2), ("q1", "d2", -2), ("q1", "d3", 0), ("q2", "d3", 1), ("q2", "d1", 0)]
+WORDS = {
+    "d1": ["ranking", "of", "documents", "by", "ranking", "functions"],
+    "d2": ["documents", "documents", "and", "documents"],
+    "d3": ["cats"],
+}
+
+
+@pytest.fixture
+def collections() -> Iterator[Any]:
+    """Register a collection of a few documents, one without judgments, and one whose judgments are damaged."""
+    ir_datasets = pytest.importorskip("ir_datasets")
+    from ir_datasets.formats import base
+
+    class Texts(base.BaseDocs, base.BaseQueries):  # type: ignore[misc, name-defined, unused-ignore]
+        def docs_iter(self) -> Iterator[Any]:
+            return (base.GenericDoc(*doc) for doc in DOCS.items())
+
+        def docs_store(self) -> Any:
+            return self
+
+        def get_many_iter(self, names: list[str]) -> Iterator[Any]:
+            return (base.GenericDoc(name, DOCS[name]) for name in reversed(names) if name in DOCS)
+
+        def queries_iter(self) -> Iterator[Any]:
+            return (base.GenericQuery(*query) for query in TOPICS.items())
+
+    class Qrels(base.BaseQrels):  # type: ignore[misc, name-defined, unused-ignore]
+        def __init__(self, rows: list[tuple[str, str, int]]) -> None:
+            self.rows = rows
+
+        def qrels_iter(self) -> Iterator[Any]:
+            return (base.GenericQrel(*row) for row in self.rows)
+
+    made = {
+        "toy": [],
+        "toy/judged": QRELS,
+        "toy/twice": [*QRELS, ("q1", "d1", 1)],
+        "toy/lost": [*QRELS, ("q1", "d9", 1)],
+        "toy/unknown": [*QRELS, ("q9", "d1", 1)],
+    }
+    for name, rows in made.items():
+        parts = (Texts(), Qrels(rows)) if rows else (Texts(),)
+        ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    yield ir_datasets
+    for name in made:
+        del ir_datasets.registry._registered[name]
+
+
+def expected(topic: list[str], document: str) -> list[float]:
+    words, n = WORDS[document], len(WORDS)
+    mean = sum(map(len, WORDS.values())) / n
+    bm25 = tf_idf = 0.0
+    for term in topic:
+        f, held = words.count(term), sum(term in other for other in WORDS.values())
+        idf = math.log(1 + (n - held + 0.5) / (held + 0.5))
+        bm25 += idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * len(words) / mean))
+        tf_idf += f * idf
+    covered = sum(term in words for term in topic) / len(topic)
+    return [bm25, covered, sum(words.count(term) for term in topic), tf_idf, math.log(1 + len(words))]
+
+
+def test_judged_documents_are_items_with_features(collections: Any) -> None:
+    dataset = get(Dataset, "ir-datasets:id=toy/judged")
+    table = dataset.scan().collect()
+    assert table.select("query_id", "item", "label", "name").rows() == [
+        ("q1", 0, 2.0, "d1"), ("q1", 1, 0.0, "d2"), ("q1", 2, 0.0, "d3"), ("q2", 0, 1.0, "d3"), ("q2", 1, 0.0, "d1"),
+    ]  # fmt: skip
+    topics = {"q1": ["ranking", "documents"], "q2": ["cats"]}
+    right = [expected(topics[topic], document) for topic, document, _ in QRELS]
+    np.testing.assert_allclose(table["x"].to_numpy(), right, rtol=1e-6)
+    assert len(load_dataset(dataset)) == 2
+    again = get(Dataset, "ir-datasets:id=toy/judged")
+    assert again.fingerprint() == dataset.fingerprint()
+    QRELS.append(("q2", "d2", 1))
+    try:
+        assert get(Dataset, "ir-datasets:id=toy/judged").fingerprint() != dataset.fingerprint()
+    finally:
+        QRELS.pop()
+
+
+def test_a_suite_runs_on_a_collection(collections: Any, tmp_path: Any) -> None:
+    """In this process: workers would not have the collection that only this test registered."""
+    (tmp_path / "own.toml").write_text(
+        'name = "own"\ntitle = "Own"\nprotocol = "btl:design=1,heldout=1"\ndataset = "ir-datasets:id=toy/judged"\n'
+        '[[experiments]]\nname = "e"\ntitle = "E"\nn = [40]\nrepetitions = 2\nlosses = ["ndcg"]\n'
+        'contenders = [{use = "feature:index=0", label = "BM25"}, {use = "random-scores"}]\n'
+    )
+    results = rankbench.run(str(tmp_path / "own.toml"), out=tmp_path / "out", workers=1)
+    assert set(results.leaderboard["status"]) == {"done"}
+    assert "The features of toy/judged are rankbench's" in (tmp_path / "out" / "details.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("identifier", "said"),
+    [
+        ("toy/judge", "ir_datasets has no identifier 'toy/judge'; did you mean 'toy/judged'"),
+        ("beir/scifact/tset", "did you mean 'beir/scifact/test'"),
+        ("toy", "toy has no qrels, so nothing can be learned from it; with qrels: toy/judged, toy/twice"),
+        ("toy/twice", "document 'd1' of topic 'q1' is judged twice"),
+        ("toy/lost", "document 'd9' is judged, and the collection has no such one"),
+        ("toy/unknown", "topic 'q9' has judgments and no text"),
+    ],
+)
+def test_what_is_wrong_with_a_collection_is_said(collections: Any, identifier: str, said: str) -> None:
+    with pytest.raises((InputError, SpecError), match=said):
+        rankbench.scan(f"ir-datasets:id={identifier}")
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    found = CliRunner().invoke(main, ["plan", "--dataset", "ir-datasets:id=toy/judged"])
+    assert found.exit_code == 2
+    assert "pip install 'rankbench[ir-datasets]'" in found.stderr
