@@ -159,7 +159,7 @@ class CountedWords:
     lengths : dict of str to int
         By document.
     words : dict of str to Counter
-        How often a document has each word of the topics.
+        Counts of the words of the topics, by document.
     held : Counter
         The number of documents that have a word.
     mean_length : float
