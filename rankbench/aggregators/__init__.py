@@ -6,7 +6,8 @@ from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, Plackett
 from rankbench.aggregators.clicks import COEC, Cascade, ClickThroughRate, PositionDebiased
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
-from rankbench.aggregators.log_odds import LimitScores, MeanLogOdds, ThurstoneMosteller
+from rankbench.aggregators.labels import LabelPairs, LabelScores, LimitScores
+from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
@@ -35,6 +36,8 @@ def rankbench_register() -> list[type[Aggregator]]:
         Glicko2,
         Identity,
         Kemeny,
+        LabelPairs,
+        LabelScores,
         LimitScores,
         MeanLogOdds,
         MeanRank,

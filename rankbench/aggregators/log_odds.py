@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.core.component import Property
-from rankbench.interfaces.aggregator import CountAggregator, LabelAggregator
+from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.kernels import Kernel, table_size
 
@@ -99,38 +99,6 @@ class MeanLogOdds(LogOddsAggregator):
         from rankbench.aggregators.kernels.rates import mean_log_odds, parameters
 
         return Kernel(mean_log_odds, parameters(self.smoothing, joint=self.frequencies == "joint"), table_size)
-
-
-class LimitScores(LabelAggregator):
-    r"""Full information: the limit of the mean log-odds under BTL, from the labels.
-
-    .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i}
-       [\log(1 + e^{r_i - r_j}) - \log(1 + e^{r_j - r_i})]
-       = \frac{1}{m-1} \sum_{j \ne i} (r_i - r_j) = \frac{m r_i - \sum_j r_j}{m - 1}
-
-    since :math:`\log(1 + e^x) - \log(1 + e^{-x}) = x`. The scores sum to zero. No
-    judgment is looked at: this is the reference that no method on judgments can have.
-
-    Prefer it as the reference in simulations, where the truth is known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import rankbench
-    >>> rankbench.get(rankbench.Aggregator, "limit-scores").from_labels(np.array([2.0, 1.0, 0.0]))
-    array([ 1.5,  0. , -1.5])
-    """
-
-    name: ClassVar[str] = "limit-scores"
-    source: ClassVar[str] = "[DMJ13]_ eq. (27)"
-    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "shift-invariant"})
-
-    def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the limit scores of m items, shape (m,); 0 for one alone, the empty sum."""
-        m = len(labels)
-        above = labels - labels.min()  # equal labels make zeros, whatever they are
-        scores: NDArray[np.float64] = (m * above - above.sum()) / max(m - 1, 1)
-        return scores
 
 
 class ThurstoneMosteller(CountAggregator):

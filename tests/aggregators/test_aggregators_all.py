@@ -15,7 +15,7 @@ from rankbench.aggregators import rankbench_register
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
-from rankbench.aggregators.log_odds import LimitScores, MeanLogOdds, ThurstoneMosteller
+from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.errors import InputError
@@ -85,7 +85,7 @@ ON_BALLOTS = [PlackettLuce(), PlackettLuce(ridge=0.1), *(a for a in EQUIVARIANT 
 NAMES = """
 average-adjacency borda borda-count bradley-terry budgeted cascade click-through-rate coec davidson
 difference-graph dynamic-bradley-terry eigenvector elo geometric-mean glicko-2 identity kemeny
-limit-scores mean-log-odds mean-rank mean-score net-weights pagerank plackett-luce position-debiased
+label-pairs labels limit-scores mean-log-odds mean-rank mean-score net-weights pagerank plackett-luce position-debiased
 rank-centrality thurstone-mosteller win-rate
 """
 
@@ -243,7 +243,7 @@ def test_registered_once_under_their_names():
     for aggregator in registered:
         assert aggregator.summary().endswith(".")
         # The runner's samples are comparisons: only aggregators of these have a form for it.
-        assert (aggregator().kernel() is None) == (aggregator.judgments != "comparisons" or aggregator is LimitScores)
+        assert (aggregator().kernel() is None) == (aggregator.judgments != "comparisons" or aggregator.needs_truth)
 
 
 REGISTERED = [a() for a in rankbench_register() if a.judgments == "comparisons" and not a.needs_truth]

@@ -10,16 +10,12 @@ from aggregator_samples import compiled, least_squares_scores, matrix, samples
 from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.sparse.csgraph import connected_components
 
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph
 from rankbench.aggregators.kernels.rates import parameters
-from rankbench.aggregators.log_odds import LimitScores, MeanLogOdds, ThurstoneMosteller
+from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.rates import Borda, Budgeted, NetWeights, WinRate
-from rankbench.data.simulators.btl import limit_scores
-from rankbench.interfaces.aggregator_calls import label_structure, sample_structure
-from rankbench.interfaces.queries import Queries
 
 
 @pytest.mark.parametrize("frequencies", ["counts", "joint"])
@@ -146,35 +142,3 @@ def test_a_long_path_is_solved_exactly(reverse):
     expected = np.concatenate([[0.0], -np.cumsum(steps)])
     scores = compiled(ThurstoneMosteller(), items[:-1].astype(np.int32), items[1:].astype(np.int32), weights, m)
     assert scores[items] == pytest.approx(expected - expected.mean(), rel=1e-9, abs=1e-9)
-
-
-labels = arrays(np.float64, st.integers(2, 9), elements=st.floats(-5, 5))
-
-
-@given(labels, st.floats(-3, 3))
-@examples(60)
-def test_formula_and_shift_invariance(r, shift):
-    expected = [
-        sum(math.log1p(math.exp(a - b)) - math.log1p(math.exp(b - a)) for j, b in enumerate(r) if j != i) / (len(r) - 1)
-        for i, a in enumerate(r)
-    ]
-    scores = LimitScores().from_labels(r)
-    assert scores == pytest.approx(expected, abs=1e-12)
-    assert LimitScores().from_labels(r + shift) == pytest.approx(scores, abs=1e-11)
-    assert abs(scores.sum()) < 1e-11
-    queries = Queries(["q"], np.array([0, len(r)]), np.zeros((len(r), 1), np.float32), r)
-    assert limit_scores(queries) == pytest.approx(scores, abs=1e-12)
-
-
-def test_truth_and_judgments_are_not_confused():
-    one = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32), np.ones(1), 2
-    assert LimitScores.needs_truth
-    with pytest.raises(TypeError, match="works on labels"):
-        sample_structure(LimitScores(), *one)
-    with pytest.raises(TypeError, match="works on comparisons"):
-        label_structure(Borda(), np.zeros(2))
-
-
-def test_one_item_alone_has_score_zero():
-    with np.errstate(all="raise"):
-        assert LimitScores().from_labels(np.array([3.0])).tolist() == [0.0]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, PlackettLuce
 from rankbench.aggregators.clicks import Cascade
-from rankbench.aggregators.log_odds import LimitScores
+from rankbench.aggregators.labels import LimitScores
 from rankbench.aggregators.rates import Borda
 from rankbench.core.runtime import draw_entropy
 from rankbench.data.simulators.cascade_clicks import CascadeClicks

@@ -76,6 +76,12 @@ class Composition(Method):
             raise ValueError("radius and box exclude each other: give one of them")
         if beyond := sorted(self.penalty.parts - self.optimizer.penalties):
             raise ValueError(f"optimizer {self.optimizer.name!r} cannot deal with {beyond[0]}; try proximal")
+        of_labels = self.aggregator.needs_truth and self.aggregator.structure == "edges"
+        if of_labels and not isinstance(self.optimizer, Solver):
+            raise ValueError(
+                f"optimizer {self.optimizer.name!r} draws samples of judgments, and aggregator "
+                f"{self.aggregator.name!r} makes one graph of a query's labels. Take a solver, such as newton"
+            )
         if isinstance(self.optimizer, Solver):
             lacking = sorted(self.optimizer.needs - self.surrogate.properties)
             hinge = "hinge" in self.surrogate.properties

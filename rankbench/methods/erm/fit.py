@@ -241,7 +241,8 @@ class _Fits:
         aggregator, items, said = contender.aggregator, self.block.design.offsets, self.block.comparisons
         if "additive" in aggregator.properties and (surrogate.linear or contender.k == 1):
             return PairwiseProblem(self.x, items, said, surrogate, l2=contender.l2)
-        if "sequential" not in aggregator.properties and complete_share(said, contender.k) == 1:
+        complete = aggregator.needs_truth or complete_share(said, contender.k) == 1
+        if "sequential" not in aggregator.properties and complete:
             graphs, shares = complete_graphs(self.block, aggregator)
             if len(graphs) == 0:
                 return SpecError(f"the judgments cancel in every query: aggregator {aggregator.name!r} makes no edges")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.aggregator_calls import sample_structure
+from rankbench.interfaces.aggregator_calls import label_structure, sample_structure
 from rankbench.interfaces.method import Block
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import ScoreSurrogate
@@ -55,7 +55,7 @@ def complete_share(comparisons: Comparisons, k: float) -> float:
 
 
 def complete_graphs(block: Block, aggregator: Aggregator) -> tuple[Comparisons, NDArray[np.float64]]:
-    """Return the graphs made from all judgments of each query, and what their edges count in the risk.
+    """Return the graphs made from all judgments (or the labels) of each query, and what their edges count in the risk.
 
     Returns
     -------
@@ -66,10 +66,15 @@ def complete_graphs(block: Block, aggregator: Aggregator) -> tuple[Comparisons, 
     """
     tails, heads, weights = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0)]
     comparisons = block.comparisons
-    for m, first, last in zip(block.design.sizes, comparisons.offsets[:-1], comparisons.offsets[1:], strict=True):
-        part = slice(first, last)
+    for q, (first, last) in enumerate(zip(comparisons.offsets[:-1], comparisons.offsets[1:], strict=True)):
+        part, items = slice(first, last), slice(*block.design.offsets[q : q + 2])
         winners, losers, said = comparisons.winners[part], comparisons.losers[part], comparisons.weights[part]
-        graph = sample_structure(aggregator, winners, losers, said, int(m)) if last > first else np.zeros((0, 0))
+        if last == first:
+            graph = np.zeros((0, 0))
+        elif aggregator.needs_truth:
+            graph = label_structure(aggregator, block.design.labels[items])
+        else:
+            graph = sample_structure(aggregator, winners, losers, said, items.stop - items.start)
         i, j = np.nonzero(graph)
         tails.append(i.astype(np.int32))
         heads.append(j.astype(np.int32))
