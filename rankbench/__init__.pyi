@@ -40,6 +40,7 @@ from rankbench.interfaces.surrogate import PairwiseSurrogate as PairwiseSurrogat
 from rankbench.interfaces.surrogate import ScoreSurrogate as ScoreSurrogate
 from rankbench.interfaces.surrogate import Surrogate as Surrogate
 from rankbench.interfaces.table import TableKind as TableKind
+from rankbench.methods.ranker import Ranker as Ranker
 from rankbench.plugin.manager import get as get
 from rankbench.plugin.manager import reference as reference
 from rankbench.plugin.registry import hookimpl as hookimpl

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -56,6 +57,27 @@ class Block:
         """Return a random generator of the contender's own, the same for every run."""
         own = int.from_bytes(bytes.fromhex(contender.digest())[:8], "little")
         return np.random.default_rng(np.random.SeedSequence([*self.entropy, own]))
+
+    @classmethod
+    def from_labels(cls, design: Queries, repetition: int, entropy: tuple[int, ...]) -> Block:
+        """Return a block whose judgments are the labels, one judgment a query: all queries weigh alike.
+
+        The comparison of a query is a best item before a worst one.
+
+        Parameters
+        ----------
+        design : Queries
+            With two different labels each.
+        repetition : int
+        entropy : tuple of int
+        """
+        spans = list(itertools.pairwise(design.offsets.tolist()))
+        best, worst = (
+            np.array([extreme(design.labels[low:high]) for low, high in spans], np.int32)
+            for extreme in (np.argmax, np.argmin)
+        )
+        said = Comparisons(np.arange(len(design) + 1), best, worst, np.ones(len(design)))
+        return cls(design, said, len(design), repetition, entropy)
 
 
 @dataclass(frozen=True)
