@@ -18,10 +18,11 @@ def rankbench_register() -> list[type[Protocol]]:
     from rankbench.protocols.items import Items
     from rankbench.protocols.one_step_ahead import OneStepAhead
     from rankbench.protocols.own_log import OwnLog
-    from rankbench.protocols.paper import BTL, UStatistics
+    from rankbench.protocols.paper import BTL
     from rankbench.protocols.periods import LeftAdvantage, PeriodLeaders
     from rankbench.protocols.table_1 import Table1
     from rankbench.protocols.theory import Repair, Theory
+    from rankbench.protocols.u_statistics import UStatistics
 
     return [
         AggregationTrial,

@@ -42,6 +42,29 @@ def test_u_statistic_is_the_mean_over_subsets(votes, k, c):
 
 
 @LAW
+@given(pairs_of_votes, st.integers(1, 9), st.integers(0, 31), st.integers(0, 3), st.booleans(), st.floats(-5, 5))
+def test_lemma_9_one_changed_judgment_changes_the_risk_by_4kb_over_n(votes, k, which, query, winner, score):
+    """The judgment gets another query, another winner, or both."""
+    n = sum(map(len, votes))
+    if not n:
+        return
+
+    def risk(of):
+        mean, square = UStatistic().moments(*packed(of), k)
+        return 0.5 * np.array([len(v) for v in of]) @ (score**2 - 2 * score * mean + square) / n
+
+    place, changed = which % n, [list(v) for v in votes]
+    for own in changed:
+        if place < len(own):
+            own.pop(place)
+            break
+        place -= len(own)
+    changed[query % len(votes)].append(winner)
+    largest = (abs(score) + math.log(11)) ** 2 / 2
+    assert abs(risk(changed) - risk(votes)) <= 4 * k * largest / n + 1e-12
+
+
+@LAW
 @given(pairs_of_votes, st.integers(1, 9))
 def test_batches_in_the_order_of_votes(votes, k):
     mean, square = DisjointBatches().moments(*packed(votes), k)

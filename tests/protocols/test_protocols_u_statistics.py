@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from competing import executed
+from competing import executed, task_of
 from scipy.special import expit
 
 from rankbench import api
@@ -20,11 +20,12 @@ from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.surrogate import Surrogate
 from rankbench.kernels.random import seed_state
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-from rankbench.methods.baselines import LogOddsRegression
+from rankbench.methods.baselines import LogOddsRegression, UStatistic
 from rankbench.plugin import manager
 from rankbench.protocols import theory
-from rankbench.protocols.paper import UStatistics
+from rankbench.protocols.expected_risk import expected_moments
 from rankbench.protocols.theory import ROUNDING, Repair, Theory
+from rankbench.protocols.u_statistics import UStatistics
 
 METRICS = ("abs-bias", "deviation", "excess", "instability")
 
@@ -55,6 +56,69 @@ def test_less_bias_is_better_whatever_its_sign():
     bias = found["a"].losses["abs-bias", "design"]
     assert 0 <= bias.min() < bias.max() < 0.05
     assert "`abs-bias` is the absolute mean error" in protocol.assumptions()[-1]
+
+
+@pytest.mark.parametrize("exponent", [0.25, 0.5])
+def test_bias_is_that_of_the_expectation(exponent):
+    """Draws of votes against (20), at the fixed scores; neither side uses the other's code."""
+    protocol = UStatistics(worlds=1, draws=400, queries=50)
+    prepared, found = run(protocol, 300, ("abs-bias", "deviation"), a=f"u-statistic:exponent={exponent}")
+    p = protocol.frequencies
+    x, chance, theta = (prepared.arrays[f"worlds.{name}"][0] for name in ("x", "chance", "theta"))
+    mean, square = expected_moments(chance, p, 300, math.ceil(300**exponent), 0.1)
+    f, limit = x @ theta, np.log((chance + 0.1) / (1.1 - chance))
+    bias = 0.5 * p @ (square - limit**2 - 2 * f * (mean - limit))
+    error = found["a"].losses["deviation", "design"][0] / math.sqrt(400)
+    assert found["a"].losses["abs-bias", "design"][0] == pytest.approx(abs(bias), abs=4 * error)
+    assert bias > 8 * error, "a bias of 0 would pass too"
+
+
+def test_suprema_are_over_the_ball():
+    """Over 3,000 linear scores of norm at most 1: none beats the supremum, and the best one comes close to it."""
+    protocol = UStatistics(worlds=1, draws=2, queries=20, dimension=2)
+    prepared, found = run(protocol, 200, ("sup-deviation", "order-bias", "rho"), a="u-statistic:exponent=0.5")
+    losses = {metric: values[0] for (metric, _), values in found["a"].losses.items()}
+    p, k = protocol.frequencies, 15
+    x, chance = (prepared.arrays[f"worlds.{name}"][0] for name in ("x", "chance"))
+    angles = np.linspace(0, 2 * np.pi, 300)
+    thetas = np.concatenate([r * np.stack([np.cos(angles), np.sin(angles)]) for r in np.linspace(0.1, 1, 10)], axis=1)
+    f, limit = x @ thetas, np.log((chance + 0.1) / (1.1 - chance))
+    risk = 0.5 * p @ (f - limit[:, None]) ** 2
+
+    def at_order(k):
+        share = np.arange(k + 1) / k
+        s = np.log((share + 0.1) / (1.1 - share))
+        each = np.stack([np.array([math.comb(k, w) * c**w * (1 - c) ** (k - w) for w in range(k + 1)]) for c in chance])
+        return 0.5 * (p @ (f**2 - 2 * f * (each @ s)[:, None] + (each @ s**2)[:, None]))
+
+    biases = [np.abs(at_order(order) - risk).max() for order in (k, 2 * k)]
+    assert losses["order-bias"] == pytest.approx(biases[0], rel=1e-3)
+    assert losses["rho"] == pytest.approx(math.log2(biases[0] / biases[1]), abs=1e-2)
+    largest = []
+    task = task_of(prepared, ["u-statistic"], ("sup-deviation",), n=200, seed=3)
+    for won, starts in protocol._draw(prepared, task, 0).draws:
+        w, (mean, square) = np.diff(starts) / 200, UStatistic().moments(won, starts, k)
+        largest.append(np.abs(0.5 * w @ (f**2 - 2 * f * mean[:, None] + square[:, None]) - risk).max())
+    assert losses["sup-deviation"] == pytest.approx(np.mean(largest), rel=1e-3)
+
+
+def test_deviations_are_below_the_bound_of_bounded_differences():
+    """(4) in closed form; of 400 draws, 5% may be beyond it, so their standard deviation is far below."""
+    protocol = UStatistics(worlds=1, draws=400, queries=10)
+    prepared, found = run(protocol, 500, ("deviation", "deviation-bound"), a="u-statistic:exponent=0.25")
+    longest = np.linalg.norm(prepared.arrays["worlds.x"][0], axis=1).max()
+    bound = 5 * (longest + math.log(11)) ** 2 / 2 * math.sqrt(8 * math.log(40) / 500)
+    assert found["a"].losses["deviation-bound", "design"][0] == pytest.approx(bound)
+    assert 0 < found["a"].losses["deviation", "design"][0] < bound
+
+
+def test_bounds_are_of_subsets_alone():
+    protocol = UStatistics(worlds=1, draws=2, queries=30)
+    _, found = run(protocol, 1000, ("sampling-bias", "sampling-bound"), a="u-statistic", b="disjoint-batches")
+    assert found["b"].status == "skipped"
+    assert "all k-subsets" in found["b"].reason
+    bias, bound = (found["a"].losses[metric, "design"][0] for metric in ("sampling-bias", "sampling-bound"))
+    assert 0 < bias < bound
 
 
 @pytest.mark.parametrize(
