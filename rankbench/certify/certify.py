@@ -57,7 +57,8 @@ def certify(
     budget : float or str
         Seconds, as in ``10``, ``"10s"`` or ``"2m"``, for the search.
     laws : int, optional
-        Laws that are searched at most, so that the result does not depend on the clock.
+        Laws that are searched at most, so that the result does not depend on the clock; of
+        graphs, the second half has leads of many sizes.
     mu : path or list, optional
         The law to decide, instead of a search; as certificates have it.
     seed : int

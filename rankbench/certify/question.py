@@ -9,11 +9,11 @@ import itertools
 import json
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
 from rankbench.certify.numerical import decide_numerically, lowest
 from rankbench.certify.pointwise import PointFinding, decide_at
 from rankbench.certify.probe import probe, risk_of
-from rankbench.certify.search import draws, in_two_graphs, small_graphs, smaller, widened
+from rankbench.certify.search import WIDEST_LEAD, draws, in_two_graphs, small_graphs, smaller, widened
 from rankbench.certify.true_risk import (
     EXACT_AGGREGATORS,
     Aggregated,
@@ -164,6 +164,9 @@ BOUNDARIES = 12
 MOST_UNDECIDED = 0.02
 """Share of laws that could not be decided, up to which a search is said to have found nothing."""
 
+CHEAPER = 10
+"""Laws of one item less that are searched for each law that may be."""
+
 CLEAR = 1e-4
 """Gap that a small counterexample must have to be taken."""
 
@@ -205,14 +208,53 @@ def _given(asked: Question, law: Law) -> Certificate:
 
 
 def _searched(asked: Question, seconds: float, laws: int | None) -> Certificate:
-    deadline = time.monotonic() + seconds
+    start = time.monotonic()
+    deadline = start + seconds
     decision = _decided(asked, deadline)
     if decision is not None and decision.mean is None and not decision.left:
         return _consistent(asked, decision)
-    count = inconclusive = boundaries = 0
+    graphs, noise, items = asked.loss.graphs, asked.noise, asked.items
+    half = seconds / 2 if graphs else seconds
+    most = None if laws is None else -(-laws // 2) if graphs else laws
+    tried = _tried(asked, draws(graphs, noise, items, asked.seed), start + half, most, _Tried())
+    widely = tried.law is None and graphs and (decision is None or decision.mean is None)
+    if widely:
+        wide = itertools.chain(_of_fewer_items(asked, half, laws), draws(graphs, noise, items, asked.seed, wide=True))
+        tried = _tried(asked, wide, deadline, laws, tried)
+    searched = _counts(asked, tried, widely)
+    if tried.law is not None and tried.strict:
+        return _small(asked, tried.law, searched)
+    if decision is not None and decision.mean is not None:
+        law = in_two_graphs(decision.mean, items)
+        return _of_law(asked, law, asked.decide(law), searched)
+    if tried.law is not None:
+        return _small(asked, tried.law, searched)
+    if decision is not None and decision.left:
+        return _undecided(asked, {**searched, "cells_left": decision.left})
+    if laws is None:
+        searched["budget"] = f"{seconds:g}s"
+    if tried.inconclusive > max(1, MOST_UNDECIDED * tried.laws):
+        return _undecided(asked, searched)
+    first = next(draws(graphs, noise, items, 0))
+    arithmetic = "numerical" if asked.exact(first) is None else "interval"
+    return Certificate({**_frame(asked, "NO_COUNTEREXAMPLE_FOUND", arithmetic), "searched": searched})
+
+
+class _Tried(NamedTuple):
+    """Laws that a search decided: how many, how many were too close to call, and the first with a violation."""
+
+    laws: int = 0
+    inconclusive: int = 0
+    law: Law | None = None
+    strict: bool = False
+
+
+def _tried(asked: Question, laws: Iterator[Law], deadline: float, most: int | None, before: _Tried) -> _Tried:
+    """Decide laws until one violates strictly, or time, their number, or patience with equalities ends."""
+    count, inconclusive, boundaries = before.laws, before.inconclusive, 0
     boundary = None
-    for law in draws(asked.loss.graphs, asked.noise, asked.items, asked.seed):
-        if time.monotonic() > deadline or (laws is not None and count >= laws) or boundaries >= BOUNDARIES:
+    for law in laws:
+        if time.monotonic() > deadline or (most is not None and count >= most) or boundaries >= BOUNDARIES:
             break
         count += 1
         if not asked.suspects(law):
@@ -220,24 +262,19 @@ def _searched(asked: Question, seconds: float, laws: int | None) -> Certificate:
         verdict = asked.decide(law)[0].verdict
         inconclusive += verdict == "INCONCLUSIVE"
         if verdict == "VIOLATION":
-            return _small(asked, law, _counts(asked, count, inconclusive))
+            return _Tried(count, inconclusive, law, strict=True)
         if verdict == "VIOLATION_BOUNDARY":
             boundary, boundaries = boundary or law, boundaries + 1
-    searched = _counts(asked, count, inconclusive)
-    if decision is not None and decision.mean is not None:
-        law = in_two_graphs(decision.mean, asked.items)
-        return _of_law(asked, law, asked.decide(law), searched)
-    if boundary is not None:
-        return _small(asked, boundary, searched)
-    if decision is not None and decision.left:
-        return _undecided(asked, {**searched, "cells_left": decision.left})
-    if laws is None:
-        searched["budget"] = f"{seconds:g}s"
-    if inconclusive > max(1, MOST_UNDECIDED * count):
-        return _undecided(asked, searched)
-    first = next(draws(asked.loss.graphs, asked.noise, asked.items, 0))
-    arithmetic = "numerical" if asked.exact(first) is None else "interval"
-    return Certificate({**_frame(asked, "NO_COUNTEREXAMPLE_FOUND", arithmetic), "searched": searched})
+    return _Tried(count, inconclusive, boundary)
+
+
+def _of_fewer_items(asked: Question, seconds: float, laws: int | None) -> Iterator[Law]:
+    """Return the violation that a search finds with one item less, if any: the last item is in no judgment."""
+    if asked.items > 2:
+        fewer = replace(asked, items=asked.items - 1)
+        law = _searched(fewer, seconds / 2, None if laws is None else CHEAPER * laws).law
+        if law is not None:
+            yield replace(law, items=asked.items)
 
 
 def _decided(asked: Question, deadline: float) -> ClassDecision | None:
@@ -265,11 +302,12 @@ def _decided(asked: Question, deadline: float) -> ClassDecision | None:
     return decide_class(phi, asked.noise, name == "difference-graph", asked.items, deadline)
 
 
-def _counts(asked: Question, count: int, inconclusive: int) -> dict[str, Any]:
+def _counts(asked: Question, tried: _Tried, widely: bool) -> dict[str, Any]:
     sampler = "single edges, leads superadditive" if asked.noise == "low" else "single edges"
+    sampler += f", half of them with leads up to {WIDEST_LEAD}" if widely else ""
     return {
-        "laws": count,
-        "inconclusive": inconclusive,
+        "laws": tried.laws,
+        "inconclusive": tried.inconclusive,
         "sampler": sampler if asked.loss.graphs else "up to four vectors of grades from 0 to 4",
     }
 

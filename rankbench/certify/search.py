@@ -3,6 +3,7 @@
 Graphs: items stand in a hidden order; neighbors lead by a whole number, others (in low noise)
 by at least the longest way through those between them; on every pair, as much is added in both
 directions. Each edge is a graph of its own, with a probability. Then items are relabelled.
+Leads are up to 6; wide ones spread log-uniformly from 1 to 1000, for violations that need leads of many sizes.
 Grades: up to four score vectors of whole grades from 0 to 4.
 """
 
@@ -30,25 +31,31 @@ WIDENINGS = 40
 MOST_TRIES = 150
 """Laws that are looked at while one is made smaller in itself."""
 
+WIDEST_LEAD = 1000
+"""Largest whole number that a wide lead exceeds that of the paths by."""
+
 KEPT_SHARE = 0.2
 """Of the gap that a smaller law must keep."""
 
 
-def draws(graphs: bool, noise: NoiseClass, m: int, seed: int) -> Iterator[Law]:
-    """Return laws of a class without end, the same for the same seed."""
+def draws(graphs: bool, noise: NoiseClass, m: int, seed: int, wide: bool = False) -> Iterator[Law]:
+    """Return laws of a class without end, the same for the same seed; of graphs, leads may be wide."""
     rng = np.random.default_rng([seed, m, ("low", "dag", "any").index(noise)])
     while True:
-        yield single_edges(_counts(rng, noise, m), m) if graphs else _grades(rng, m)
+        yield single_edges(_counts(rng, noise, m, wide), m) if graphs else _grades(rng, m)
 
 
-def _counts(rng: np.random.Generator, noise: NoiseClass, m: int) -> EdgeCounts:
+def _counts(rng: np.random.Generator, noise: NoiseClass, m: int, wide: bool) -> EdgeCounts:
     lead = np.zeros((m, m), dtype=np.int64)
     for distance in range(1, m):
         for i in range(m - distance):
             j = i + distance
             d = int(rng.integers(0 if noise != "low" else 1, 7))
-            if noise == "low":
+            if wide:
+                d = int(WIDEST_LEAD ** rng.random())
+            elif noise == "low":
                 d = int(rng.integers(0, 5)) + (d if distance == 1 else 0)
+            if noise == "low":
                 d += max((int(lead[i, k] + lead[k, j]) for k in range(i + 1, j)), default=0)
             elif noise == "any" and rng.random() < 0.5:
                 d = -d

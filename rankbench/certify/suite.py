@@ -27,10 +27,10 @@ SCORES = (
 )
 LINEAR = ("linear", "linear-power")
 
-LAWS = {3: 200, 4: 60}
+LAWS = {3: 400, 4: 120}
 """Laws that are searched, by the number of items: the same everywhere, whatever the machine."""
 
-SLOW_LAWS = {3: 60, 4: 12}
+SLOW_LAWS = {3: 120, 4: 24}
 """The same of surrogates that take linear programs or have no exact form."""
 
 SLOW = ("pairwise-hinge", "listnet", "regression")
