@@ -1,0 +1,219 @@
+"""Conditions of the papers on phi, laws and risks, against SciPy and against the verdicts of single laws."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from amounts import examples
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
+
+import rankbench
+from rankbench.certify.conditions import (
+    assumption_a,
+    coercive,
+    condition_of_lemma_10,
+    failing,
+    net_weights_agree,
+    recession,
+    slopes_at_zero,
+    two_items,
+)
+from rankbench.certify.floats import float_risk, jets
+from rankbench.certify.laws import Law, why_not_in_class
+from rankbench.certify.pointwise import decide_at
+from rankbench.certify.search import draws, single_edges
+from rankbench.certify.true_risk import exact_risk, orders_of, true_loss
+from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate, PhiTerm
+
+ONE = Fraction(1)
+LOGISTIC = ConvexPhi(expression="log(1 + exp(-t))", infimum=Fraction(0))
+EXPONENTIAL = ConvexPhi(expression="exp(-t)", infimum=Fraction(0))
+HINGE = ConvexPhi(((ONE, (ONE, -ONE)), (None, (Fraction(0),))))
+SQUARED = ConvexPhi.polynomial(1, -2, 1)
+KINKED = ConvexPhi(((Fraction(0), (Fraction(0), -3 * ONE)), (None, (Fraction(0), -ONE))))
+ROOT = ConvexPhi(expression="sqrt(1 + t * t) - t", infimum=Fraction(0))
+PHIS = [LOGISTIC, EXPONENTIAL, HINGE, SQUARED, KINKED, ROOT]
+
+
+def value(phi: ConvexPhi, t: float) -> float:
+    return float(jets(phi, np.array([t]))[0][0])
+
+
+@pytest.mark.parametrize(
+    ("phi", "right", "left"),
+    [
+        (LOGISTIC, 0, 1),
+        (EXPONENTIAL, 0, math.inf),
+        (HINGE, 0, 1),
+        (SQUARED, math.inf, math.inf),
+        (KINKED, -1, 3),
+        (ROOT, 0, 2),
+        (ConvexPhi(expression="abs(t) ** (3/2) / (3/2)"), math.inf, math.inf),
+    ],
+)
+def test_recession_is_the_slope_far_out(phi, right, left):
+    for direction, slope in ((1, right), (-1, left)):
+        assert float(recession(phi, direction)) == pytest.approx(slope, abs=1e-4)
+        quotient = (value(phi, 400.0 * direction) - value(phi, 0.0)) / 400.0
+        assert quotient == pytest.approx(slope, abs=0.01) if math.isfinite(slope) else quotient > 10
+
+
+def test_slopes_at_zero_are_those_of_differences():
+    for phi in PHIS:
+        left, right = slopes_at_zero(phi)
+        assert float(left) == pytest.approx((value(phi, 0.0) - value(phi, -1e-6)) / 1e-6, abs=1e-5)
+        assert float(right) == pytest.approx((value(phi, 1e-6) - value(phi, 0.0)) / 1e-6, abs=1e-5)
+    assert slopes_at_zero(ConvexPhi(expression="abs(t) - t / 2")) == pytest.approx((-1.5, 0.5))
+
+
+def test_assumption_a_is_about_both_ends():
+    assert [assumption_a(phi) for phi in (LOGISTIC, EXPONENTIAL, HINGE, SQUARED, ROOT)] == [""] * 5
+    assert "falls with slope -1 to the right" in assumption_a(KINKED)
+    assert assumption_a(ConvexPhi(expression="exp(-t) - t")) == ""  # by its rise to the left
+
+
+def least_on_both_sides(phi: ConvexPhi, law: Law, h) -> tuple[float, float]:
+    """Return the least of (12) where item 1 is ahead, and where it is not, by SciPy."""
+    weights = [0.0, 0.0]
+    for weight, graph in law.support:
+        for (i, _), own in graph.items():
+            weights[i] += float(weight) * float(h(own))
+
+    def risk(t: float) -> float:
+        return weights[0] * value(phi, t) + weights[1] * value(phi, -t)
+
+    def side(low: float, high: float) -> float:
+        found = minimize_scalar(risk, bounds=(low, high), method="bounded", options={"xatol": 1e-10})
+        return min(found.fun, risk(low), risk(high))
+
+    return side(0.0, 50.0), side(-50.0, 0.0)
+
+
+@pytest.mark.parametrize("phi", [KINKED, ConvexPhi.polynomial(0, 1, 1), ConvexPhi.polynomial(0, 0, 1)])
+def test_two_items_are_misordered_by_a_phi_that_does_not_fall_smoothly(phi):
+    law = two_items(phi)
+    assert law.mean[0, 1] > law.mean[1, 0]
+    ahead, behind = least_on_both_sides(phi, law, lambda weight: weight)
+    assert behind <= ahead + 1e-9
+
+
+@pytest.mark.parametrize("h", [math.sqrt, math.log1p, lambda w: w**2, lambda w: 1])
+def test_two_items_are_misordered_by_every_h_that_is_not_linear(h):
+    for phi in (LOGISTIC, EXPONENTIAL, SQUARED):
+        law = two_items(phi, h)
+        assert law.mean[0, 1] > law.mean[1, 0]
+        ahead, behind = least_on_both_sides(phi, law, h)
+        assert behind < ahead - 1e-6
+        assert two_items(phi, lambda w: 5 * w) is None
+
+
+@examples(60)
+@given(st.sampled_from([LOGISTIC, EXPONENTIAL, SQUARED, HINGE]), st.integers(1, 50), st.integers(1, 50))
+def test_two_items_are_ordered_by_a_smooth_phi_and_a_linear_h(phi, ahead, against):
+    assert two_items(phi) is None
+    law = single_edges({(0, 1): ahead + against, (1, 0): against}, 2)
+    right, wrong = least_on_both_sides(phi, law, lambda weight: weight)
+    assert right < wrong
+
+
+def test_the_conditions_of_lemma_10_imply_violations():
+    """Theorem 2's law fulfils condition 1, its mirror image condition 2: a violation for every phi."""
+    rng, loss = np.random.default_rng(3), true_loss(rankbench.get(rankbench.Loss, "pairwise-disagreement"), 3)
+    names = ("logistic", "exponential", "hinge", "squared-hinge", "squared")
+    surrogates = [rankbench.get(rankbench.Surrogate, f"pairwise-{name}") for name in names]
+    found, verdicts = Counter[int](), set()
+    while min(found[1], found[2]) < 6:
+        first, second, long, against = (int(n) for n in rng.integers(1, 12, 4))
+        place = [int(p) for p in rng.permutation(3)]
+        pairs = zip(((0, 1), (1, 2), (0, 2), (2, 0)), (first, second, long + against, against), strict=True)
+        law = single_edges({(place[i], place[j]): n for (i, j), n in pairs}, 3)
+        condition = condition_of_lemma_10(law)
+        found[condition] += 1
+        if condition and found[condition] <= 6:
+            right, wrong = orders_of(loss, law)
+            verdicts |= {decide_at(exact_risk(one, law, loss).risk, right, wrong).verdict for one in surrogates}
+    assert verdicts == {"VIOLATION", "VIOLATION_BOUNDARY"}
+    assert found[0] > 0
+
+
+def test_the_conditions_take_the_mean_of_h():
+    half = Fraction(1, 2)
+    against = {(1, 2): Fraction(1, 10), (2, 0): ONE}
+    law = Law(3, ((half, {(0, 1): ONE, (0, 2): 3 * ONE}), (half, against)))
+    assert condition_of_lemma_10(law) == 1
+    assert condition_of_lemma_10(law, lambda weight: ONE) == 0
+    assert condition_of_lemma_10(Law(4, law.support)) == 0
+
+
+def test_net_weights_agree_in_low_noise_and_not_always_without_cycles():
+    low, dag = draws(True, "low", 4, 1), draws(True, "dag", 4, 1)
+    assert all(net_weights_agree(next(low)) for _ in range(50))
+    laws = [next(dag) for _ in range(50)]
+    for law in laws:
+        mean = np.zeros((4, 4))
+        for pair, weight in law.mean.items():
+            mean[pair] = weight
+        lead, net = mean - mean.T, mean.sum(1) - mean.sum(0)
+        assert net_weights_agree(law) == all(net[i] > net[j] + 1e-12 for i, j in np.argwhere(lead > 1e-12))
+        assert not why_not_in_class("dag", law)
+    assert len({net_weights_agree(law) for law in laws}) == 2
+
+
+def test_coercive_risks_grow_in_every_direction():
+    """Against values far out in 40 random directions, and against where a minimizer stops."""
+    rng = np.random.default_rng(2)
+    found = set()
+    for phi in (LOGISTIC, EXPONENTIAL, SQUARED):
+        for pairs in ([(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (0, 2)], [(0, 1), (1, 0)]):
+            forms = [tuple(int(k == i) - int(k == j) for k in range(3)) for i, j in pairs]
+            terms = tuple(PhiTerm(ONE, form, Fraction(0), phi) for form in forms)
+            risk = ExactSurrogate(terms, (Fraction(0),) * 3)
+            floats, grows = float_risk(risk), []
+            for _ in range(40):
+                way = rng.normal(size=3)
+                way -= way.mean() if len(pairs) == 3 else np.array([way[:2].mean()] * 2 + [way[2]])
+                start = floats(np.zeros(3))[0]
+                grows.append(floats(60 * way / np.abs(way).max())[0] > start + 1)
+            assert coercive(risk) == all(grows)
+            found.add(coercive(risk))
+    assert found == {True, False}
+    entropy = ExactSurrogate((), (Fraction(-1, 2), Fraction(-1, 2), Fraction(0)), ONE)
+    assert not coercive(entropy)  # the third score goes to minus infinity
+    inside = ExactSurrogate((), (Fraction(-1, 2), Fraction(-1, 4), Fraction(-1, 4)), ONE)
+    assert coercive(inside)
+    assert np.abs(minimize(lambda a: float_risk(inside)(a)[0], np.zeros(3)).x).max() < 5
+
+
+class Theirs(rankbench.PairwiseSurrogate):
+    """Charge what falls for ever, with a kink at 0."""
+
+    name: ClassVar[str] = "test-kinked"
+    source: ClassVar[str] = "this test"
+    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
+    stated: ClassVar[ConvexPhi] = KINKED
+
+    def phi(self, margin):
+        return jets(self.stated, margin)[0]
+
+    def dphi(self, margin):
+        return jets(self.stated, margin)[1]
+
+    def exact_phi(self):
+        return self.stated
+
+
+def test_a_surrogate_is_told_which_condition_it_fails():
+    assert [why.partition(":")[0] for why in failing(Theirs())] == ["Assumption A fails", "phi has a kink at 0"]
+    rising = type("Rising", (Theirs,), {"__module__": __name__, "stated": ConvexPhi.polynomial(0, 1, 1)})()
+    assert failing(rising) == ["phi'(0) is 1, not below 0"]
+    for spec, count in (("pairwise-logistic", 0), ("pairwise-exponential:power=0.5", 1), ("pairwise-hinge:power=2", 1)):
+        assert len(failing(rankbench.get(rankbench.Surrogate, spec))) == count
+    assert failing(rankbench.get(rankbench.Surrogate, "pairwise-logistic:form=margin,power=2")) == []
+    assert failing(rankbench.get(rankbench.Surrogate, "regression")) == []
