@@ -114,6 +114,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
     "certify": [
         "certify regression --loss ndcg --laws 1 --noise any",
         "certify pairwise-logistic --laws 50",
+        "certify linear",
         "certify pairwise-hinge --aggregator difference-graph --noise dag",
         "certify pairwise-hinge --aggregator difference-graph --noise any --laws 20",
         "certify listnet --loss ndcg --laws 5",

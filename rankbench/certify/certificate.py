@@ -18,6 +18,7 @@ from rankbench.certify.checking.law import law as checked_law
 from rankbench.certify.checking.law import named, true_risks
 from rankbench.certify.checking.numbers import Rejected
 from rankbench.certify.laws import Law, leads
+from rankbench.certify.theorems import WORDS
 from rankbench.core.code_digest import distribution_of, version
 from rankbench.errors import InputError, PluginError, RankbenchError
 from rankbench.interfaces.exact import ExactGraph, ExactScores
@@ -142,7 +143,7 @@ class Certificate:
         elif label == "INCONCLUSIVE":
             label += f" ({self._undecided()})"
         elif label == "CONSISTENT":
-            label += f" ({NOISE_WORDS[self.content['noise']]})"
+            label += f" ({self.noise})"
         return label if self.rigorous else f"{label}, numerical"
 
     def __repr__(self) -> str:
@@ -183,10 +184,15 @@ class Certificate:
                 f"({searched['sampler']}, seed {content['seed']}){left}. That is no proof that there is none."
             )
         if self.verdict == "CONSISTENT":
+            proof = (
+                f"A theorem proves it: {WORDS[content['theorem']['name']]}."
+                if "theorem" in content
+                else f"The proof has {len(content['cells']['proofs']):,} cells, each a system of linear inequalities "
+                "without a solution."
+            )
             return (
                 f"{subject}: consistent. Minimizing the surrogate's risk orders the items rightly, whatever the "
-                f"distribution in this class. The proof has {len(content['cells']['proofs']):,} cells, each a system "
-                f"of linear inequalities without a solution."
+                f"distribution in this class. {proof}"
             )
         law = self.law
         if law is None or self.verdict == "INCONCLUSIVE":

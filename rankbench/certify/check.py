@@ -35,6 +35,7 @@ from rankbench.certify.checking.law import (
 )
 from rankbench.certify.checking.numbers import Phi, Rejected, Uncheckable, rationals, require
 from rankbench.certify.checking.rules import TermSum, built_in, check_name, check_rule, followed, merged, read_risk
+from rankbench.certify.checking.theorems import check_theorem
 
 SCHEMA = "rankbench-certificate/1"
 
@@ -59,6 +60,8 @@ class Checked:
         The surrogate's name, and the hash of its source file.
     followed : bool
         Whether the checker knows the formula of that surrogate, so that nothing rests on its source.
+    theorem : str
+        Name of the theorem that proves it, and whose hypotheses were checked; empty if none does.
     """
 
     verdict: str
@@ -68,6 +71,7 @@ class Checked:
     surrogate: str
     source_sha256: str
     followed: bool
+    theorem: str
 
 
 def check_file(path: Path | str) -> Checked:
@@ -133,7 +137,7 @@ def _checked(cert: Any) -> Checked:
     if verdict in UNPROVED:
         trusted: tuple[str, ...] = ()
     elif verdict == "CONSISTENT":
-        trusted = check_cells(cert, m)
+        trusted = check_theorem(cert, m) if "theorem" in cert else check_cells(cert, m)
     else:
         trusted = _of_one_law(cert, m)
     return Checked(
@@ -144,6 +148,7 @@ def _checked(cert: Any) -> Checked:
         surrogate["name"],
         surrogate["source_sha256"],
         built_in(surrogate) or verdict in UNPROVED,
+        str(cert.get("theorem", {}).get("name", "")),
     )
 
 
@@ -288,6 +293,7 @@ def described(name: str, found: Checked) -> list[str]:
     return [
         f"{name}: {found.verdict}: {state if found.proved else 'claims nothing'}",
         f"  about: {found.about}",
+        *([f"  theorem: {found.theorem}, whose hypotheses hold"] if found.theorem else []),
         *(f"  taken on trust: {what}" for what in found.trusted),
     ]
 

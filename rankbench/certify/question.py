@@ -27,6 +27,7 @@ from rankbench.certify.numerical import decide_numerically, lowest
 from rankbench.certify.pointwise import PointFinding, decide_at
 from rankbench.certify.probe import probe, risk_of
 from rankbench.certify.search import WIDEST_LEAD, draws, in_two_graphs, small_graphs, smaller, widened
+from rankbench.certify.theorems import deciding_theorem, theorem_to_json
 from rankbench.certify.true_risk import (
     EXACT_AGGREGATORS,
     Aggregated,
@@ -213,6 +214,9 @@ def _searched(asked: Question, seconds: float, laws: int | None) -> Certificate:
     decision = _decided(asked, deadline)
     if decision is not None and decision.mean is None and not decision.left:
         return _consistent(asked, decision)
+    theorem = None if decision is not None and decision.mean is not None else _by_theorem(asked)
+    if theorem is not None:
+        return theorem
     graphs, noise, items = asked.loss.graphs, asked.noise, asked.items
     half = seconds / 2 if graphs else seconds
     most = None if laws is None else -(-laws // 2) if graphs else laws
@@ -339,6 +343,20 @@ def _consistent(asked: Question, decision: ClassDecision) -> Certificate:
         "searched": {"cells": len(decision.proofs)},
     }
     return Certificate(content)
+
+
+def _by_theorem(asked: Question) -> Certificate | None:
+    """Return the certificate of a theorem that decides the class; None if none does."""
+    some = [asked.exact(law) for law in itertools.islice(draws(asked.loss.graphs, asked.noise, asked.items, 0), PROBED)]
+    rule: Mapping[str, Any] | None = getattr(asked.surrogate, "exact_rule", lambda: None)()
+    phis = {phi: None for exact in some if exact is not None for phi in exact.phis}
+    if None in some or not rule or len(phis) > 1:
+        return None
+    name = deciding_theorem(rule, next(iter(phis), None), asked.loss, asked.noise, asked.items, asked.aggregated)
+    if not name:
+        return None
+    theorem = {"phis": [phi_to_json(phi) for phi in phis], "theorem": theorem_to_json(name)}
+    return Certificate(_frame(asked, "CONSISTENT", "exact") | theorem)
 
 
 def _undecided(asked: Question, searched: dict[str, Any]) -> Certificate:

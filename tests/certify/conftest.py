@@ -25,7 +25,8 @@ def proof() -> dict:
 
 @pytest.fixture(scope="package")
 def searched() -> dict:
-    return rankbench.certify("linear", laws=2).content
+    squared = rankbench.certify("pairwise-squared", aggregator="difference-graph", noise="dag", items=4, laws=2)
+    return squared.content
 
 
 @pytest.fixture(scope="package")

@@ -33,7 +33,7 @@ def test_it_imports_the_standard_library_and_mpmath_alone():
     taken = shown.stdout.split()
     others = {name.partition(".")[0] for name in taken} - sys.stdlib_module_names
     assert others <= {"rankbench", "mpmath", "gmpy2"}
-    checking = ("", ".bounds", ".cells", ".law", ".numbers", ".rules")
+    checking = ("", ".bounds", ".cells", ".law", ".numbers", ".rules", ".theorems")
     own = {f"rankbench{end}" for end in ("", ".certify", ".certify.check")}
     own |= {f"rankbench.certify.checking{end}" for end in checking}
     assert {name for name in taken if name.startswith("rankbench")} == own

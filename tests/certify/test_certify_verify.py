@@ -7,6 +7,7 @@ import json
 import pytest
 from certify_laws import THEOREM_2
 from click.testing import CliRunner
+from test_certify_input import OPEN
 
 import rankbench
 from rankbench.certify.certify import verify
@@ -64,18 +65,25 @@ def test_the_checker_alone_says_that_it_does_not_look_the_source_up(tmp_path, ca
     assert "source_sha256" not in capsys.readouterr().out
 
 
+TIED = [{"weight": "4/5", "structure": {"1>2": "1"}}, {"weight": "1/5", "structure": {"2>1": "2"}}]
+"""1 leads 2, and squares of weights tie: no interval tells which has the smaller risk."""
+
+
 @pytest.mark.parametrize(
     ("arguments", "verdict", "code"),
     [
         (["pairwise-logistic"], "VIOLATION", 0),
         (["pairwise-hinge", "--laws", "2"], "VIOLATION_BOUNDARY", 0),
-        (["linear", "--laws", "2"], "NO_COUNTEREXAMPLE_FOUND", 0),
+        ([*OPEN, "--laws", "2"], "NO_COUNTEREXAMPLE_FOUND", 0),
         (["pairwise-hinge", "--aggregator", "difference-graph"], "CONSISTENT", 0),
-        (["pairwise-hinge", "--aggregator", "difference-graph", "--budget", "1ms"], "INCONCLUSIVE", 1),
+        (["linear"], "CONSISTENT", 0),
+        (["pairwise-logistic:power=2", "--mu", TIED, "--items", "2"], "INCONCLUSIVE", 1),
     ],
 )
 def test_exit_codes_of_verdicts(arguments, verdict, code, tmp_path):
-    out = tmp_path / "cert.json"
+    out, tied = tmp_path / "cert.json", tmp_path / "tied.json"
+    tied.write_text(json.dumps(TIED))
+    arguments = [str(tied) if argument is TIED else argument for argument in arguments]
     done = CliRunner().invoke(main, ["certify", *arguments, "--out", str(out)])
     assert (json.loads(out.read_bytes())["verdict"], done.exit_code) == (verdict, code)
     assert CliRunner().invoke(main, ["certify", "--verify", str(out)]).exit_code == 0
@@ -84,11 +92,11 @@ def test_exit_codes_of_verdicts(arguments, verdict, code, tmp_path):
 
 def test_a_certificate_is_written_where_there_is_nothing_to_draw(tmp_path):
     out, picture = tmp_path / "cert.json", tmp_path / "p.svg"
-    done = CliRunner().invoke(main, ["certify", "linear", "--laws", "2", "--picture", str(picture), "--out", str(out)])
+    done = CliRunner().invoke(main, ["certify", "linear", "--picture", str(picture), "--out", str(out)])
     assert done.exit_code == 0
     assert out.exists()
     assert not picture.exists()
-    assert "no picture: NO_COUNTEREXAMPLE_FOUND is not about one distribution" in done.output
+    assert "no picture: CONSISTENT is not about one distribution" in done.output
 
 
 def test_what_is_linear_is_the_same_of_the_mean_of_a_few():

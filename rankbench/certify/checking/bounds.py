@@ -180,7 +180,7 @@ def check_form(cert: dict[str, Any]) -> int:
             needed |= {"seen"}
     else:
         free |= OF_ONE_LAW
-        needed |= {"phis", "cells"} if verdict == "CONSISTENT" else set()
+        needed |= {"phis", "theorem" if "theorem" in cert else "cells"} if verdict == "CONSISTENT" else set()
     check_keys(cert, needed, f"a certificate of {verdict}", free)
     m = whole(cert["items"], 2, 5, "items")
     require(cert["noise"] in ("low", "dag", "any"), "noise is low, dag or any")

@@ -67,15 +67,16 @@ def check_cells(cert: Any, m: int) -> tuple[str, ...]:
         multipliers = proofs.pop((cell.part, cell.alpha), None)
         at = f"{cell.part} and alpha {[str(a) for a in cell.alpha]}"
         require(multipliers is not None, f"there is no proof for {at}")
-        _check_farkas(cell, rationals(multipliers, len(cell.rows)))
+        check_farkas(cell, rationals(multipliers, len(cell.rows)))
     require(not proofs, "there are proofs for cells that there are not")
     return tuple(trusted)
 
 
-def _check_farkas(cell: Cell, multipliers: list[Fraction]) -> None:
+def check_farkas(cell: Cell, multipliers: list[Fraction]) -> None:
+    """Check that multipliers add the rows of a cell up to ``0 <= -1``: it has no solution."""
     require(all(y >= 0 for y in multipliers), "a multiplier is below 0")
     used = [(y, row, most) for y, (row, most) in zip(multipliers, cell.rows, strict=True) if y]
-    total, right = _sum([_scaled(row, y) for y, row, _ in used]), sum(y * most for y, _, most in used)
+    total, right = summed([_scaled(row, y) for y, row, _ in used]), sum(y * most for y, _, most in used)
     infeasible = all(value >= 0 for value in total.values()) and right < 0
     require(infeasible, f"the multipliers of {cell.part} do not show that there is no solution")
 
@@ -111,7 +112,7 @@ def _cells(m: int, shown: str, difference: bool, ends: list[Fraction], slopes: l
                 shown_leads = leads if difference else list(itertools.permutations(range(m), 2))
                 rows = [*_stationary(m, alpha, shown_leads, difference, ends, slopes), *rows]
             for name, pairs in wrong:
-                yield Cell(name, alpha, [*rows, (_sum([_lead(pair, -1) for pair in pairs]), Fraction(-1))])
+                yield Cell(name, alpha, [*rows, (summed([lead(pair, -1) for pair in pairs]), Fraction(-1))])
 
 
 def _parts(m: int, shown: str, difference: bool) -> Iterator[tuple[str, list[Pair], list[Row]]]:
@@ -120,20 +121,20 @@ def _parts(m: int, shown: str, difference: bool) -> Iterator[tuple[str, list[Pai
     Items are numbered so that nobody leads one with a smaller number; of `any`, so that 1, 2, ... is the wrong order.
     """
     pairs = list(itertools.combinations(range(m), 2))
-    ahead: list[Row] = [(_lead(pair, -1), Fraction(0)) for pair in pairs]
+    ahead: list[Row] = [(lead(pair, -1), Fraction(0)) for pair in pairs]
     if shown == "dag":
         yield "dag", pairs, ahead
     elif shown == "any":
         for sign in itertools.product((1, -1), repeat=len(pairs)) if difference else [()]:
             leads = [(a, b) if s > 0 else (b, a) for (a, b), s in zip(pairs, sign, strict=False)]
-            yield "any", leads, [(_lead(pair, -1), Fraction(0)) for pair in leads]
+            yield "any", leads, [(lead(pair, -1), Fraction(0)) for pair in leads]
     else:
         for leads in map(list, _subsets(pairs)):
             chains = [(p, q) for p, q in itertools.product(leads, leads) if p[1] == q[0]]
             if all((a, d) in leads for (a, _), (_, d) in chains):
-                rows = ahead + [(_lead(pair, 1), Fraction(0)) for pair in pairs if pair not in leads]
+                rows = ahead + [(lead(pair, 1), Fraction(0)) for pair in pairs if pair not in leads]
                 for (a, b), (_, d) in chains:
-                    rows.append((_sum([_lead((a, b), 1), _lead((b, d), 1), _lead((a, d), -1)]), Fraction(0)))
+                    rows.append((summed([lead((a, b), 1), lead((b, d), 1), lead((a, d), -1)]), Fraction(0)))
                 yield "low " + ",".join(f"{a + 1}>{b + 1}" for a, b in leads), leads, rows
 
 
@@ -160,13 +161,14 @@ def _wrong(
                 yield name + "".join(f" {a + 1}>{b + 1}" for a, b in leads), turned
 
 
-def _lead(pair: Pair, factor: int) -> dict[str, Fraction]:
+def lead(pair: Pair, factor: int) -> dict[str, Fraction]:
     """Return ``factor (x_ij - x_ji)``."""
     i, j = pair
     return {f"x{i}{j}": Fraction(factor), f"x{j}{i}": Fraction(-factor)}
 
 
-def _sum(rows: list[dict[str, Fraction]]) -> dict[str, Fraction]:
+def summed(rows: list[dict[str, Fraction]]) -> dict[str, Fraction]:
+    """Return the sum of rows."""
     total: dict[str, Fraction] = {}
     for row in rows:
         for variable, value in row.items():
@@ -190,15 +192,15 @@ def _stationary(
     balance: list[list[dict[str, Fraction]]] = [[] for _ in range(m)]
     free: list[Row] = []
     for i, j in sorted(pairs):
-        z = _lead((i, j), 1) if difference else {f"x{i}{j}": Fraction(1)}
+        z = lead((i, j), 1) if difference else {f"x{i}{j}": Fraction(1)}
         t = alpha[i] - alpha[j]
         at = sum(end < t for end in ends)
         force = _scaled(z, slopes[at])
         if t in ends:
             extra = {f"y{i}{j}": Fraction(1)}
-            force = _sum([force, extra])
-            free.append((_sum([extra, _scaled(z, slopes[at] - slopes[at + 1])]), Fraction(0)))
+            force = summed([force, extra])
+            free.append((summed([extra, _scaled(z, slopes[at] - slopes[at + 1])]), Fraction(0)))
         balance[i].append(force)
         balance[j].append(_scaled(force, Fraction(-1)))
-    nets = [_sum(own) for own in balance]
+    nets = [summed(own) for own in balance]
     return [(_scaled(net, Fraction(sign)), Fraction(0)) for net in nets for sign in (1, -1)] + free
