@@ -130,6 +130,10 @@ class Compared:
     curve : callable
         Takes a contender, a metric and steps; returns the contender's curve at them, shape (R, len(steps)), or None
         unless all repetitions have it.
+    draws : callable
+        Returns the contenders' means in the headline as they were measured, shape (R, A).
+    overlapping : bool
+        Whether repetitions share training data, or are subsets of one pool.
     """
 
     contrasts: tuple[WeightedContrast, ...]
@@ -141,6 +145,8 @@ class Compared:
     seed: int
     resampled: Callable[[], Crossed]
     curve: Callable[[tuple[int, str], str, Sequence[int]], NDArray[np.float64] | None]
+    draws: Callable[[], NDArray[np.float64]]
+    overlapping: bool
 
     @cached_property
     def sample(self) -> Crossed:

@@ -281,6 +281,8 @@ def _answer(
         sampler.seed,
         lambda: sampler.sample(arms, metric, empty.about, repetitions),
         lambda key, name, steps: curve_values(sampler, arms[keys.index(key)], name, steps, repetitions),
+        lambda: np.stack([sampler.means(arm, metric, empty.about, repetitions) for arm in arms], axis=1),
+        any(sampler.source.shared(arm.n) is not None for arm in arms),
     )
     try:
         evidence = kind.evidence(compared)

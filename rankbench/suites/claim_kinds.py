@@ -1,4 +1,4 @@
-"""Kinds of claims compare means: less, equivalent, wider, coincide."""
+"""Kinds of claims compare means, repetitions and curves: less, equivalent, wider, wins, coincide, rate."""
 
 from __future__ import annotations
 
@@ -121,7 +121,90 @@ class Wider(ClaimKind):
         return np.exp(values)
 
 
-class Coincide(_Within):
+class Wins(ClaimKind):
+    """Every first contender is better than its second in more than a share of all repetitions.
+
+    Prefer it for *a is better than b in nearly every run*: `less` compares means instead. A tie is no win. Without a
+    verdict are splits that share training data, and subsets of one pool: they are not independent.
+    """
+
+    name: ClassVar[str] = "wins"
+    source: ClassVar[str] = "Exact binomial intervals: C. J. Clopper and E. S. Pearson, Biometrika 26, 1934"
+    ratio: ClassVar[bool] = True
+
+    share: float = Field(default=0.5, gt=0, lt=1, description="Share of repetitions that the first contender exceeds.")
+
+    def measured(self) -> str:
+        """Return what the intervals are of."""
+        return f"Shares of repetitions in which the first contender is better; claimed: above {self.share:g}."
+
+    def evidence(self, compared: Compared) -> Evidence:
+        """Return shares of repetitions won, with exact intervals over repetitions."""
+        from scipy.special import betaincinv
+
+        texts = tuple(contrast.text for contrast in compared.contrasts)
+        sign = 1.0 if compared.direction == "minimize" else -1.0
+        won = (sign * (compared.draws() @ compared.matrix) < 0).sum(axis=0)
+        runs = len(compared.repetitions)
+        if compared.overlapping:
+            counted = "; ".join(f"{text}: {count} of {runs}" for text, count in zip(texts, won, strict=True))
+            raise NoEvidenceError(f"repetitions won, of repetitions that overlap and are not independent: {counted}")
+        # A bound is 0 or 1 where all repetitions agree: a beta law with a parameter of 0 has no quantile.
+        tails = np.array([[0.025 / len(texts)], [0.025]])
+        lower = np.where(won > 0, betaincinv(np.maximum(won, 1), runs - won + 1, tails), 0.0)
+        upper = np.where(won < runs, betaincinv(won + 1, np.maximum(runs - won, 1), 1 - tails), 1.0)
+        bounds = Bounds(won / runs, lower[0], upper[0], lower[1], upper[1])
+        return Evidence(texts, bounds, bounds)
+
+    def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return where an interval is above the share."""
+        return np.asarray(lower > self.share)
+
+    def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return where an interval is below the share."""
+        return np.asarray(upper < self.share)
+
+    def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far estimates are below the share."""
+        return self.share - estimate
+
+
+class _OfCurves(ClaimKind):
+    """A claim about a curve at given steps."""
+
+    on_splits: ClassVar[bool] = False
+    metric: str = Field(default="", description="Name of a curve, as contenders call it.")
+    steps: tuple[int, ...] = Field(default=(), description="Steps that are compared.")
+
+    def lacks(self) -> str:
+        """Return what is missing."""
+        return "" if self.metric and self.steps else f"a claim of kind {self.name!r} needs metric and steps"
+
+    def curve_metric(self) -> str:
+        """Return the curve's name."""
+        return self.metric
+
+    def log_curves(self, compared: Compared) -> dict[tuple[int, str], NDArray[np.float64]]:
+        """Return each contender's decimal logarithm of the mean curve, by draws, shape (R, len(steps)).
+
+        To first order: a row is the influence of its draw, around the logarithm itself.
+        """
+        found: dict[tuple[int, str], NDArray[np.float64]] = {}
+        for contender in compared.contenders:
+            n, label = contender
+            values = compared.curve(contender, self.metric, self.steps)
+            if values is None:
+                raise NoEvidenceError(f"{label} at n = {n:,} has no curve {self.metric!r}")
+            mean = values.mean(axis=0)
+            if (mean <= 0).any():
+                raise NoEvidenceError(
+                    f"the mean of {self.metric} of {label} is not positive at some step: there is no ratio"
+                )
+            found[contender] = np.log10(mean) + (values / mean - 1) / math.log(10)
+        return found
+
+
+class Coincide(_Within, _OfCurves):
     """Mean curves of two contenders are within a factor of each other, at given steps.
 
     Prefer it for curves that shall lie on one another.
@@ -130,21 +213,10 @@ class Coincide(_Within):
     name: ClassVar[str] = "coincide"
     source: ClassVar[str] = "[DMJ13]_ figure 2"
     ratio: ClassVar[bool] = True
-    on_splits: ClassVar[bool] = False
 
     margin: NonnegativeMargin = Field(
         default=0.0, description="Decimal logarithm of the largest factor that does not matter."
     )
-    metric: str = Field(default="", description="Name of a curve, as contenders call it.")
-    steps: tuple[int, ...] = Field(default=(), description="Steps that are compared.")
-
-    def lacks(self) -> str:
-        """Return what is missing."""
-        return "" if self.metric and self.steps else "a claim of kind 'coincide' needs metric and steps"
-
-    def curve_metric(self) -> str:
-        """Return the curve's name."""
-        return self.metric
 
     def measured(self) -> str:
         """Return what the intervals are of."""
@@ -152,25 +224,10 @@ class Coincide(_Within):
 
     def evidence(self, compared: Compared) -> Evidence:
         """Return decimal logarithms of ratios of mean curves, over repetitions."""
-        values: dict[tuple[int, str], NDArray[np.float64]] = {}
-        for contender in compared.contenders:
-            n, label = contender
-            found = compared.curve(contender, self.metric, self.steps)
-            if found is None:
-                raise NoEvidenceError(f"{label} at n = {n:,} has no curve {self.metric!r}")
-            if (found.mean(axis=0) <= 0).any():
-                raise NoEvidenceError(
-                    f"the mean of {self.metric} of {label} is not positive at some step: there is no ratio"
-                )
-            values[contender] = found
-        logs: list[NDArray[np.float64]] = []
-        texts: list[str] = []
-        for contrast in compared.contrasts:
-            (a, _), (b, _) = contrast.weights
-            # log of a mean, to first order: the influence of each draw, around the log itself
-            logs.append(_log_mean(values[a]) - _log_mean(values[b]))
-            texts.extend(f"{contrast.text}, step {step:,}" for step in self.steps)
-        bounds = _over_draws(np.concatenate(logs, axis=1), compared.seed)
+        curves = self.log_curves(compared)
+        pairs = [[contender for contender, _ in contrast.weights] for contrast in compared.contrasts]
+        texts = [f"{contrast.text}, step {step:,}" for contrast in compared.contrasts for step in self.steps]
+        bounds = _over_draws(np.concatenate([curves[a] - curves[b] for a, b in pairs], axis=1), compared.seed)
         return Evidence(tuple(texts), bounds, bounds)
 
     def shown(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -178,9 +235,53 @@ class Coincide(_Within):
         return np.asarray(10**values)
 
 
-def _log_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    mean = values.mean(axis=0)
-    return np.asarray(np.log10(mean) + (values / mean - 1) / math.log(10))
+class Rate(_OfCurves):
+    r"""The mean curve of every named contender falls at least as fast as a power of the step.
+
+    .. math:: \text{curve}(T) = O(T^{-r})
+
+    Prefer it for rates of convergence. The slope is that of the least-squares line through the logarithms of the mean
+    curve at the given steps. A slope is a contender's own: contrasts name contenders only.
+    """
+
+    name: ClassVar[str] = "rate"
+    source: ClassVar[str] = "[DMJ13]_ section 6.1"
+
+    exponent: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="r, the power that is claimed.")
+
+    def lacks(self) -> str:
+        """Return what is missing."""
+        return super().lacks() or (
+            "" if len(set(self.steps)) > 1 else "a claim of kind 'rate' needs two steps at least"
+        )
+
+    def measured(self) -> str:
+        """Return what the intervals are of."""
+        return (
+            f"Slopes of log({self.metric}) against log(step), from step {min(self.steps):,} to {max(self.steps):,}; "
+            f"claimed: below -{self.exponent:g}."
+        )
+
+    def evidence(self, compared: Compared) -> Evidence:
+        """Return the slope of each contender's curve, over repetitions."""
+        x = np.log10(np.asarray(self.steps, dtype=np.float64))
+        x -= x.mean()
+        slopes = {key: curve @ x / (x @ x) for key, curve in self.log_curves(compared).items()}
+        texts = tuple(f"{label} at n = {n:,}" for n, label in slopes)
+        bounds = _over_draws(np.stack(list(slopes.values()), axis=1), compared.seed)
+        return Evidence(texts, bounds, bounds)
+
+    def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return where an interval is below the claimed slope."""
+        return np.asarray(upper < -self.exponent)
+
+    def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return where an interval is above the claimed slope."""
+        return np.asarray(lower > -self.exponent)
+
+    def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far estimates are above the claimed slope."""
+        return estimate + self.exponent
 
 
 def _over_draws(draws: NDArray[np.float64], seed: int) -> Bounds:

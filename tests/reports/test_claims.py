@@ -236,3 +236,36 @@ def test_a_claim_does_not_hold_on_a_part_of_its_contrasts(tmp_path: Path) -> Non
     assert len(found[0].findings) == 2
     assert any("c at n = 200,000 is diverged" in note for note in found[0].notes)
     assert any("not in this run" in note for note in found[0].notes)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.5, "held"), (0.999, "could not tell")])
+def test_wins(tmp_path: Path, share: float, expected: str) -> None:
+    claim = {"kind": "wins", "share": share, "contrasts": [{"a": "a", "b": "b", "at": "first"}]}
+    found = ask(tmp_path, two(-0.05), claim)
+    assert verdicts(found) == [expected] * 2
+    assert (found[0].findings[0].estimate, found[0].findings[0].upper) == (1, 1)
+    assert found[0].findings[0].lower == pytest.approx(0.025 ** (1 / 10))  # of ten repetitions
+
+
+def test_wins_of_overlapping_splits_are_counted_only(tmp_path: Path) -> None:
+    plan = asking(two(-0.05), {"kind": "wins", "contrasts": [{"a": "a", "b": "b", "at": "first"}]})
+    members, blocks = synthetic.blocks_of(plan, QUERIES)
+    with synthetic.Store(tmp_path) as store:
+        store.begin(synthetic.record([plan], QUERIES, test_share=0.25), members)
+        for block in blocks:
+            store.commit(block)
+    found = answers(synthetic.samplers(tmp_path)[0])
+    assert verdicts(found) == ["could not tell"] * 2
+    assert "not independent: a vs b, n = 200,000: 10 of 10" in found[0].notes[0]
+
+
+@pytest.mark.parametrize(("exponent", "expected"), [(0.7, "held"), (0.9, "did not hold")])
+def test_rate(tmp_path: Path, exponent: float, expected: str) -> None:
+    contenders = [Contender(f"k{k}", {"k": k}, curves=True) for k in (1, 10)]
+    steps = synthetic.STEPS[-12:].tolist()
+    claim = {"kind": "rate", "exponent": exponent, "metric": "exact-gap-last", "steps": steps,
+             "contrasts": [{"a": "k1", "b": "k10"}]}  # fmt: skip
+    (found,) = ask(tmp_path, contenders, claim)
+    assert found.verdict == expected
+    assert [f.text for f in found.findings] == [f"k{k} at n = {n:,}" for n in (200_000, 400_000) for k in (1, 10)]
+    assert found.findings[0].estimate == pytest.approx(-0.8, abs=0.05)
