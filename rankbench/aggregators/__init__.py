@@ -9,6 +9,7 @@ from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRa
 from rankbench.aggregators.labels import LabelPairs, LabelScores, LimitScores
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
+from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.interfaces.aggregator import Aggregator
@@ -34,6 +35,7 @@ def rankbench_register() -> list[type[Aggregator]]:
         Elo,
         GeometricMean,
         Glicko2,
+        GraphRelevance,
         Identity,
         Kemeny,
         LabelPairs,
@@ -43,6 +45,7 @@ def rankbench_register() -> list[type[Aggregator]]:
         MeanRank,
         MeanScore,
         NetWeights,
+        OrderRelevance,
         PageRank,
         PositionDebiased,
         PlackettLuce,

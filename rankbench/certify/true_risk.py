@@ -106,6 +106,8 @@ def true_loss(loss: Loss, m: int) -> TrueLoss:
     """
     if isinstance(loss, PairwiseDisagreement):
         return TrueLoss(loss, True)
+    if loss.structure == "edges":
+        raise SpecError(f"rankbench cannot certify loss {loss}: its risk does not follow from the mean graph")
     if isinstance(loss, Precision):
         if loss.k >= m:
             raise SpecError(f"{loss} calls every order of {m} items right: take precision:k=1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankbench.interfaces.surrogate import Loss
-from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement, WholeOrder
 from rankbench.losses.positions import ERR, NDCG, Precision
 from rankbench.plugin.registry import hookimpl
 
@@ -11,4 +11,4 @@ from rankbench.plugin.registry import hookimpl
 @hookimpl
 def rankbench_register() -> list[type[Loss]]:
     """Register the built-in losses."""
-    return [NDCG, Precision, ERR, PairwiseDisagreement]
+    return [NDCG, Precision, ERR, PairwiseDisagreement, WholeOrder]

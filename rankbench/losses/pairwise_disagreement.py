@@ -1,4 +1,4 @@
-"""Pairwise disagreement sums the weights of preferences that a ranking reverses."""
+"""Losses of preference graphs: the weights that a ranking reverses, or whether it reverses any."""
 
 from __future__ import annotations
 
@@ -105,3 +105,50 @@ class PairwiseDisagreement(Loss):
         from rankbench.losses.kernels.rankings import disagreement
 
         return Kernel(disagreement, np.array([float(self.normalize)]), lambda m: 2 * m)
+
+
+class WholeOrder(Loss):
+    r"""Charge 1 unless alpha obeys every preference strictly.
+
+    .. math:: L(\alpha, Y) = 1\bigl(\alpha_i \leq \alpha_j \text{ for some } Y_{ij} > 0,\ i \neq j\bigr)
+
+    Y_ij > 0 says "i over j"; weights and the diagonal do not count. A tie does not obey a preference, and a graph with
+    a cycle always costs 1.
+
+    Prefer it where one error spoils the whole order, as in a schedule. Otherwise take `pairwise-disagreement`: it is a
+    mean over preferences, and tells more of few queries.
+
+    Notes
+    -----
+    The risk is a probability, of an order that some graph contradicts. It is not a function of the mean graph, unlike
+    (10): ``certify`` rejects the loss. The Bayes risk takes all orders, of at most 8 items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankbench
+    >>> loss = rankbench.get(rankbench.Loss, "whole-order")
+    >>> graph = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
+    >>> loss.value(np.array([3.0, 2.0, 1.0]), graph), loss.value(np.array([3.0, 1.0, 2.0]), graph)
+    (0.0, 1.0)
+    """
+
+    name: ClassVar[str] = "whole-order"
+    source: ClassVar[str] = "[DMJ10]_ section 3.1"
+    properties: ClassVar[frozenset[Property]] = frozenset({"shift-invariant"})
+    structure: ClassVar[StructureKind] = "edges"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def value(self, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
+        """Return the loss of one query, 0 or 1; nan if alpha holds a nan.
+
+        Parameters
+        ----------
+        alpha : ndarray of float64, shape (m,)
+        structure : ndarray of float64, shape (m, m)
+            Adjacency matrix, entry [i, j] > 0 where i is preferred to j.
+        """
+        if np.isnan(alpha).any():
+            return math.nan
+        above, below = np.nonzero(structure > 0)
+        return float(((above != below) & (alpha[above] <= alpha[below])).any())

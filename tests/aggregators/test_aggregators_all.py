@@ -17,6 +17,7 @@ from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Ident
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
+from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator_calls import structure_of
@@ -77,16 +78,21 @@ SCALE_FREE = [
     Kemeny(ties="first"),
 ]
 # Kemeny's promise depends on the size of the query, so it is not declared.
-EQUIVARIANT = [*(a for a in ALL if "equivariant" in a.properties), Kemeny()]
+EQUIVARIANT = [GraphRelevance(), *(a for a in ALL if "equivariant" in a.properties), Kemeny()]
 # Which comparison of a ballot comes first depends on the numbers of tied items.
-ON_BALLOTS = [PlackettLuce(), PlackettLuce(ridge=0.1), *(a for a in EQUIVARIANT if "sequential" not in a.properties)]
+ON_BALLOTS = [
+    OrderRelevance(),
+    PlackettLuce(),
+    PlackettLuce(ridge=0.1),
+    *(a for a in EQUIVARIANT if "sequential" not in a.properties),
+]
 
 
 NAMES = """
 average-adjacency borda borda-count bradley-terry budgeted cascade click-through-rate coec davidson
-difference-graph dynamic-bradley-terry eigenvector elo geometric-mean glicko-2 identity kemeny
-label-pairs labels limit-scores mean-log-odds mean-rank mean-score net-weights pagerank plackett-luce position-debiased
-rank-centrality thurstone-mosteller win-rate
+difference-graph dynamic-bradley-terry eigenvector elo geometric-mean glicko-2 graph-relevance identity kemeny
+label-pairs labels limit-scores mean-log-odds mean-rank mean-score net-weights order-relevance pagerank plackett-luce
+position-debiased rank-centrality thurstone-mosteller win-rate
 """
 
 
@@ -243,7 +249,8 @@ def test_registered_once_under_their_names():
     for aggregator in registered:
         assert aggregator.summary().endswith(".")
         # The runner's samples are comparisons: only aggregators of these have a form for it.
-        assert (aggregator().kernel() is None) == (aggregator.judgments != "comparisons" or aggregator.needs_truth)
+        interpreted = aggregator.needs_truth or aggregator is GraphRelevance
+        assert (aggregator().kernel() is None) == (aggregator.judgments != "comparisons" or interpreted)
 
 
 REGISTERED = [a() for a in rankbench_register() if a.judgments == "comparisons" and not a.needs_truth]

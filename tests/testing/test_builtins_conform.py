@@ -37,6 +37,7 @@ VARIANTS = {
     "optimizer": ["composite:schedule=inverse-t,c=10,t0=100", "composite:averaging=tail"],
     "method": [
         "erm:k=3,draws=500",
+        "erm:aggregator=graph-relevance,k=3,draws=500",
         "erm:surrogate=pairwise-logistic,aggregator=average-adjacency,k=1,optimizer=newton",
     ],
     "dataset": [],
