@@ -82,6 +82,7 @@ lint: install ## ruff (rules, format) and mypy (strict)
 
 docs: install ## the documentation site, in build/docs/index.html; every example is executed
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/sphinx -r requirements/docs.txt
+	PYTHONPATH=build/sphinx .venv/bin/python docs/formulas.py
 	PYTHONPATH=build/sphinx .venv/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -b html docs build/docs
 	$(ONE_THREAD) $(PYTEST) --benchmark-skip -q -n auto docs/test_examples.py $(ARGS)
 

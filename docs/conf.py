@@ -8,12 +8,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docutils import nodes  # type: ignore[import-untyped]
-from math_core import LatexToMathML  # type: ignore[import-not-found]
-
 if TYPE_CHECKING:
     from sphinx.application import Sphinx  # type: ignore[import-not-found]
-    from sphinx.writers.html5 import HTML5Translator  # type: ignore[import-not-found]
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -28,6 +24,7 @@ extensions = [
     "numpydoc",
     "sphinx_click",
     "generated",
+    "formulas",
 ]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -50,27 +47,9 @@ nitpick_ignore_regex = [
 ]
 
 
-FORMULAS = LatexToMathML()
-"""Formulas become MathML when the site is built: no page loads a script from elsewhere to show them."""
-
-
 def setup(app: Sphinx) -> None:
-    """Read links to files of the repository that are not on the site as their texts, and formulas as MathML."""
+    """Read links to files of the repository that are not on the site as their texts."""
     app.connect("source-read", _unlink)
-    app.add_html_math_renderer("mathml", (_inline, None), (_displayed, None))
-
-
-def _inline(page: HTML5Translator, node: nodes.math) -> None:
-    page.body.append(FORMULAS.convert_with_local_state(node.astext(), displaystyle=False))
-    raise nodes.SkipNode
-
-
-def _displayed(page: HTML5Translator, node: nodes.math_block) -> None:
-    latex = node.astext()
-    if r"\\" in latex and r"\begin" not in latex:
-        latex = rf"\begin{{aligned}}{latex}\end{{aligned}}"
-    page.body.append(f'<div class="math">{FORMULAS.convert_with_local_state(latex, displaystyle=True)}</div>\n')
-    raise nodes.SkipNode
 
 
 def _unlink(app: Sphinx, name: str, source: list[str]) -> None:

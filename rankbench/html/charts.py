@@ -211,7 +211,9 @@ class _Lines:
         lines = [*map(self._line, plot.lines, self.wide.lines)]
         fields = sorted({name for line in lines for name, value in line.items() if isinstance(value, list)})
         # Points stand on top, for the pointer to reach them.
-        layers = [*(self._levels() if plot.levels else ()), *self._layers()]
+        common = {"x": self._across(), "y": self._value(), **self._tint()}
+        marks = {"transform": _KEPT, "encoding": common, "layer": [*self._layers()]}
+        layers = [*(self._levels() if plot.levels else ()), marks]
         return {
             **_titled(plot, f"{plot.y_label} by {plot.x_label}"),
             "height": 260,
@@ -278,35 +280,30 @@ class _Lines:
         ]
 
     def _layers(self) -> Iterator[JsonObject]:
-        across, tint, value = self._across(), self._tint(), self._value()
-        band = {"y": value | {"field": "low"}, "y2": {"field": "high"}}
-        banded = [*_KEPT, {"filter": "bands && isValid(datum.low) && !datum.alone"}]
+        """Yield bands, lines and points, which share their scales."""
+        band: JsonObject = {"y": {"field": "low"}, "y2": {"field": "high"}}
         yield {
-            "transform": banded,
+            "transform": [{"filter": "bands && isValid(datum.low) && !datum.alone"}],
             "mark": {"type": "area", "opacity": 0.18, "aria": False},
-            "encoding": {"x": across, **band, **tint},
+            "encoding": band,
         }
         if self.axis:
             yield {
-                "transform": [*_KEPT, {"filter": "bands && isValid(datum.low) && datum.alone"}],
+                "transform": [{"filter": "bands && isValid(datum.low) && datum.alone"}],
                 "mark": {"type": "rule", "opacity": 0.3, "strokeWidth": 7, "aria": False},
-                "encoding": {"x": across, **band, **tint},
+                "encoding": band,
             }
         yield {
-            "transform": [*_KEPT, {"filter": "!datum.alone"}],
+            "transform": [{"filter": "!datum.alone"}],
             "mark": {"type": "line", "aria": False},
-            "encoding": {"x": across, "y": value, **tint, "strokeDash": self._scaled([*map(_dash, self.looks)])},
+            "encoding": {"strokeDash": self._scaled([*map(_dash, self.looks)])},
         }
         longest = max((len(line.x) for line in self.plot.lines), default=0)
         yield {
-            "transform": _KEPT,
             "mark": {"type": "point", "size": 40 if longest <= FEW_POINTS else 8},
             "encoding": {
-                "x": across,
-                "y": value,
-                **tint,
                 "shape": self._scaled([SHAPES[look.marker] for look in self.looks]),
-                "fill": {"condition": {"test": "datum.hollow", "value": "white"}, **tint["color"]},
+                "fill": {"condition": {"test": "datum.hollow", "value": "white"}, **self._tint()["color"]},
                 "tooltip": self._told(),
             },
             "params": [_ZOOM],

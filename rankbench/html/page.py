@@ -13,7 +13,7 @@ import html
 import itertools
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from string import Template
@@ -74,10 +74,12 @@ class Page:
     details : str
         Markdown that is folded away until a reader opens it.
     panels : mapping of str to sequence of (str, str)
-        Facts on a contender, by its label.
+        Facts on a contender, by its label: texts, and what `formulas` returns.
     pairs : sequence of dict
-        Tables of paired differences: ``title``, ``better`` (less or more), ``units``, ``names``, and rows of the places
-        of two names, their difference, and its intervals over units and repetitions and over repetitions.
+        Tables of paired differences: ``experiment``, ``dataset``, ``n``, ``metric`` and ``split`` to choose one by,
+        ``better`` (less or more), ``units``, ``names``, and ``values``: for each pair of names (1st and 2nd, 1st and
+        3rd, ...) in millionths their difference, and the ends of its intervals over units and repetitions and over
+        repetitions.
     cites : bool
         Whether the page ends with BibTeX of the papers and of rankbench.
     """
@@ -106,13 +108,15 @@ def page_bytes(page: Page) -> bytes:
         works = html.escape(_asset("citations.bib"))
         body.append(f'<section><h2 id="cite">Cite</h2><pre tabindex="0">{works}</pre></section>')
     answering = {name for name in shown if charts[name].drawing is not None}
-    said = list(dict.fromkeys(text for facts in page.panels.values() for _, text in facts))
-    place = {text: at for at, text in enumerate(said)}
+    # Texts and lists of names come again and again: each stands there once.
+    texts = _Places(text for facts in page.panels.values() for _, text in facts)
+    lists = _Places(tuple(pairs["names"]) for pairs in page.pairs)
     data = {
         "charts": {name: chart.content() for name, chart in charts.items() if name in answering},
-        "panels": {name: [(about, place[text]) for about, text in facts] for name, facts in page.panels.items()},
-        "texts": said,
-        "pairs": page.pairs,
+        "panels": {name: [(about, texts[text]) for about, text in facts] for name, facts in page.panels.items()},
+        "texts": [{"html": text} if isinstance(text, _Markup) else text for text in texts],
+        "pairs": [{**pairs, "names": lists[tuple(pairs["names"])]} for pairs in page.pairs],
+        "lists": [*lists],
     }
     libraries = [*(LIBRARIES[:-1] if answering else ()), *(LIBRARIES[-1:] if page.tables else ())]
     scripts = [_asset(name) for name in (*libraries, "page.js")]
@@ -134,6 +138,23 @@ def without_pictures(page: bytes) -> bytes:
     return re.sub(rb'src="data:image/svg\+xml,[^"]*"', b'src="data:image/svg+xml,"', page)
 
 
+class _Markup(str):
+    """Text that is HTML of rankbench's own."""
+
+
+def formulas(latex: Iterable[str]) -> str:
+    """Return formulas of a component, given as LaTeX, as what a panel shows as MathML."""
+    mathml = json.loads(_asset("formulas.json"))
+    return _Markup("".join(mathml[one] for one in latex))
+
+
+class _Places(dict[Any, int]):
+    """The place of each value among all that differ, in the order in which they come."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        super().__init__((value, at) for at, value in enumerate(dict.fromkeys(values)))
+
+
 _SAFE = " =:/,;.()-+_!?*@$<>'"
 """Characters that an address in an attribute may hold as they are, beside letters and digits."""
 
@@ -149,8 +170,8 @@ _COPY = """<p class="copy answers"><button type="button" data-copy="csv">Copy as
 <button type="button" data-copy="latex">Copy as LaTeX</button> <span role="status"></span></p>"""
 
 _PAIRS = """<section id="pairs" class="answers"><h2 id="two">Two against each other</h2><form>
-<label>Table <select name="table"></select></label> <label>Contender <select name="first"></select></label>
-<label>minus <select name="second"></select></label></form><output></output></section>"""
+<label>Contender <select name="first"></select></label> <label>minus <select name="second"></select></label>
+</form><output></output></section>"""
 
 
 @functools.cache
@@ -248,20 +269,58 @@ def _figure(chart: Chart | None, words: str, shown: set[str]) -> str:
     )
 
 
+_USED = re.compile(r'(?:href="|url\()#([^")]+)')
+"""Names by which parts of a picture use other ones."""
+
+_LENGTHS = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
+"""Numbers with more decimals than a reader sees; the scales of letters keep theirs."""
+
+
 def _picture(svg: bytes) -> str:
-    """Return a picture as the address of an image: hundredths of a point, as no reader sees more."""
-    text = re.sub(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>", "", svg.decode(), flags=re.DOTALL)
+    """Return a picture as the address of an image, without what no reader sees: short names, hundredths of a point."""
+    text = re.sub(r"<\?xml.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->", "", svg.decode(), flags=re.DOTALL)
     text = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", text))
-    text = re.sub(r"(\d\.\d\d)\d+", r"\1", text)
+    short = {name: f"a{at}" for at, name in enumerate(dict.fromkeys(_USED.findall(text)))}
+    text = _USED.sub(lambda one: one[0].replace(one[1], short[one[1]]), text)
+    text = re.sub(r' id="([^"]+)"', lambda one: f' id="{short[one[1]]}"' if one[1] in short else "", text)
+    text = _ungrouped(text)
+    text = re.sub(r' d="([^"]*)"', lambda one: f' d="{re.sub(" ?([A-Za-z]) ?", _letter, one[1])}"', text)
+    text = re.sub(r'style="[^"]*"', lambda one: re.sub("([:;]) ", _letter, one[0]), text)
+    text = _LENGTHS.sub(
+        lambda one: one[0] if one[0][0] == "s" else f"{float(one[0]):.2f}".rstrip("0").rstrip("."), text
+    )
+    # An attribute x moves what is used, as a translation does.
+    text = re.sub(
+        r'(<use [^>]*) transform="translate\(([-\d.]+)[ ,]0\)"', r'\1 x="\2"', text.replace("xlink:href", "href")
+    )
     # Other quotes are shorter: a double one would have to be escaped in an attribute.
     text = text if "'" in text else text.replace('"', "'")
     return f"data:image/svg+xml,{quote(text, safe=_SAFE)}"
+
+
+def _ungrouped(text: str) -> str:
+    """Return a picture without groups that have neither a name nor a property."""
+    kept: list[bool] = []
+
+    def part(found: re.Match[str]) -> str:
+        if found[0] == "<g/>":
+            return ""
+        if found[0] != "</g>":
+            kept.append(found[0] != "<g>")
+        return found[0] if (kept[-1] if found[0] != "</g>" else kept.pop()) else ""
+
+    return re.sub(r"<g[ />][^<>]*>|<g>|</g>", part, text)
+
+
+def _letter(found: re.Match[str]) -> str:
+    return found[1]
 
 
 def _table(table: SortedTable) -> str:
     head = "".join(
         f'<th scope="col"{_marks(table, at)}>{html.escape(column)}</th>' for at, column in enumerate(table.columns)
     )
+    # The next cell, or the end of the row, ends a cell.
     rows = "\n".join(f"<tr>{''.join(_cell(table, at, cell) for at, cell in enumerate(row))}</tr>" for row in table.rows)
     title = html.escape(table.title)
     return (
@@ -278,5 +337,5 @@ def _marks(table: SortedTable, at: int) -> str:
 def _cell(table: SortedTable, at: int, text: str) -> str:
     words = html.escape(text)
     if at == table.opens:
-        return f'<th scope="row"><button type="button" class="open">{words}</button></th>'
-    return f'<td class="n">{words}</td>' if at in table.numeric else f"<td>{words}</td>"
+        return f"<th scope=row><button>{words}</button>"
+    return f"<td>{words}" if at in table.numeric else f"<td class=w>{words}"

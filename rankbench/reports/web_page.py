@@ -16,7 +16,7 @@ from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import csv_cell, one_line
 from rankbench.drawing.looks import assign_looks
 from rankbench.html.charts import Chart
-from rankbench.html.page import Page, SortedTable, page_bytes
+from rankbench.html.page import Page, SortedTable, formulas, page_bytes
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
 from rankbench.plugin.registry import base_of
@@ -27,7 +27,6 @@ from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.render import FIGURES, Pages
 from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws
-from rankbench.stats.simultaneous import SimultaneousIntervals
 
 STANDINGS = (
     "experiment", "dataset", "n", "metric", "split", "contender", "mean", "lower_queries", "upper_queries", "lower",
@@ -140,6 +139,8 @@ def _components(points: Sequence[Mapping[str, Any]], kinds: Collection[str]) -> 
             if key != "name" and not isinstance(value, dict)
         }
         yield f"{kind} {name}", _described(kind, name, values)
+        if found := formulas_in(describe_component(kind, name).documentation):
+            yield f"formula of {name}", formulas(found)
         yield from _works(manager.component_class(base_of(kind), name))
     for key, value in first.items():
         if isinstance(value, dict) and key in KINDS:
@@ -147,14 +148,18 @@ def _components(points: Sequence[Mapping[str, Any]], kinds: Collection[str]) -> 
 
 
 def _described(kind: str, name: str, values: Mapping[str, str]) -> str:
-    """Return a component's summary, parameters, formula and source."""
+    """Return a component's summary, parameters and source."""
     one = describe_component(kind, name)
     lines = [re.sub(r":\w+:(?=`)|`", "", one.summary)]
     if values:
         lines.append(f"Parameters: {', '.join(f'{key} = {value}' for key, value in values.items())}")
-    if formula := re.search(r"\.\. math::\s*(.+?)\n\s*\n", f"{one.documentation}\n\n", re.DOTALL):
-        lines.append(f"Formula (LaTeX): {' '.join(formula[1].split())}")
     return "\n".join([*lines, f"Source: {one.source.replace(']_', ']')}"] if one.source else lines)
+
+
+def formulas_in(documentation: str) -> list[str]:
+    """Return the first formulas of a docstring, which stand together, each as LaTeX on one line."""
+    found = re.search(r"\.\. math::\s*(.+?)\n\s*\n(?!\s*\.\. math::)", f"{documentation}\n\n", re.DOTALL)
+    return [" ".join(latex.split()) for latex in re.split(r"\.\. math::", found[1])] if found else []
 
 
 def _works(cls: type[Component]) -> Iterator[tuple[str, str]]:
@@ -166,30 +171,31 @@ def _works(cls: type[Component]) -> Iterator[tuple[str, str]]:
 
 
 def _pairs(section: Section) -> Iterator[dict[str, Any]]:
-    """Yield the paired differences of the tables at the largest n, each pair by itself."""
+    """Yield the paired differences of the tables at each n, each pair by itself."""
     sampler = section.sampler
-    race = next((race for race in reversed(sampler.races) if race.repetitions), None)
-    if race is None or sampler.source.layout != "race" or len(race.racing) < 2:
+    if sampler.source.layout != "race":
         return
-    for metric, split in itertools.product(sampler.metrics, sampler.source.shown_splits()):
-        sample = sampler.sample(race.racing, metric, split, race.repetitions)
-        rows = []
+    for race, metric, split in itertools.product(sampler.races, sampler.metrics, sampler.source.shown_splits()):
+        if not race.repetitions or len(race.racing) < 2:
+            continue
+        sample, values = sampler.sample(race.racing, metric, split, race.repetitions), list[int | None]()
         for i, j in itertools.combinations(range(len(race.racing)), 2):
             both, alone = (found(sample, ArmContrast(i, j)) for found in (contrasts, contrasts_over_draws))
-            rows.append([i, j, _rounded(both.estimate[0]), _ends(both), _ends(alone)])
+            found = both.estimate, both.lower, both.upper, alone.lower, alone.upper
+            values += [_millionths(one[0]) for one in found]
         yield {
-            "title": f"{sampler.experiment.name}, n = {race.n:,}, {metric}, {sampler.source.short(split)}",
+            "experiment": sampler.experiment.name,
+            "dataset": csv_cell(sampler.source.dataset),
+            "n": f"{race.n:,}",
+            "metric": metric,
+            "split": sampler.source.short(split),
             "units": sampler.source.judged_on,
             "better": "less" if sampler.source.direction(metric) == "minimize" else "more",
-            "names": [csv_cell(arm.label) for arm in race.racing],
-            "rows": rows,
+            "names": tuple(csv_cell(arm.label) for arm in race.racing),
+            "values": values,
         }
 
 
-def _rounded(value: float) -> float | None:
-    """Return a number with the decimals of ``leaderboard.csv``."""
-    return round(float(value), 6) + 0.0 if math.isfinite(value) else None
-
-
-def _ends(found: SimultaneousIntervals) -> list[float | None]:
-    return [_rounded(found.lower[0]), _rounded(found.upper[0])]
+def _millionths(value: float) -> int | None:
+    """Return a number as ``leaderboard.csv`` has it, with six decimals."""
+    return round(float(value) * 1e6) if math.isfinite(value) else None

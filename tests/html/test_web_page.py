@@ -10,8 +10,11 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -19,11 +22,14 @@ from hostile_run import HOSTILE, reported
 
 from rankbench.cli import main
 from rankbench.cli.site import WITHOUT_ROWS
-from rankbench.html.page import Page, SortedTable, page_bytes, without_pictures
+from rankbench.html.page import Page, SortedTable, _picture, page_bytes, without_pictures
 from rankbench.plugin import manager
+from rankbench.plugin.component_description import describe_component
 from rankbench.plugin.registry import base_of
 from rankbench.reports.verify import verify_files
-from rankbench.reports.web_page import KINDS, PAPERS, _works
+from rankbench.reports.web_page import KINDS, PAPERS, _works, formulas_in
+
+ASSETS = files("rankbench.html").joinpath("assets")
 
 
 def elements(page: str) -> list[tuple[str, list[tuple[str, str | None]]]]:
@@ -103,6 +109,57 @@ def test_every_work_that_a_contender_cites_is_known() -> None:
     assert ("[BT52]", PAPERS["DMJ13"]) not in works
 
 
+def test_every_formula_of_a_contender_is_mathml_without_styles() -> None:
+    found = {
+        latex
+        for kind in KINDS
+        for name in manager.names(kind)
+        if manager.origin(kind, name).distribution == "rankbench"
+        for latex in formulas_in(describe_component(kind, name).documentation)
+    }
+    assert len(found) > 20
+    mathml = json.loads(ASSETS.joinpath("formulas.json").read_text(encoding="utf-8"))
+    assert set(mathml) == found  # make docs writes them
+    for text in mathml.values():
+        root = ElementTree.fromstring(text.replace("&ApplyFunction;", ""))
+        assert root.tag == "math"
+        assert all(one.tag[0] == "m" for one in root.iter())
+        assert not [name for one in root.iter() for name in one.attrib if name in ("style", "href") or name[:2] == "on"]
+
+
+def test_formulas_that_stand_together_are_one_answer() -> None:
+    words = "Words.\n\n.. math:: a\n   b\n\n.. math:: c\n\nMore.\n\n.. math:: d\n"
+    assert formulas_in(words) == ["a b", "c"]
+    assert formulas_in("Words.") == []
+
+
+PICTURE = """<?xml version="1.0"?>
+<svg xmlns:xlink="http://www.w3.org/1999/xlink" xmlns="http://www.w3.org/2000/svg" width="10pt">
+ <metadata><x/></metadata><!-- words -->
+ <defs><clipPath id="p1"><rect x="0" y="0.123456"/></clipPath></defs>
+ <g id="figure_1"><g id="axes_1" clip-path="url(#p1)">
+  <g transform="translate(59.79774 1) scale(0.085 -0.085)"><defs><path id="Sans-31" d="M 1 2.5001
+L -0.0001 4
+z" transform="scale(0.015625)"/></defs><use xlink:href="#Sans-31"/>
+  <use xlink:href="#Sans-31" transform="translate(63.625 0)" style="fill: #0072b2; stroke: none"/></g>
+ </g></g>
+</svg>"""
+
+
+def test_pictures_lose_what_no_reader_sees() -> None:
+    address = _picture(PICTURE.encode())
+    kind, _, text = address.partition(",")
+    assert kind == "data:image/svg+xml"
+    assert '"' not in address
+    assert unquote(text) == (
+        "<svg xmlns:xlink='http://www.w3.org/1999/xlink' xmlns='http://www.w3.org/2000/svg' width='10pt'>"
+        "<defs><clipPath id='a0'><rect x='0' y='0.12'/></clipPath></defs><g clip-path='url(#a0)'>"
+        "<g transform='translate(59.8 1) scale(0.085 -0.085)'><defs>"
+        "<path id='a1' d='M1 2.5L-0 4z' transform='scale(0.015625)'/></defs><use href='#a1'/>"
+        "<use href='#a1' x='63.62' style='fill:#0072b2;stroke:none'/></g></g></svg>"
+    )
+
+
 def headings(page: Path) -> list[str]:
     text = page.read_text(encoding="utf-8")
     return [html.unescape(re.sub("<[^>]+>", "", one)) for one in re.findall(r"<h2 id=[^>]*>.+?</h2>", text)]
@@ -114,7 +171,7 @@ def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
     assert headings(pages["rank"]) == ["All rows"]
     for name in ("aggregate", "rank"):
         text = pages[name].read_text(encoding="utf-8")
-        assert text.count("\n<tr><td") == 5 * (2 if name == "aggregate" else 1)
+        assert text.count("\n<tr><t") == 5 * (2 if name == "aggregate" else 1)
         assert len(data_of(pages[name])["charts"]["figure"]["specs"]) == 1
     assert "36 equal to the byte" in pages["compare"].read_text(encoding="utf-8")
     charts = data_of(pages["history"])["charts"]
@@ -144,7 +201,7 @@ def test_a_page_without_rows_says_so(run: Path, tmp_path: Path) -> None:
     assert data_of(page)["charts"] == {}
     assert text.count("data:image/svg+xml,") == 1
     with open(folder / "leaderboard.csv", encoding="utf-8", newline="") as lines:
-        assert text.count("\n<tr><td") == len([*csv.reader(lines)]) - 1
+        assert text.count("\n<tr><t") == len([*csv.reader(lines)]) - 1
 
 
 def test_a_site_refuses_folders_that_would_be_one_page_or_none(run: Path, tmp_path: Path) -> None:

@@ -173,7 +173,7 @@
       ],
     });
     section.querySelector("nav")?.setAttribute("aria-label", `pages of ${section.querySelector("h2").textContent}`);
-    if (table.querySelector("button.open")) standings = {titles, rows: grid.rows().nodes().toArray()};
+    if (table.querySelector("tbody button")) standings = {titles, rows: grid.rows().nodes().toArray()};
     head.forEach((cell, at) => {
       if (!("filter" in cell.dataset)) return;
       const found = grid.column(at).nodes().toArray().map(one => one.textContent), values = [...new Set(found)];
@@ -202,42 +202,51 @@
     });
   }
 
-  // Paired differences at the largest n, for two contenders.
+  // Paired differences: of each pair in turn the difference, and the ends of two intervals, in millionths.
   const difference = (pairs, a, b) => {
-    const row = pairs.rows.find(([i, j]) => (i === a && j === b) || (i === b && j === a));
-    if (!row) return null;
-    const turn = row[0] === a ? 1 : -1;
-    const turned = interval => interval[0] === null ? null : interval.map(value => turn * value).sort((x, y) => x - y);
-    const [both, alone] = [turned(row[3]), turned(row[4])];
-    const sign = pairs.better === "less" ? -1 : 1;
+    if (a === b) return null;
+    const [low, high] = [Math.min(a, b), Math.max(a, b)], count = data.lists[pairs.names].length;
+    const at = 5 * (low * count - low * (low + 1) / 2 + high - low - 1), turn = low === a ? 1 : -1;
+    const [value, ...ends] = pairs.values.slice(at, at + 5).map(one => one === null ? null : turn * one / 1e6);
+    const turned = (from, to) => from === null ? null : turn > 0 ? [from, to] : [to, from];
+    const both = turned(ends[0], ends[1]), alone = turned(ends[2], ends[3]), sign = pairs.better === "less" ? -1 : 1;
     const clear = both && (both[0] > 0 ? sign : both[1] < 0 ? -sign : 0);
     const verdict = !both ? "no interval" : clear > 0 ? "significantly better" : clear < 0 ? "significantly worse"
       : "no significant difference";
-    return {value: turn * row[2], both, alone, verdict};
+    return {value, both, alone, verdict};
   };
-  const signed = value => `${value > 0 ? "+" : ""}${value.toFixed(4)}`;
-  const interval = ends => ends ? `[${ends.map(signed).join(", ")}]` : "none";
 
   // A contender's panel.
   const panel = document.getElementById("panel");
-  const meetings = label => data.pairs.filter(pairs => pairs.names.includes(label)).map(pairs => {
-    const a = pairs.names.indexOf(label);
-    const against = verdict => pairs.names.filter((_, b) => b !== a && difference(pairs, a, b)?.verdict === verdict);
+  const question = ({experiment, dataset, metric, split}) => [experiment, dataset, metric, split].join("\n");
+  const largest = new Map(data.pairs.map(pairs => [question(pairs), pairs]));
+  const meetings = label => [...largest.values()].flatMap(pairs => {
+    const names = data.lists[pairs.names], a = names.indexOf(label);
+    if (a < 0) return [];
+    const against = verdict => names.filter((_, b) => difference(pairs, a, b)?.verdict === verdict);
     const said = ["significantly better", "significantly worse"].map(verdict => {
-      const names = against(verdict);
-      const which = names.length ? `: ${names.join(", ")}` : "";
-      return `${verdict} than ${names.length} of ${pairs.names.length - 1}${which}`;
+      const found = against(verdict), which = found.length ? `: ${found.join(", ")}` : "";
+      return `${verdict} than ${found.length} of ${names.length - 1}${which}`;
     });
-    return [pairs.title, `${said.join("\n")}\n(each pair alone, 95% over ${pairs.units} and repetitions)`];
+    const {experiment, n, metric, split, units} = pairs, title = `${experiment}, n = ${n}, ${metric}, ${split}`;
+    return [[title, `${said.join("\n")}\n(each pair alone, 95% over ${units} and repetitions)`]];
   });
   document.addEventListener("click", event => {
-    const button = event.target.closest("button.open");
+    const button = event.target.closest("tbody button");
     if (!button) return;
     const label = button.textContent, at = standings.titles.indexOf("contender");
     panel.querySelector("h2").textContent = label;
     const known = (data.panels[label] ?? []).map(([name, place]) => [name, data.texts[place]]);
     const facts = [...meetings(label), ...known];
-    panel.querySelector("dl").replaceChildren(...facts.flatMap(([name, said]) => [make("dt", name), make("dd", said)]));
+    panel.querySelector("dl").replaceChildren(...facts.flatMap(([name, said]) => {
+      const told = make("dd", said.html ? undefined : said);
+      if (said.html) {
+        const wide = make("div", undefined, {class: "wide", tabindex: 0, role: "group", "aria-label": name});
+        wide.innerHTML = said.html;
+        told.append(wide);
+      }
+      return [make("dt", name), told];
+    }));
     const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
     head.append(...standings.titles.map(title => make("th", title, {scope: "col"})));
     for (const row of standings.rows.map(texts).filter(row => row[at] === label)) {
@@ -247,27 +256,49 @@
     panel.showModal();
   });
 
-  // Two against each other.
+  // Two against each other, in the table that a reader chooses part by part.
   const section = document.getElementById("pairs");
   if (section) {
-    const {table, first, second} = section.querySelector("form").elements, told = section.querySelector("output");
+    const form = section.querySelector("form"), {first, second} = form.elements, told = section.querySelector("output");
+    const parts = ["experiment", "dataset", "n", "metric", "split"], lists = parts.map(() => make("select"));
+    form.prepend(...parts.map((part, at) => labelled(part, lists[at])));
+    const chosenOf = list => list.selectedOptions[0]?.textContent;
+    // What was chosen stays chosen where it is still there.
+    const refill = (list, names, otherwise) => {
+      const before = names.indexOf(chosenOf(list));
+      fill(list, names);
+      list.value = before < 0 ? otherwise : before;
+    };
+    let pairs;
     const say = () => {
-      const pairs = data.pairs[table.value], a = Number(first.value), b = Number(second.value);
+      const names = data.lists[pairs.names], [a, b] = [Number(first.value), Number(second.value)];
       const found = difference(pairs, a, b);
-      told.textContent = !found ? "Choose two different contenders."
-        : `${pairs.names[a]} minus ${pairs.names[b]}: ${signed(found.value)}; 95% over ${pairs.units} and `
-        + `repetitions ${interval(found.both)}, over repetitions ${interval(found.alone)}: ${found.verdict} `
-        + `(this pair alone; ${pairs.better} is better).`;
+      if (!found) {
+        told.textContent = "Choose two different contenders.";
+        return;
+      }
+      const {value, both, alone, verdict} = found;
+      const digits = Math.max(...[value, ...both ?? [], ...alone ?? []].map(Math.abs)) < 0.01 ? 6 : 4;
+      const signed = one => `${one > 0 ? "+" : ""}${one.toFixed(digits)}`;
+      const interval = ends => ends ? `[${ends.map(signed).join(", ")}]` : "none";
+      told.textContent = `${names[a]} minus ${names[b]}: ${signed(value)}; 95% over ${pairs.units} and repetitions `
+        + `${interval(both)}, over repetitions ${interval(alone)}: ${verdict} (this pair alone; ${pairs.better} is `
+        + "better).";
     };
     const choose = () => {
-      const {names} = data.pairs[table.value];
-      fill(first, names);
-      fill(second, names);
-      second.value = 1;
+      let left = data.pairs;
+      parts.forEach((part, at) => {
+        const values = [...new Set(left.map(one => one[part]))];
+        refill(lists[at], values, part === "n" ? values.length - 1 : 0);
+        lists[at].parentElement.hidden = new Set(data.pairs.map(one => one[part])).size < 2;
+        left = left.filter(one => one[part] === chosenOf(lists[at]));
+      });
+      [pairs] = left;
+      refill(first, data.lists[pairs.names], 0);
+      refill(second, data.lists[pairs.names], 1);
       say();
     };
-    fill(table, data.pairs.map(one => one.title));
-    table.addEventListener("change", choose);
+    lists.forEach(list => list.addEventListener("change", choose));
     first.addEventListener("change", say);
     second.addEventListener("change", say);
     choose();
