@@ -48,7 +48,6 @@ MISSING = {
     "DMJ13 Theorem 1",
     "DMJ13 section 3.3, coercivity",
     "DMJ13 section 5.1, Lipschitz",
-    "DMJ13 section 6.2, dimension",
     "DMJ13-supplement section 8.1, biconjugate",
     "DMJ13-supplement Lemma 2",
     "DMJ13-supplement eq. (1)",

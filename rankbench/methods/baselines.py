@@ -1,6 +1,11 @@
 """Baselines know nothing, one feature or the truth, or fit aggregated log-odds by least squares.
 
-The linear model, which they and `erm` share, scores items by their feature vectors.
+The linear model, which they and `erm` share, scores items by their feature vectors. Random features make it one of
+a kernel.
+
+References
+----------
+.. [RR07] A. Rahimi and B. Recht. Random features for large-scale kernel machines. NIPS 20, 2007.
 """
 
 from __future__ import annotations
@@ -28,8 +33,8 @@ class LinearModel(Model):
 
     An intercept would move all scores of a query alike and change no order.
 
-    Prefer it to begin with: it is the one built-in model. Where no linear function of the features ranks well, take
-    a plugin's model.
+    Prefer it to begin with. Where no linear function of the features ranks well, take `random-features` or a plugin's
+    model.
     """
 
     name: ClassVar[str] = "linear"
@@ -39,6 +44,43 @@ class LinearModel(Model):
         """Return the features, shape (N, d), as they are: the same array, not a copy."""
         return x
 
+
+class RandomFeatures(Model):
+    r"""Score items by random Fourier features, an approximation of a Gaussian kernel.
+
+    .. math:: \psi(x) = \sqrt{2/D}\, (\cos(w_1^\top x + b_1), \dots, \cos(w_D^\top x + b_D)), \quad
+       E[\psi(x)^\top \psi(x')] = \exp\Bigl(-\frac{|x - x'|^2}{2 \sigma^2 d}\Bigr)
+
+    with frequencies w normal of variance 1 / (sigma^2 d) and phases b uniform on [0, 2 pi). The seed alone decides
+    them: two contenders of the same count have the same features. Fewer features are not the first ones of more.
+
+    Prefer it where no linear function of the features ranks well, and features are of similar scales. With as many
+    features as items a linear function of them takes any values on distinct items.
+    """
+
+    name: ClassVar[str] = "random-features"
+    source: ClassVar[str] = "[RR07]_; dimension: [DMJ13]_ section 6.2"
+
+    count: int = Field(default=256, ge=1, le=65_536, description="D, number of random features.")
+    seed: int = Field(default=0, ge=0, description="Seed of frequencies and phases.")
+    scale: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="sigma, width of the kernel.")
+
+    def features(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the random features, shape (N, D)."""
+        d = x.shape[1]
+        rng = np.random.default_rng([self.seed, self.count, d])
+        frequencies = rng.standard_normal((d, self.count)) / (self.scale * math.sqrt(max(d, 1)))
+        phases = rng.uniform(0, 2 * math.pi, self.count)
+        made = np.empty((len(x), self.count), np.float32)
+        rows = max(1, _CHUNK // self.count)
+        for start in range(0, len(x), rows):
+            part = x[start : start + rows].astype(np.float64)
+            made[start : start + rows] = math.sqrt(2 / self.count) * np.cos(part @ frequencies + phases)
+        return made
+
+
+_CHUNK = 1 << 22
+"""Number of float64 that are held at once: 32 MB."""
 
 _made: WeakKeyDictionary[Queries, dict[str, NDArray[np.float64]]] = WeakKeyDictionary()
 
