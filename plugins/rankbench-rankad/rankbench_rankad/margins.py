@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LOSSES", "Exponential", "MarginLoss", "TruncatedSquares"]
+__all__ = ["LOSSES", "Exponential", "Hinge", "MarginLoss", "TruncatedSquares"]
 
 Floats = NDArray[np.float64]
 
@@ -90,6 +90,26 @@ class TruncatedSquares(MarginLoss):
 
 
 @dataclass(frozen=True)
+class Hinge(MarginLoss):
+    """The paper's loss, ``L(t) = max(0, 1 - t)``; `rankbench_rankad.objective.minimize` lists its pairs."""
+
+    def value(self, t: Floats) -> Floats:
+        """Return L(t), elementwise."""
+        return np.maximum(1.0 - t, 0.0)
+
+    def derivative(self, t: Floats) -> Floats:
+        """Return a slope of L at t, elementwise: 0 at the corner."""
+        return np.where(t < 1.0, -1.0, 0.0)
+
+    def across(self, upper: Floats, lower: Floats) -> tuple[float, Floats, Floats]:
+        """Sum over all pairs by prefix sums; see `MarginLoss.across`."""
+        near = np.searchsorted(upper, lower + 1.0, side="left")
+        within = len(lower) - np.searchsorted(lower, upper - 1.0, side="right")
+        total = float(np.sum(near * (lower + 1.0) - _prefix(upper)[near]))
+        return total, -within.astype(np.float64), near.astype(np.float64)
+
+
+@dataclass(frozen=True)
 class Exponential(MarginLoss):
     """The loss of boosting, ``L(t) = exp(-t)``: its sum over pairs is a product of two sums."""
 
@@ -115,6 +135,7 @@ ROUNDED = 0.1
 """Width of the rounded corner of ``smooth-hinge``."""
 
 LOSSES: dict[str, MarginLoss] = {
+    "hinge": Hinge(),
     "squared-hinge": TruncatedSquares(((1.0, 1.0),)),
     "smooth-hinge": TruncatedSquares(((0.5 / ROUNDED, 1.0), (-0.5 / ROUNDED, 1.0 - ROUNDED))),
     "exponential": Exponential(),

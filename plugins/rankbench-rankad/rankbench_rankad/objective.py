@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankbench_rankad.margins import Floats, MarginLoss
+import rankbench
+from rankbench.interfaces.method import Block
+from rankbench.interfaces.queries import Comparisons, Queries
+from rankbench_rankad.margins import Floats, Hinge, MarginLoss
 from rankbench_rankad.pairs import LevelPairs
 
 __all__ = ["Minimum", "Objective", "minimize"]
@@ -56,18 +59,19 @@ class Minimum:
     ----------
     theta : ndarray of float64, shape (r,)
     value : float
-    gradient_norm : float
+    optimality : float
+        Norm of the gradient; of the hinge the duality gap.
     iterations : int
     """
 
     theta: Floats
     value: float
-    gradient_norm: float
+    optimality: float
     iterations: int
 
 
 def minimize(objective: Objective, start: Floats | None = None, tolerance: float = 1e-6, steps: int = 500) -> Minimum:
-    """Minimize by L-BFGS.
+    """Minimize by L-BFGS, or the hinge by rankbench's dual solver on a list of all pairs.
 
     Parameters
     ----------
@@ -75,10 +79,12 @@ def minimize(objective: Objective, start: Floats | None = None, tolerance: float
     start : ndarray of float64, shape (r,), optional
         Zeros by default.
     tolerance : float
-        Largest component of the gradient to stop at.
+        Largest component of the gradient, or duality gap, to stop at.
     steps : int
         Iterations at most.
     """
+    if isinstance(objective.loss, Hinge):
+        return _dual(objective, tolerance, steps)
     from scipy.optimize import minimize as lbfgs
 
     first = np.zeros(objective.features.shape[1]) if start is None else start
@@ -91,3 +97,24 @@ def minimize(objective: Objective, start: Floats | None = None, tolerance: float
     )
     value, gradient = objective(found.x)
     return Minimum(found.x, value, float(np.linalg.norm(gradient)), int(found.nit))
+
+
+def _dual(objective: Objective, tolerance: float, steps: int) -> Minimum:
+    """Return what rankbench's `erm` finds on one query, whose items are the points and the point at infinity."""
+    n, dimension = objective.features.shape
+    rows = np.concatenate([objective.features, np.zeros((1, dimension))]).astype(np.float32)
+    higher, lower = objective.pairs.listed()
+    weights = np.ones(len(higher))
+    if objective.anchors:
+        higher = np.concatenate([higher, np.arange(n, dtype=np.int32)])
+        lower = np.concatenate([lower, np.full(n, n, dtype=np.int32)])
+        weights = np.concatenate([weights, np.full(n, float(objective.anchors))])
+    queries = Queries(["points"], np.array([0, n + 1]), rows, None)
+    said = Comparisons(np.array([0, len(higher)]), higher, lower, weights)
+    # Its objective is the sum over pairs by their number, plus half of its lambda times |theta|^2.
+    l2 = 2.0 * objective.l2 * float(weights.mean())
+    solver = f"hinge-dual(tolerance={tolerance!r},max_iterations={steps})"
+    method = f"erm:aggregator=identity,k=1,surrogate=pairwise-hinge,optimizer={solver},lambda={l2!r}"
+    fitted = rankbench.get(rankbench.Method, method).fit(Block(queries, said, len(higher), 0, (0,)))
+    theta = np.array(fitted.theta, dtype=np.float64)
+    return Minimum(theta, objective(theta)[0], fitted.optimality, int(fitted.info["iterations"]))

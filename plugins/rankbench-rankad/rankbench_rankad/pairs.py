@@ -11,7 +11,7 @@ __all__ = ["LevelPairs", "concordance"]
 
 
 class LevelPairs:
-    """All pairs (i, j) with level_i > level_j, never listed.
+    """All pairs (i, j) with level_i > level_j, summed without a list of them.
 
     The levels are halved again and again; at each split every point of the upper half is
     paired with every one of the lower half, which `MarginLoss.across` sums at once. With
@@ -35,6 +35,15 @@ class LevelPairs:
         ends = np.concatenate([[0], np.cumsum(counts)])
         self._splits = _halves(ends.tolist())
         self.count = (len(levels) ** 2 - int(np.sum(counts.astype(np.int64) ** 2))) // 2
+
+    def listed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the rows of all pairs: of the points with the higher level and with the lower one, shape (P,) each."""
+        higher, lower = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+        order = self._order.astype(np.int32)
+        for first, middle, last in self._splits:
+            higher.append(np.repeat(order[middle:last], middle - first))
+            lower.append(np.tile(order[first:middle], last - middle))
+        return np.concatenate(higher), np.concatenate(lower)
 
     def total(self, scores: Floats, loss: MarginLoss) -> tuple[float, Floats]:
         """Return ``sum_P L(scores_i - scores_j)`` and its gradient in the scores.

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import rankbench
 
-__all__ = ["SUITE", "rankbench_register"]
+__all__ = ["SUITES", "rankbench_register"]
 
-SUITE = Path(__file__).parent / "suites" / "rank-ad.toml"
+SUITES = sorted((Path(__file__).parent / "suites").glob("*.toml"))
 
 
 @rankbench.hookimpl
 def rankbench_register() -> list[type[rankbench.Component] | Path]:
-    """Return rank-AD and other detectors, readers of tables of points, the data, the protocol and the suite."""
+    """Return rank-AD and other detectors, readers of tables of points, the data, the protocols and the suites."""
     from rankbench_rankad.adbench import TABLES
+    from rankbench_rankad.pair_risk import PairRisk
     from rankbench_rankad.peers import IsolationForest, KnnDistance, LocalOutlierFactor, OneClassSvm
     from rankbench_rankad.protocol import Anomaly
     from rankbench_rankad.rank_ad import RankAD
@@ -33,5 +34,6 @@ def rankbench_register() -> list[type[rankbench.Component] | Path]:
         KnownDensity,
         *TABLES,
         Anomaly,
-        SUITE,
+        PairRisk,
+        *SUITES,
     ]

@@ -17,6 +17,9 @@ from rankbench_rankad.tuning import LAMBDAS, SIGMAS, Problem, choose
 
 __all__ = ["RankAD"]
 
+HINGE_AT_MOST = 500
+"""Points that ``loss=hinge`` is offered for: its solver lists their pairs."""
+
 EXACT_AT_MOST = 4000
 """Points that the exact solution is offered for: its matrices have their square as entries."""
 
@@ -44,8 +47,10 @@ class RankAD(Detector):
     neighbors: int = Field(default=10, ge=1, description="K of the statistic G.")
     levels: int = Field(default=3, ge=2, description="Levels that the ranks of G are quantized into.")
     anchored: bool = Field(default=False, description="Put the point at infinity below all others.")
-    loss: Literal["squared-hinge", "smooth-hinge", "exponential"] = Field(
-        default="squared-hinge", description="Convex loss L of a pair's margin, not increasing, with L'(0) < 0."
+    loss: Literal["squared-hinge", "hinge", "smooth-hinge", "exponential"] = Field(
+        default="squared-hinge",
+        description="Convex loss L of a pair's margin, not increasing, with L'(0) < 0; hinge takes "
+        "few points, all others any number.",
     )
     kernel: Literal["nystroem", "exact"] = Field(
         default="nystroem", description="Functions spanned by some landmarks, or by all training points."
@@ -60,12 +65,17 @@ class RankAD(Detector):
     l2: float = Field(
         default=0.0, alias="lambda", ge=0, allow_inf_nan=False, description="Penalty; 0: by cross-validation."
     )
+    exponent: float = Field(
+        default=0.0, ge=0, le=2, description="Penalty n^-exponent for n points, the schedule of Proposition 1; 0: none."
+    )
     folds: int = Field(default=3, ge=2, description="Of the cross-validation.")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.kernel == "exact" and self.landmarks != type(self).model_fields["landmarks"].default:
             raise ValueError("landmarks goes with kernel=nystroem; kernel=exact takes all training points")
+        if self.exponent and self.l2:
+            raise ValueError("exponent and lambda are two ways to say the penalty: give one of them")
         return self
 
     def learn(self, points: Floats, generator: np.random.Generator) -> Learned:
@@ -75,7 +85,7 @@ class RankAD(Detector):
         ------
         InputError
             Too few points for K neighbors or the folds, all equally dense, or too many for
-            ``kernel=exact``.
+            ``kernel=exact`` or ``loss=hinge``.
         ContenderDiverged
             The minimization left the finite numbers.
         """
@@ -83,7 +93,8 @@ class RankAD(Detector):
         landmarks = self._landmarks(points, generator)
         unit = median_distance(points, generator)
         sigmas = tuple(unit * sigma for sigma in ([self.sigma] if self.sigma else SIGMAS))
-        lambdas = (self.l2,) if self.l2 else LAMBDAS
+        l2 = len(points) ** -self.exponent if self.exponent else self.l2
+        lambdas = (l2,) if l2 else LAMBDAS
         sigma, l2 = choose(problem, landmarks, sigmas, lambdas, self.folds, generator)
         rbf = RbfMap.from_landmarks(landmarks, sigma)
         found = minimize(problem.objective(rbf.coordinates(points), l2))
@@ -101,7 +112,7 @@ class RankAD(Detector):
             "radius": float(np.linalg.norm(found.theta)),
             "dimension": float(rbf.root.shape[1]),
         }
-        return Learned(score, score(points), found.gradient_norm, info)
+        return Learned(score, score(points), found.optimality, info)
 
     def problem(self, points: Floats) -> Problem:
         """Return the judgments that standardized points make of themselves."""
@@ -109,6 +120,10 @@ class RankAD(Detector):
             raise InputError(
                 f"{len(points)} points are too few for neighbors={self.neighbors} and folds={self.folds}; "
                 "give more points or lower them"
+            )
+        if self.loss == "hinge" and len(points) > HINGE_AT_MOST:
+            raise InputError(
+                f"loss=hinge is for at most {HINGE_AT_MOST} points, these are {len(points)}; use loss=smooth-hinge"
             )
         density = -leave_one_out(points, self.neighbors)
         levels = levels_of(density, self.levels)

@@ -4,8 +4,9 @@ from hypothesis import settings
 
 from rankbench.testing import parametrize_with_checks
 from rankbench_rankad.adbench import TABLES
+from rankbench_rankad.pair_risk import PairRisk
 from rankbench_rankad.peers import IsolationForest, KnnDistance, LocalOutlierFactor, OneClassSvm
-from rankbench_rankad.plugin import SUITE
+from rankbench_rankad.plugin import SUITES
 from rankbench_rankad.protocol import Anomaly
 from rankbench_rankad.rank_ad import RankAD
 from rankbench_rankad.readers import CsvPoints, NpzPoints, ParquetPoints
@@ -28,7 +29,8 @@ FULL = settings.get_current_profile_name() == "full"
         KnownDensity(nominal=50, anomalies=5),
         Anomaly(),
         *TABLES,
-        SUITE,
+        PairRisk(),
+        *SUITES,
     ]
 )
 def test_it_does_what_it_declares(check):

@@ -39,12 +39,17 @@ def test_each_loss_meets_the_conditions_of_proposition_3(name):
 def test_each_derivative_is_that_of_its_loss(name):
     loss, step = LOSSES[name], 1e-6
     differences = (loss.value(grid + step) - loss.value(grid - step)) / (2 * step)
+    smooth = grid != 1.0 if name == "hinge" else slice(None)
     # A truncated square's derivative is continuous: an error at a knot is of the order of the step.
-    np.testing.assert_allclose(loss.derivative(grid), differences, rtol=1e-6, atol=2e-5)
+    np.testing.assert_allclose(loss.derivative(grid)[smooth], differences[smooth], rtol=1e-6, atol=2e-5)
 
 
-def test_the_squared_hinge_and_the_exponential_are_rankbenchs():
-    for ours, theirs in (("squared-hinge", "pairwise-squared-hinge"), ("exponential", "pairwise-exponential")):
+def test_hinges_and_the_exponential_are_rankbenchs():
+    for ours, theirs in (
+        ("hinge", "pairwise-hinge"),
+        ("squared-hinge", "pairwise-squared-hinge"),
+        ("exponential", "pairwise-exponential"),
+    ):
         surrogate = rankbench.get(rankbench.Surrogate, theirs)
         np.testing.assert_allclose(LOSSES[ours].value(grid), surrogate.phi(grid), rtol=1e-12)
         np.testing.assert_allclose(LOSSES[ours].derivative(grid), surrogate.dphi(grid), rtol=1e-12)
