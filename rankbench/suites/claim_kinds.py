@@ -257,10 +257,7 @@ class Rate(_OfCurves):
 
     def measured(self) -> str:
         """Return what the intervals are of."""
-        return (
-            f"Slopes of log({self.metric}) against log(step), from step {min(self.steps):,} to {max(self.steps):,}; "
-            f"claimed: below -{self.exponent:g}."
-        )
+        return f"Slopes of log mean curves against log steps; claimed: below -{self.exponent:g}."
 
     def evidence(self, compared: Compared) -> Evidence:
         """Return the slope of each contender's curve, over repetitions."""
