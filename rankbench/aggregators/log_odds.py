@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.core.component import Property
@@ -101,14 +101,27 @@ class MeanLogOdds(LogOddsAggregator):
         return Kernel(mean_log_odds, parameters(self.smoothing, joint=self.frequencies == "joint"), table_size)
 
 
+PairMatrix: TypeAlias = Literal["log-odds", "shares", "probit", "margins"]
+
+
 class ThurstoneMosteller(CountAggregator):
-    r"""Least-squares scores of the observed pairs' smoothed log-odds.
+    r"""Least-squares scores of a skew-symmetric matrix of preferences, by default of smoothed log-odds.
 
     .. math:: s = (D_\Omega - \Omega)^\dagger (\Omega \circ A) \mathbf{1}, \quad
        A_{ij} = \log \frac{w_{ij} + c}{w_{ji} + c}
 
     with :math:`w_{ij}` the total weight of the judgments that prefer i to j, and
-    :math:`\Omega` the mask of the pairs with at least one judgment.
+    :math:`\Omega` the mask of the pairs with at least one judgment. Other choices of `matrix`, with the smoothed share
+    :math:`p_{ij} = (w_{ij} + c) / (w_{ij} + w_{ji} + 2 c)`:
+
+    ``shares``
+        :math:`A_{ij} = 2 p_{ij} - 1`, the difference of both shares. Where all pairs are observed, scores without
+        smoothing are those of `budgeted`, times 2 (m - 1) / m.
+    ``probit``
+        :math:`A_{ij} = \Phi^{-1}(p_{ij})`, Thurstone's model of equal variances.
+    ``margins``
+        :math:`A_{ij} = (w_{ij} - w_{ji}) / k` over k judgments, without smoothing. Where all pairs are observed,
+        scores are those of `net-weights`, divided by m.
 
     The observed pairs need not connect the items. By the pseudo-inverse the scores of each
     connected component sum to zero, so the scores of different components are on no common
@@ -120,7 +133,7 @@ class ThurstoneMosteller(CountAggregator):
     Notes
     -----
     Limit under BTL (26), uniform pairs, k to infinity: :math:`r_i - \bar r`, which is
-    (m - 1) / m times the limit scores (27). Multiplying all weights by a constant makes the
+    (m - 1) / m times the limit scores (27), for log-odds. Multiplying all weights by a constant makes the
     smoothing count for less.
 
     Examples
@@ -137,16 +150,44 @@ class ThurstoneMosteller(CountAggregator):
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
     smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both counts, c.")
+    matrix: PairMatrix = Field(default="log-odds", description="Preference A of each pair.")
+
+    @model_validator(mode="after")
+    def _smoothed(self) -> Self:
+        if self.matrix == "margins" and self.smoothing != type(self).model_fields["smoothing"].default:
+            raise ValueError(f"smoothing goes with {', '.join(get_args(PairMatrix)[:-1])}; margins take none")
+        return self
+
+    def score_unit(self) -> str:
+        """Return what the scores are in, with this matrix."""
+        units = {"shares": "difference of shares", "probit": "standard deviations", "margins": "lead, a judgment"}
+        return units.get(self.matrix, self.unit)
+
+    def preferences(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return A of each pair, shape (P,), positive if `low` is preferred."""
+        if self.matrix == "log-odds":
+            return log_odds(counts, self.smoothing)
+        forward, backward = counts.wins()
+        if self.matrix == "margins":
+            return (forward - backward) / counts.judgments
+        lead = (forward - backward) / (forward + backward + 2 * self.smoothing)
+        if self.matrix == "shares":
+            return lead
+        from scipy.special import ndtri
+
+        return np.asarray(ndtri((1 + lead) / 2))
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the least-squares scores, shape (m,), by linear systems in the graph of the observed pairs."""
-        odds = log_odds(counts, self.smoothing)
-        rhs = item_sums(counts, odds)
+        preferences = self.preferences(counts)
+        rhs = item_sums(counts, preferences)
         graph = Laplacian(counts.starts, counts.high, 0.0, self.scales(counts))
-        return graph.solve(np.ones(len(odds)), graph.balanced(rhs), 1e-14 * float(np.linalg.norm(rhs)))
+        return graph.solve(np.ones(len(preferences)), graph.balanced(rhs), 1e-14 * float(np.linalg.norm(rhs)))
 
-    def kernel(self) -> Kernel:
-        """Return the compiled form, O(k + m) memory: conjugate gradients on the Laplacian."""
+    def kernel(self) -> Kernel | None:
+        """Return the compiled form for log-odds, O(k + m) memory: conjugate gradients on the Laplacian."""
+        if self.matrix != "log-odds":
+            return None
         from rankbench.aggregators.kernels.pair_graphs import thurstone_mosteller
 
         return Kernel(thurstone_mosteller, np.array([self.smoothing]))

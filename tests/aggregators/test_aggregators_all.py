@@ -78,7 +78,12 @@ SCALE_FREE = [
     Kemeny(ties="first"),
 ]
 # Kemeny's promise depends on the size of the query, so it is not declared.
-EQUIVARIANT = [GraphRelevance(), *(a for a in ALL if "equivariant" in a.properties), Kemeny()]
+EQUIVARIANT = [
+    GraphRelevance(),
+    ThurstoneMosteller(matrix="probit"),
+    *(a for a in ALL if "equivariant" in a.properties),
+    Kemeny(),
+]
 # Which comparison of a ballot comes first depends on the numbers of tied items.
 ON_BALLOTS = [
     OrderRelevance(),

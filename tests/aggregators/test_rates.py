@@ -1,4 +1,4 @@
-"""Mean log-odds, Borda counts, win rates, budgeted scores, net weights and least squares: the formulas."""
+"""Mean log-odds, Borda counts, win rates, budgeted scores and net weights: the formulas."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from aggregator_samples import compiled, least_squares_scores, matrix, samples
+from aggregator_samples import compiled, matrix, samples
 from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse.csgraph import connected_components
 
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph
 from rankbench.aggregators.kernels.rates import parameters
-from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
+from rankbench.aggregators.log_odds import MeanLogOdds
 from rankbench.aggregators.rates import Borda, Budgeted, NetWeights, WinRate
 
 
@@ -116,29 +115,3 @@ def test_budgeted_does_not_depend_on_whom_an_item_met_how_often():
     assert compiled(Budgeted(), *few) == pytest.approx([0, -0.25, 0.25])
     assert np.array_equal(compiled(Budgeted(), *few), compiled(Budgeted(), *many))
     assert compiled(WinRate(), *many)[0] > 0.4
-
-
-@given(sample=samples())
-@examples(50)
-def test_aggregates_smoothed_log_odds(sample):
-    w = matrix(*sample)
-    mask = (w + w.T) > 0
-    expected = least_squares_scores(np.log((w + 0.2) / (w.T + 0.2)), mask)
-    scores = compiled(ThurstoneMosteller(smoothing=0.2), *sample)
-    assert scores == pytest.approx(expected, abs=1e-9)
-    assert ThurstoneMosteller(smoothing=0.2).aggregate(*sample) == pytest.approx(expected, abs=1e-9)
-    _, component = connected_components(mask, directed=False)
-    assert np.abs(np.bincount(component, scores)).max() < 1e-9
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-def test_a_long_path_is_solved_exactly(reverse):
-    # The worst-conditioned graph: scores are partial sums of the log-odds along the path.
-    m = 150
-    rng = np.random.default_rng(3)
-    items = rng.permutation(m) if reverse else np.arange(m)
-    weights = rng.uniform(0.5, 20, size=m - 1)
-    steps = np.log((weights + 0.5) / 0.5)
-    expected = np.concatenate([[0.0], -np.cumsum(steps)])
-    scores = compiled(ThurstoneMosteller(), items[:-1].astype(np.int32), items[1:].astype(np.int32), weights, m)
-    assert scores[items] == pytest.approx(expected - expected.mean(), rel=1e-9, abs=1e-9)

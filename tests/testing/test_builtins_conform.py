@@ -16,6 +16,8 @@ VARIANTS = {
         "geometric-mean:frequencies=joint,scale=log",
         "rank-centrality:scale=log",
         "kemeny:ties=first",
+        "thurstone-mosteller:matrix=probit",
+        "thurstone-mosteller:matrix=margins",
         "elo:factor=200",
         "dynamic-bradley-terry:drift=0",
     ],
