@@ -196,6 +196,9 @@ def net_weights_agree(law: Law) -> bool:
     return all(net[i] > net[j] for (i, j), ahead in lead.items() if ahead > 0)
 
 
+AND_SO = ", so that (12) is not consistent on two items"
+
+
 def failing(surrogate: object) -> list[str]:
     """Return which necessary conditions a pairwise surrogate fails, a sentence each; none of other surrogates.
 
@@ -208,11 +211,11 @@ def failing(surrogate: object) -> list[str]:
     left, right = slopes_at_zero(phi)
     factors, offsets = surrogate.edges(np.array([float(weight) for weight in TRIED]))
     if left != right:
-        found.append(f"phi has a kink at 0: its slope goes from {float(left):.4g} to {float(right):.4g}")
+        found.append(f"phi has a kink at 0: its slope goes from {float(left):.4g} to {float(right):.4g}{AND_SO}")
     elif right >= 0:
-        found.append(f"phi'(0) is {float(right):.4g}, not below 0")
+        found.append(f"phi'(0) is {float(right):.4g}, not below 0{AND_SO}")
     elif not offsets.any() and (factors > 0).all():
         h = dict(zip(TRIED, map(Fraction, factors), strict=True))
         if two_items(phi, h.__getitem__) is not None:
-            found.append("h is not linear, which two items with judgments of two weights need")
+            found.append(f"h is not linear{AND_SO} with judgments of several weights")
     return [why for why in found if why]

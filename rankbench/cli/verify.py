@@ -11,10 +11,13 @@ from rich.console import Console
 from rankbench import api
 from rankbench.certify.certify import certify as find
 from rankbench.certify.certify import verify as check
+from rankbench.certify.conditions import failing
 from rankbench.certify.suite import consistency
 from rankbench.cli.output import complete_names, heartbeat, say, terminal_width
 from rankbench.cli.shown import Answer, answering
 from rankbench.core.text import count_text
+from rankbench.interfaces.surrogate import Surrogate
+from rankbench.plugin.manager import get
 from rankbench.runner.progress import ConsoleProgress
 
 
@@ -139,7 +142,7 @@ def certify(
 
     with heartbeat(f"deciding {surrogate}"):
         found = find(surrogate or "", **question)
-    written, notes = list[str](), list[str]()
+    written, notes = list[str](), [f"condition: {why}" for why in failing(get(Surrogate, surrogate or ""))]
     if out is not None:
         found.write(out)
         written.append(f"\ncertificate: {out}")

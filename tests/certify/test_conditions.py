@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from amounts import examples
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
@@ -30,7 +31,10 @@ from rankbench.certify.laws import Law, why_not_in_class
 from rankbench.certify.pointwise import decide_at
 from rankbench.certify.search import draws, single_edges
 from rankbench.certify.true_risk import exact_risk, orders_of, true_loss
+from rankbench.cli import main
 from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate, PhiTerm
+from rankbench.surrogates.pairwise import PairwiseLogistic
+from rankbench.testing import check_component
 
 ONE = Fraction(1)
 LOGISTIC = ConvexPhi(expression="log(1 + exp(-t))", infimum=Fraction(0))
@@ -212,8 +216,18 @@ class Theirs(rankbench.PairwiseSurrogate):
 def test_a_surrogate_is_told_which_condition_it_fails():
     assert [why.partition(":")[0] for why in failing(Theirs())] == ["Assumption A fails", "phi has a kink at 0"]
     rising = type("Rising", (Theirs,), {"__module__": __name__, "stated": ConvexPhi.polynomial(0, 1, 1)})()
-    assert failing(rising) == ["phi'(0) is 1, not below 0"]
+    assert failing(rising) == ["phi'(0) is 1, not below 0, so that (12) is not consistent on two items"]
+    for surrogate, reasons in ((Theirs(), 1), (PairwiseLogistic(), 0)):
+        results = {result.check: result for result in check_component(surrogate)}
+        assert results["consistency-conditions"].reason.count("kink at 0") == reasons
     for spec, count in (("pairwise-logistic", 0), ("pairwise-exponential:power=0.5", 1), ("pairwise-hinge:power=2", 1)):
         assert len(failing(rankbench.get(rankbench.Surrogate, spec))) == count
     assert failing(rankbench.get(rankbench.Surrogate, "pairwise-logistic:form=margin,power=2")) == []
     assert failing(rankbench.get(rankbench.Surrogate, "regression")) == []
+
+
+def test_the_command_names_the_condition_that_fails():
+    done = CliRunner().invoke(main, ["certify", "pairwise-squared:power=2", "--laws", "5"])
+    assert done.exit_code == 0
+    assert "condition: h is not linear, so that (12) is not consistent on two items" in done.output
+    assert "condition:" not in CliRunner().invoke(main, ["certify", "pairwise-squared", "--laws", "5"]).output

@@ -10,13 +10,15 @@ from typing import Any, get_args
 
 import numpy as np
 
+from rankbench.certify.conditions import failing
 from rankbench.core.component import Property
 from rankbench.core.spec import Spec, parse
 from rankbench.errors import ContenderDiverged, InputError, RankbenchError, SpecError, nearest
 from rankbench.interfaces.cell import reason
+from rankbench.interfaces.surrogate import PairwiseSurrogate
 from rankbench.plugin.registry import KINDS
 from rankbench.testing.calls import CALLED, Call, calls, outputs, same
-from rankbench.testing.check import CheckFailed, Subject, conformance_check
+from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
 
 
 @conformance_check(*KINDS)
@@ -81,6 +83,13 @@ def _refused(subject: Subject, params: dict[str, Any], complaint: str) -> None:
     except Exception as error:
         raise CheckFailed(f"{params} raises {reason(error)} instead of SpecError") from error
     raise CheckFailed(complaint)
+
+
+@conformance_check("surrogate", base=PairwiseSurrogate)
+def consistency_conditions(subject: Subject) -> None:
+    """Phi has what every consistent surrogate (12) has; a skipped check names the condition that fails."""
+    if found := failing(subject.it):
+        raise CheckSkipped("; ".join(found))
 
 
 @conformance_check(*KINDS)
