@@ -184,10 +184,10 @@ def _pushes(
 
 @declared(WEIGH)
 def weigh(weights: Vector, params: Vector, offsets: Vector) -> None:
-    """Write factors and offsets; `params` are whether h(Y) is a margin, its power and its scale."""
-    margin, power, scale = params[0] != 0.0, params[1], params[2]
+    """Write factors and offsets; `params` are whether h(Y) is a margin, its power, its scale, whether it is log1p."""
+    margin, power, scale, logarithm = params[0] != 0.0, params[1], params[2], params[3] != 0.0
     for e in range(weights.shape[0]):
         there = weights[e] > 0.0
-        h = scale * weights[e] ** power if there else 0.0
+        h = scale * (np.log1p(weights[e]) if logarithm else weights[e] ** power) if there else 0.0
         weights[e] = (1.0 if there else 0.0) if margin else h
         offsets[e] = h if margin else 0.0

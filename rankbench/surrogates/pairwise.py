@@ -26,7 +26,8 @@ class Pairwise(PairwiseSurrogate):
     .. math:: \text{margin (13):}\quad \varphi(\alpha, Y) = \sum_{ij: Y_{ij} > 0} \phi(\alpha_i - \alpha_j - h(Y_{ij}))
 
     with ``h(Y) = scale * Y^power`` for Y > 0: the weight itself by default, with
-    ``power=0`` only whether there is an edge. For another h, override `edges`.
+    ``power=0`` only whether there is an edge. With ``h=log1p`` it is ``scale * log(1 + Y)``. For another h, override
+    `edges`. No h but a linear one is consistent even on two items (`rankbench.certify.conditions.two_items`).
 
     Notes
     -----
@@ -41,6 +42,9 @@ class Pairwise(PairwiseSurrogate):
     form: Literal["weighted", "margin"] = Field(
         default="weighted", description="h(Y) multiplies phi (12), or is the margin wanted in addition (13)."
     )
+    h: Literal["power", "log1p"] = Field(
+        default="power", description="h(Y): scale Y^power (the identity with power 1), or scale log(1 + Y)."
+    )
     power: float = Field(
         default=1.0,
         ge=0,
@@ -53,22 +57,24 @@ class Pairwise(PairwiseSurrogate):
     def _scaled(self) -> Self:
         if self.form == "weighted" and self.scale != 1:
             raise ValueError("scale goes with form=margin; in a weighted sum it would only change what lambda means")
+        if self.h == "log1p" and self.power != 1:
+            raise ValueError("power goes with h=power")
         return self
 
     @property
     def linear(self) -> bool:
         """Whether h(Y) = Y multiplies phi."""
-        return self.form == "weighted" and self.power == 1
+        return self.form == "weighted" and self.h == "power" and self.power == 1
 
     def edges(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return h(Y) and 0 (12), or 1 and h(Y) (13); factor 0 where there is no weight."""
         there = (weights > 0).astype(np.float64)
-        h = self.scale * there * weights**self.power
+        h = self.scale * there * (np.log1p(weights) if self.h == "log1p" else weights**self.power)
         return (h, np.zeros_like(h)) if self.form == "weighted" else (there, h)
 
     def exact_edge(self, weight: Fraction) -> tuple[Fraction, Fraction] | None:
-        """Return factor and offset as `edges` does; None where the power is not whole, as they are irrational."""
-        if self.power != int(self.power):
+        """Return factor and offset as `edges` does; None where they are irrational: powers are whole."""
+        if self.h == "log1p" or self.power != int(self.power):
             return None
         h = Fraction(self.scale) * weight ** int(self.power)
         return (h, Fraction(0)) if self.form == "weighted" else (Fraction(1), h)
@@ -81,7 +87,7 @@ class Pairwise(PairwiseSurrogate):
         """Return the compiled `edges`."""
         from rankbench.surrogates.kernels import weigh
 
-        return Kernel(weigh, np.array([float(self.form == "margin"), self.power, self.scale]))
+        return Kernel(weigh, np.array([float(self.form == "margin"), self.power, self.scale, float(self.h == "log1p")]))
 
 
 class PairwiseFormula(Pairwise):

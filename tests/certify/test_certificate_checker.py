@@ -55,7 +55,7 @@ def test_it_runs_alone(tmp_path, violation):
     assert (done.returncode, done.stdout) == (
         0,
         f"{path}: VIOLATION: proved\n"
-        "  about: pairwise-logistic (form=weighted, power=1, scale=1); loss pairwise (normalize=False); "
+        "  about: pairwise-logistic (form=weighted, h=power, power=1, scale=1); loss pairwise (normalize=False); "
         "3 items; noise low\n",
     )
     path.write_text(json.dumps({**violation, "gap": "1"}))

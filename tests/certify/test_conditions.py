@@ -83,6 +83,43 @@ def test_assumption_a_is_about_both_ends():
     assert assumption_a(ConvexPhi(expression="exp(-t) - t")) == ""  # by its rise to the left
 
 
+class Jump(PairwiseLogistic):
+    """(12) with an h that jumps: 1 up to a weight of 1, 2 above."""
+
+    name: ClassVar[str] = "test-jump"
+
+    def edges(self, weights):
+        h = 1.0 * (weights > 0) + (weights > 1)
+        return h, np.zeros_like(h)
+
+    def edges_kernel(self):
+        return None
+
+    def exact_edge(self, weight):
+        return Fraction(1 + (weight > 1)), Fraction(0)
+
+    def exact_rule(self):
+        return None
+
+
+def test_the_example_of_section_10_2_with_an_h_that_jumps():
+    """The supplement to [DMJ13]_, 10.2: gamma .1, delta .4, c 1. Item 2 leads by .60 to .56, not item 1 as printed."""
+    mu = [{"weight": "2/5", "structure": {"1>2": "7/5"}}, {"weight": "3/5", "structure": {"2>1": "1"}}]
+    certificate = rankbench.certify(Jump(), mu=mu, items=2)
+    assert certificate.law.mean == {(0, 1): Fraction(14, 25), (1, 0): Fraction(3, 5)}
+    assert certificate.verdict == "VIOLATION"
+    assert certificate.preferred_order == "1>2"
+    assert rankbench.certify("pairwise-logistic", mu=mu, items=2).verdict == "CONSISTENT_AT_MU"
+
+
+@pytest.mark.parametrize("surrogate", ["pairwise-logistic:h=log1p", "pairwise-squared-hinge:power=2"])
+def test_the_law_that_h_misorders_is_a_counterexample(surrogate):
+    one = rankbench.get(rankbench.Surrogate, surrogate)
+    law = two_items(one.exact_phi(), lambda weight: float(one.edges(np.array([float(weight)]))[0][0]))
+    certificate = rankbench.certify(one, mu=law.to_json(), items=2)
+    assert (certificate.verdict, certificate.preferred_order) == ("VIOLATION", "2>1")
+
+
 def least_on_both_sides(phi: ConvexPhi, law: Law, h) -> tuple[float, float]:
     """Return the least of (12) where item 1 is ahead, and where it is not, by SciPy."""
     weights = [0.0, 0.0]
@@ -220,7 +257,7 @@ def test_a_surrogate_is_told_which_condition_it_fails():
     for surrogate, reasons in ((Theirs(), 1), (PairwiseLogistic(), 0)):
         results = {result.check: result for result in check_component(surrogate)}
         assert results["consistency-conditions"].reason.count("kink at 0") == reasons
-    for spec, count in (("pairwise-logistic", 0), ("pairwise-exponential:power=0.5", 1), ("pairwise-hinge:power=2", 1)):
+    for spec, count in (("pairwise-logistic", 0), ("pairwise-exponential:power=0.5", 1), ("pairwise-hinge:h=log1p", 1)):
         assert len(failing(rankbench.get(rankbench.Surrogate, spec))) == count
     assert failing(rankbench.get(rankbench.Surrogate, "pairwise-logistic:form=margin,power=2")) == []
     assert failing(rankbench.get(rankbench.Surrogate, "regression")) == []

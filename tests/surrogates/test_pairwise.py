@@ -29,7 +29,14 @@ SHAPES = [
     {"form": "margin"},
     {"form": "margin", "power": 0.0, "scale": 2.0},
     {"form": "margin", "power": 2.0, "scale": 0.25},
+    {"h": "log1p"},
+    {"form": "margin", "h": "log1p", "scale": 0.5},
 ]
+
+
+def h_of(surrogate, weight):
+    """Return h of a weight above 0."""
+    return surrogate.scale * (math.log1p(weight) if surrogate.h == "log1p" else weight**surrogate.power)
 
 
 def risk(surrogate, alpha, graph):
@@ -65,7 +72,7 @@ def test_far_margins_of_the_exponential_cost_infinitely_much():
 @examples(40)
 def test_edges_are_weighed_by_h_compiled_and_not(shape, weights):
     surrogate, weights = PairwiseLogistic(**shape), np.array(weights, dtype=np.float64)
-    h = [surrogate.scale * w**surrogate.power if w > 0 else 0.0 for w in weights]
+    h = [h_of(surrogate, w) if w > 0 else 0.0 for w in weights]
     there = [float(w > 0) for w in weights]
     expected = (there, h) if surrogate.form == "margin" else (h, [0.0] * len(h))
     for got, wanted in zip(surrogate.edges(weights), expected, strict=True):
@@ -87,7 +94,7 @@ def test_equals_the_sum_over_the_graph(cls, shape):
     for i in range(6):
         for j in range(6):
             if graph[i, j] > 0:
-                h = surrogate.scale * graph[i, j] ** surrogate.power
+                h = h_of(surrogate, graph[i, j])
                 t = alpha[i] - alpha[j]
                 expected += phi(t - h) if surrogate.form == "margin" else h * phi(t)
     assert risk(surrogate, alpha, graph) == pytest.approx(expected, rel=1e-12)

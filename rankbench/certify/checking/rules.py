@@ -132,10 +132,12 @@ def scale_of(rule: Mapping[str, Any]) -> Fraction:
 
 
 def _powered(weight: Fraction, power: object, nearly: bool) -> Fraction:
+    if nearly and power == "log1p":
+        return Fraction(DIGITS.ln(DIGITS.divide(Decimal(weight.numerator + weight.denominator), weight.denominator)))
     if nearly and isinstance(power, str):
         return raised(weight, rational(power))
     if isinstance(power, str):
-        raise Irrational("powers of weights are whole: others are irrational")
+        raise Irrational("powers of weights are whole: others, and log1p, are irrational")
     return weight ** whole(power, 0, 8, "power")
 
 
@@ -201,7 +203,7 @@ PUSHES = {"logistic": LOGISTIC, "exponential": EXPONENTIAL, "squared-hinge": SQU
 DISCOUNTED = {"gain", "discount", "cutoff"}
 
 PARAMETERS: dict[str, set[str]] = {
-    **{name: {"form", "power", "scale"} for name in PAIRWISE},
+    **{name: {"form", "h", "power", "scale"} for name in PAIRWISE},
     "order-preserving": {*DISCOUNTED, "phi"},
     "order-preserving-as-printed": {*DISCOUNTED, "phi"},
     "order-preserving-err": {"gain", "top", "phi"},
@@ -215,6 +217,7 @@ PARAMETERS: dict[str, set[str]] = {
 
 WORDS: dict[str, tuple[object, ...]] = {
     "form": ("weighted", "margin"),
+    "h": ("power", "log1p"),
     "gain": ("exp2", "identity", "exp", "logistic"),
     "discount": ("log", "log2", "reciprocal"),
     "phi": tuple(PUSHES),
@@ -250,14 +253,17 @@ def rule_of(surrogate: Any, count: int, digits: str) -> tuple[dict[str, Any], An
     """
     name, parameters = surrogate["name"], surrogate["parameters"]
     require(name in PARAMETERS, f"rankbench has no surrogate {name[:40]!r} that this checker knows")
-    require(set(parameters) == PARAMETERS[name], f"the parameters have other keys than {name} has")
+    # Certificates from before h had a name lack it.
+    known = PARAMETERS[name] - {"h"} <= set(parameters) <= PARAMETERS[name]
+    require(known, f"the parameters have other keys than {name} has")
     for key, words in WORDS.items():
         known = parameters.get(key, words[0]) in words
         require(known, f"the parameter {key} of {name} is none that there is")
     if name in PAIRWISE:
         power = rational(str(parameters["power"]))
         require(power >= 0, "the power of weights is at least 0")
-        return {"rule": parameters["form"], "power": _whole(power), "scale": str(parameters["scale"])}, PAIRWISE[name]
+        h = _whole(power) if parameters.get("h", "power") == "power" else parameters["h"]
+        return {"rule": parameters["form"], "power": h, "scale": str(parameters["scale"])}, PAIRWISE[name]
     if name == "listnet":
         return {"rule": "softmax"}, None
     if name == "linear":
