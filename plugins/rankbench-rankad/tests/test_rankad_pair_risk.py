@@ -84,6 +84,7 @@ def test_mcdiarmid_holds_for_pairs_of_known_densities():
 def test_risk_and_deviation_are_those_of_listed_pairs():
     spec = "rank-ad:loss=hinge,sigma=0.5,landmarks=20,exponent=0.5"
     cell = executed(spec)[spec]
+    assert all((values >= 0).all() for values in cell.losses.values())
     protocol, method = PairRisk(densities=2), rankbench.get(rankbench.Method, spec)
     for u in range(2):
         draw = np.random.default_rng([1, u, 0, 60, 0])
