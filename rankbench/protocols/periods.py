@@ -287,7 +287,10 @@ def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tup
     kept = np.flatnonzero(judged_enough(units) & (scales == scales[at]))
     some = Units(units.count, units.effective, units.items[kept], units.votes[kept], units.of_variance[kept])
     block = covariance[np.ix_(kept, kept)]
-    low, high = item_rank_ranges(scores[kept], block, scales[kept], some, normal_deviations(block, seed))
+    errors = log.range_errors(aggregator, scores, covariance, 0, seed)
+    freedom = None if errors is None else errors.freedom[kept]
+    deviations = normal_deviations(block, seed)
+    low, high = item_rank_ranges(scores[kept], block, scales[kept], some, deviations, freedom=freedom)
     place = int(np.searchsorted(kept, at))
     ends = (low[place], high[place] + len(scores) - len(kept)) if at in kept else (1, len(scores))
     return float(scores[at]), float(lower[at]), float(upper[at]), *map(float, ends), float(log.tallies().judged[at])

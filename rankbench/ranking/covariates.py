@@ -33,6 +33,7 @@ from rankbench.ranking.rank import (
 )
 from rankbench.ranking.sampling_units import LARGEST, Units, check_size, units_of_counts, units_of_votes
 from rankbench.ranking.votes import Votes, covariate_votes, load_votes
+from rankbench.stats.moderation import RangeErrors
 
 _LEVEL = 0.95
 
@@ -118,7 +119,8 @@ def rank_controlled(
         ranking = unknown(votes.items, fit.scores, scales, units)
     else:
         own = covariance[:m, :m]
-        ranking = with_covariance(votes.items, fit.scores, scales, own, units, normal_deviations(own, seed))
+        errors = None if clustered or not votes.alike else RangeErrors(own, np.full(m, np.inf))
+        ranking = with_covariance(votes.items, fit.scores, scales, own, units, normal_deviations(own, seed), errors)
         notes += interval_notes(units, clustered)
     if covariance is None:
         notes.append("too many items, or too few votes, for intervals of effects")

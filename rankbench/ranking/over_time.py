@@ -41,7 +41,7 @@ from rankbench.ranking.history_average import (
 from rankbench.ranking.open import Log, open_source
 from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.rank import normal_deviations
-from rankbench.ranking.sampling_units import Units, check_size, item_rank_ranges
+from rankbench.ranking.sampling_units import check_size, item_rank_ranges
 from rankbench.ranking.votes import Votes, coded_votes, load_votes
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFra
     )
     last = len(names) - 1 - np.argmax(cast[::-1] > 0, axis=0)
     known, current = present[then], last >= then
-    low, high = _places_now(centered[-1], found.now, alike.units, current, seed)
+    low, high = _places_now(centered[-1], found.now, alike, current, seed)
     change, lower, upper, p = np.full((4, counts.m), np.nan)
     of_known = simultaneous_changes(found.changes, seed, float(freedom[known].min()))
     for column, values in zip((change, lower, upper, p), of_known, strict=True):
@@ -324,17 +324,20 @@ def _read(log: _DatedLog, found: AveragedHistory, seed: int) -> tuple[pl.DataFra
 def _places_now(
     scores: NDArray[np.float64],
     covariance: NDArray[np.float64],
-    units: Units,
+    alike: AlikeVotes,
     current: NDArray[np.bool_],
     seed: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the places that items may hold now, among those that were judged since then; 0 for the others."""
     chosen = np.flatnonzero(current)
+    units = alike.units
     of = replace(units, items=units.items[chosen], votes=units.votes[chosen], of_variance=units.of_variance[chosen])
     own = covariance[np.ix_(chosen, chosen)]
     low, high = np.zeros((2, len(scores)), np.int64)
     scales = np.zeros(len(chosen), np.int64)
-    low[chosen], high[chosen] = item_rank_ranges(scores[chosen], own, scales, of, normal_deviations(own, seed))
+    freedom = None if alike.judges else np.full(len(chosen), np.inf)
+    deviations = normal_deviations(own, seed)
+    low[chosen], high[chosen] = item_rank_ranges(scores[chosen], own, scales, of, deviations, freedom=freedom)
     return low, high
 
 

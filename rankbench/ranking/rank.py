@@ -16,6 +16,7 @@ from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.ranking.partial_counts import LogPart
 from rankbench.ranking.ranked_log import ItemTallies, RankedLog
 from rankbench.ranking.sampling_units import MANY, Units, check_size, item_rank_ranges, score_intervals, too_thin
+from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
 
 _DRAWS = 2000
@@ -95,6 +96,7 @@ def with_covariance(
     covariance: NDArray[np.float64],
     units: Units,
     deviations: NDArray[np.float64] | None,
+    errors: RangeErrors | None = None,
 ) -> ItemRanking:
     """Return a ranking with the intervals that the covariance of its scores implies, shape (m, m).
 
@@ -102,9 +104,12 @@ def with_covariance(
     ----------
     deviations : ndarray of float64, shape (B, m), or None
         That rank ranges are made of: of resamples, or `normal_deviations`.
+    errors : RangeErrors, optional
+        That rank ranges rest on: by default the covariance, with the degrees of freedom of the units.
     """
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
-    low, high = item_rank_ranges(scores, covariance, scales, units, deviations)
+    of_ranges, freedom = (covariance, None) if errors is None else errors
+    low, high = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
     return ItemRanking(items, scores, lower, upper, low, high, scales, units)
 
 
@@ -271,8 +276,9 @@ def rank(
         if units.count < 2:
             return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
         covariance, more = log.covariance(aggregator, scores)
-        deviations = normal_deviations(covariance, seed)
-        ranking = with_covariance(log.items, scores, scales, covariance, units, deviations)
+        errors = log.range_errors(aggregator, scores, covariance, 0, seed)
+        deviations = normal_deviations(covariance if errors is None else errors.covariance, seed)
+        ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors)
         return ranking, [*notes, *more, *interval_notes(units, log.by_judge)]
     drawn = log.replicates(aggregator, scores, resamples, seed)
     kept = drawn[np.isfinite(drawn).all(axis=1)]
@@ -287,7 +293,10 @@ def rank(
     # G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations are widened for it.
     deviations = (kept - scores) * np.sqrt(units.count / (units.count - 1))
     covariance = np.cov(deviations, rowvar=False).reshape(len(scores), len(scores))
-    return with_covariance(log.items, scores, scales, covariance, units, deviations), notes
+    errors = log.range_errors(aggregator, scores, covariance, resamples, seed)
+    if errors is not None:
+        deviations = normal_deviations(errors.covariance, seed)
+    return with_covariance(log.items, scores, scales, covariance, units, deviations, errors), notes
 
 
 def interval_notes(units: Units, by_judge: bool) -> list[str]:

@@ -16,8 +16,9 @@ from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.metric import UNPENALIZED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
 from rankbench.interfaces.resamples import draws_of, resamples_of
-from rankbench.ranking.sampling_units import Units, units_of_counts, units_of_votes
+from rankbench.ranking.sampling_units import Units, freedom_of, judged_enough, units_of_counts, units_of_votes
 from rankbench.ranking.votes import Votes
+from rankbench.stats.moderation import RangeErrors, moderated
 
 _ROUNDED = 1e-9
 
@@ -117,6 +118,20 @@ class RankedLog(ABC):
         """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
         raise SpecError("there are sandwich intervals for votes only; take bootstrap")
 
+    def range_errors(
+        self,
+        aggregator: Aggregator,
+        scores: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        resamples: int,
+        seed: int,
+    ) -> RangeErrors | None:
+        """Return the errors that rank ranges rest on.
+
+        None: the covariance, with the degrees of freedom of the units. It is by formula if there are no resamples.
+        """
+        return None
+
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
         return []
@@ -178,6 +193,30 @@ class CountedVotes(RankedLog):
         """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
         clusters = self.data if isinstance(self.data, ClusterCounts) else None
         return covariance_of(aggregator, self.counts, scores, clusters), []
+
+    def range_errors(
+        self,
+        aggregator: Aggregator,
+        scores: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        resamples: int,
+        seed: int,
+    ) -> RangeErrors | None:
+        """Return the covariance by judge, moderated; by vote as it is: a formula knows the variance of a vote.
+
+        Votes without judges that are resampled keep the degrees of freedom of the units, and so do weighted votes: a
+        few of them may be most of a variance.
+        """
+        if self.counts.weighted:
+            return None
+        if not self.by_judge:
+            return None if resamples else RangeErrors(covariance, np.full(len(scores), np.inf))
+        if resamples:
+            drawn = replicates_of(aggregator, scores, resamples_of(self.counts, resamples, seed))
+            single = np.cov(drawn[np.isfinite(drawn).all(axis=1)], rowvar=False).reshape(covariance.shape)
+        else:
+            single = covariance_of(aggregator, self.counts, scores, None)
+        return moderated(covariance, single, self.units.items, freedom_of(self.units), judged_enough(self.units))
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""

@@ -305,7 +305,7 @@ def score_intervals(
     from scipy.special import stdtrit
 
     known = judged_enough(units) & (se > _unit(scores))
-    half = np.where(known, -stdtrit(_freedom(units.of_variance), (1 - level) / 2) * se, np.nan)
+    half = np.where(known, -stdtrit(freedom_of(units), (1 - level) / 2) * se, np.nan)
     return scores - half, scores + half
 
 
@@ -316,14 +316,15 @@ def item_rank_ranges(
     units: Units,
     deviations: NDArray[np.float64] | None = None,
     level: float = 0.95,
+    freedom: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the best and the worst place of each item, shapes (m,): all ranges hold at once.
 
     1 + the number of items that are significantly better, to m - the number that are
     significantly worse, by step-down tests of all ordered pairs within scales [MWR24]_.
-    Critical values have the degrees of freedom of the item whose variance fewer units show. A
-    difference without any spread is significant if so many units would hardly ever agree by
-    chance; items that fewer than ten votes (or three units) judged may hold any place.
+    Critical values have the fewer degrees of freedom of two items. A difference without any
+    spread is significant if so many units would hardly ever agree by chance; items that fewer
+    than ten votes (or three units) judged may hold any place.
 
     Parameters
     ----------
@@ -336,6 +337,9 @@ def item_rank_ranges(
         Of replicates from the scores: max-t intervals. Without, or with fewer than 30
         units, or more than 500 items: Holm's levels.
     level : float, in (0, 1)
+    freedom : ndarray of float64, shape (m,), optional
+        Degrees of freedom of each item's variance: see `rankbench.stats.moderation`. By default one fewer than units
+        show it; the deviations are then those of the units, and not used if these are fewer than 30.
     """
     from scipy.special import stdtrit
 
@@ -352,12 +356,13 @@ def item_rank_ranges(
     se[~live] = 0.0
     lead = scores[first] - scores[second]
     fewer = np.minimum(units.items[first], units.items[second])
-    freedom = _freedom(np.minimum(units.of_variance[first], units.of_variance[second]))
+    of_item = freedom_of(units) if freedom is None else freedom
+    of_pair = np.minimum(of_item[first], of_item[second])
     largest = None
-    if deviations is not None and units.effective >= FEW and m <= MANY:
+    if deviations is not None and (freedom is not None or units.effective >= FEW) and m <= MANY:
         columns, centre = AllPairs(m).contrast_rows(deviations), np.zeros(len(se))
         largest = partial(columns.largest, centre, se)
-    signs = told_apart(lead, se, lambda local: -stdtrit(freedom, local / 2), largest, level, 2 * count)
+    signs = told_apart(lead, se, lambda local: -stdtrit(of_pair, local / 2), largest, level, 2 * count)
     # No spread at all: n units agree by chance with probability 2^(1 - n).
     agreed = compared & ~live & (np.abs(lead) > unit) & (2.0 ** (1 - fewer) <= (1 - level) / count)
     signs[agreed] = np.sign(lead[agreed])
@@ -382,8 +387,9 @@ def too_thin(units: Units) -> list[str]:
     ]
 
 
-def _freedom(units: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.maximum(units - 1, 1.0)
+def freedom_of(units: Units) -> NDArray[np.float64]:
+    """Return the degrees of freedom of each item's variance, (m,): one fewer than units show it, 1 at least."""
+    return np.maximum(units.of_variance - 1, 1.0)
 
 
 def _unit(scores: NDArray[np.float64]) -> float:

@@ -27,6 +27,7 @@ from rankbench.ranking.rank import LogFacts, by_judge
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import Units, units_of_parts
 from rankbench.ranking.votes import in_log_order, load_votes
+from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
 
 _AT_ONCE = 1 << 21
@@ -169,6 +170,17 @@ class CrossedVotes(CountedVotes):
         factor = np.sqrt(np.divide(wanted, had, out=np.ones(len(scores)), where=had > 0))
         factor[~np.isfinite(factor)] = 1.0
         return scores + (drawn - scores) * factor
+
+    def range_errors(
+        self,
+        aggregator: Aggregator,
+        scores: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        resamples: int,
+        seed: int,
+    ) -> RangeErrors | None:
+        """Return None: one covariance does not tell tastes of judges from difficulties of queries."""
+        return None
 
     def few_units(self) -> list[str]:
         """Return what a reader of intervals must know where judges or queries are few."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
-from amounts import part_of, trials
+from amounts import trials
 from drawn_votes import named, two_items
 
 import rankbench
@@ -16,7 +13,7 @@ from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.rates import WinRate
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.ranking.partial_counts import count_clusters
-from rankbench.ranking.rank import normal_deviations
+from rankbench.ranking.rank import ItemRanking, normal_deviations, rank
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import item_rank_ranges
 
@@ -55,11 +52,11 @@ def wrong(method: str, logs: int, votes: int, judges: int, *, mixed: bool = True
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("votes", "judges", "most"), [(30, 0, 0.04), (200, 0, 0.04), (200, 10, 0.02), (600, 30, 0.04), (2480, 124, 0.085)]
+    ("votes", "judges", "most"), [(30, 0, 0.04), (200, 0, 0.04), (200, 10, 0.07), (600, 30, 0.04), (2480, 124, 0.085)]
 )
 @pytest.mark.parametrize("method", ["bradley-terry", "win-rate"])
 def test_sums_of_wins(method: str, votes: int, judges: int, most: float) -> None:
-    """Some range is wrong in 2 to 3% of 300 logs, with 10 judges in 0 to 1%, with 124 in 6 to 8%.
+    """Some range is wrong in 2 to 3% of 300 logs, with 10 judges in 3 to 5%, with 124 in 6 to 8%.
 
     A share of 5% has a standard deviation of 1.3% here.
     """
@@ -77,15 +74,10 @@ def counted(seed: int, judges: int, gap: float) -> CountedVotes:
     return CountedVotes(count_clusters(np.where(won, a, b), np.where(won, b, a), judge, m=M), by_judge=True)
 
 
-def spread_of(log: CountedVotes, method: Aggregator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return scores, their covariance and deviations, as `rank` takes them for ``auto``."""
-    scores = log.scores(method)
-    if isinstance(method, WithCovariance) and method.prefers_covariance():
-        covariance = log.covariance(method, scores)[0]
-        return scores, covariance, normal_deviations(covariance, 1)
-    drawn = log.replicates(method, scores, 1000, 1)
-    deviations = (drawn - scores) * np.sqrt(log.units.count / (log.units.count - 1))
-    return scores, np.cov(deviations, rowvar=False), deviations
+def ranges_of(log: CountedVotes, method: Aggregator) -> ItemRanking:
+    """Rank a log by judge, as ``auto`` does."""
+    formula = isinstance(method, WithCovariance) and method.prefers_covariance()
+    return rank(log, method, intervals="sandwich" if formula else "judges", seed=1)[0]
 
 
 MANY_JUDGES = [BradleyTerry(penalty="firth"), WinRate()]
@@ -99,26 +91,24 @@ def test_many_unequal_judges(method: Aggregator, judges: int) -> None:
     found, logs = 0, 3000
     for seed in range(logs):
         log = counted(seed, judges, 0.0)
-        scores, covariance, deviations = spread_of(log, method)
-        ranges = item_rank_ranges(scores, covariance, log.scales(method), log.units, deviations)
-        found += bool((ranges[0] > 1).any() or (ranges[1] < M).any())
+        ranking = ranges_of(log, method)
+        found += bool((ranking.low > 1).any() or (ranking.high < M).any())
     print(f"\n| {method} | {judges} | {found / logs:.1%} |")
     assert found <= 0.06 * logs
 
 
-@pytest.mark.parametrize(("method", "judges"), part_of(itertools.product(MANY_JUDGES, [124, 300]), 3))
-def test_what_that_costs(method: Aggregator, judges: int) -> None:
-    """Ranges are at most 15% wider than with degrees of freedom by the judges' shares of the votes."""
-    places = {"variance": 0, "shares": 0}
+def test_moderation_makes_ranges_narrower() -> None:
+    """Of ten judges, at least a tenth narrower than ranges by the degrees of freedom of the judges alone."""
+    method, places = BradleyTerry(penalty="firth"), np.zeros(2)
     for seed in range(trials(60)):
-        log = counted(seed, judges, 0.15)
-        scores, covariance, deviations = spread_of(log, method)
-        by_shares = replace(log.units, of_variance=log.units.items)
-        for name, units in (("variance", log.units), ("shares", by_shares)):
-            low, high = item_rank_ranges(scores, covariance, log.scales(method), units, deviations)
-            places[name] += int((high - low + 1).sum())
-    print(f"\n| {method} | {judges} | {places['variance'] / places['shares'] - 1:.1%} wider |")
-    assert places["shares"] <= places["variance"] <= 1.15 * places["shares"]
+        log = counted(seed, 10, 0.6)
+        scores = log.scores(method)
+        covariance = log.covariance(method, scores)[0]
+        alone = item_rank_ranges(scores, covariance, log.scales(method), log.units, normal_deviations(covariance, 1))
+        ranking = ranges_of(log, method)
+        places += [(alone[1] - alone[0] + 1).sum(), (ranking.high - ranking.low + 1).sum()]
+    print(f"\n| {places[1] / places[0]:.3f} times as wide |")
+    assert places[1] <= 0.9 * places[0]
 
 
 @pytest.mark.long
