@@ -32,7 +32,6 @@ MISSING = {
     "DMJ10 Lemma 1",
     "DMJ10 eq. (4)",
     "DMJ10 Lemma 5",
-    "DMJ10 section 3.1, indifference",
     "DMJ13 Definition 2",
     "DMJ13 eq. (7)",
     "DMJ13 eq. (8)",

@@ -15,7 +15,9 @@ from hypothesis.extra.numpy import arrays
 from rankbench.certify import populations as known
 from rankbench.certify.laws import Law, why_not_in_class
 from rankbench.certify.populations import is_acyclic, mean_difference_graph
+from rankbench.certify.true_risk import orders_of, true_loss
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.surrogates.pairwise import Linear
 
 LAW = examples(60)
 
@@ -131,3 +133,14 @@ def test_settings_are_what_their_names_say():
         low, acyclic = is_low_noise(setting.mean), is_acyclic(mean_difference_graph(setting.mean))
         kind = "low noise" if low else "acyclic" if acyclic else "cycle"
         assert setting.name.endswith((f"({kind})", kind))
+
+
+def test_edges_from_one_item_leave_the_others_in_any_order():
+    """Section 3.1 of 2010: 1 over 2 and 1 over 3 alone. The value-regularized loss ties 2 and 3."""
+    law = Law(3, ((Fraction(1), {(0, 1): Fraction(1), (0, 2): Fraction(1)}),))
+    right, wrong = orders_of(true_loss(PairwiseDisagreement(), 3), law)
+    assert right == [(0, 1, 2), (0, 2, 1)]
+    assert len(wrong) == 4
+    alpha = Linear().target(net_weights(np.array([[0.0, 1, 1], [0, 0, 0], [0, 0, 0]])))
+    assert np.abs(Linear().value_and_gradient(alpha, alpha)[1]).max() < 1e-12
+    assert alpha[0] > alpha[1] == alpha[2]
