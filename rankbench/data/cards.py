@@ -244,7 +244,7 @@ def cards() -> dict[str, Card]:
     return found
 
 
-def card_title(fingerprint: str) -> str:
-    """Return the title of the built-in card whose files have this fingerprint; empty if there is none."""
+def card_of(fingerprint: str) -> Card | None:
+    """Return the built-in card whose files have this fingerprint; None if there is none."""
     found = map(load_card, sorted(cards_folder().glob("*.toml")))
-    return next((card.title for card in found if card.fingerprint == fingerprint), "")
+    return next((card for card in found if card.fingerprint == fingerprint), None)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankbench.core.text import code, grouped_digits, literal, markdown, sentence
-from rankbench.data.cards import card_title
+from rankbench.data.cards import card_of
 from rankbench.interfaces.metric import Budget
 from rankbench.interfaces.protocol import NOBODY, STRETCHES
 from rankbench.reports.analysis import Analysis
@@ -222,7 +222,8 @@ def _how_much(source: SourceRecord) -> str:
     if source.simulated:
         said = re.split(r"[,;:.](?: |$)| \(", source.assumptions[0])[0] if source.assumptions else ""
         return re.sub(r"\d{4,}", lambda found: grouped_digits(int(found[0])), said)
-    return card_title(source.fingerprint)
+    card = card_of(source.fingerprint)
+    return card.title if card else ""
 
 
 def _span(counts: Sequence[int]) -> str:
@@ -240,6 +241,7 @@ def data_facts(groups: Sequence[Group]) -> list[Node]:
     """Return the data of each experiment, and the assumptions about them; a sentence stands once."""
     parts: list[Node] = []
     told: dict[str, list[str]] = {}
+    cited = set[str]()
     for group in groups:
         for text in dict.fromkeys((*group.first.assumptions, *group.first.notes)):
             told.setdefault(text, []).append(", ".join(group.experiments))
@@ -250,6 +252,10 @@ def data_facts(groups: Sequence[Group]) -> list[Node]:
         own = [(text, others) for text, (first, *others) in told.items() if first == names]
         also = [f" *(Also: {markdown(', '.join(others))}.)*" if others else "" for _, others in own]
         lines = [f"{markdown(sentence(text))}{more}" for (text, _), more in zip(own, also, strict=True)]
+        card = card_of(group.first.fingerprint)
+        if card and card.name not in cited:
+            lines.append(f"Licence of the data: {markdown(sentence(card.licence))} Cite: {markdown(card.citation)}")
+            cited.add(card.name)
         parts += [Bullets(tuple(lines))] if lines else []
     return parts
 
