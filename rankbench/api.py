@@ -21,7 +21,7 @@ from rankbench.ranking.score_ranking import rank_scores as rank
 from rankbench.reports.document import terminal_of
 from rankbench.reports.headline import partial
 from rankbench.reports.rerun import rerun as compute_again
-from rankbench.reports.results import Results
+from rankbench.reports.results import PaperFiles, Results
 from rankbench.reports.results import report as make_report
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.executors import LIMIT, run_in_pool, run_on_cluster
@@ -250,7 +250,15 @@ def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:
     return [task for task in left if task.cells]
 
 
-def report(directory: Path | str, out: Path | str | None = None) -> Results:
+def report(
+    directory: Path | str,
+    out: Path | str | None = None,
+    *,
+    latex: Path | str | None = None,
+    figures: Path | str | None = None,
+    bib: Path | str | None = None,
+    trec: Path | str | None = None,
+) -> Results:
     """Make leaderboard and figures again, from the stored rows alone.
 
     Parameters
@@ -259,13 +267,16 @@ def report(directory: Path | str, out: Path | str | None = None) -> Results:
         A run's folder, or a published one.
     out : path, optional
         Publish it: the report, the rows that it is made from and the sha256 of every file go to this folder.
+    latex, figures, bib, trec : path, optional
+        Files for a paper, see `rankbench.reports.results.PaperFiles`: folders of tables, of figures, and of TREC runs;
+        ``bib`` is a file.
 
     Raises
     ------
     StoreError
-        The folder holds no results of a run.
+        The folder holds no results of a run, or TREC runs cannot be made of them.
     """
-    return make_report(directory, out)
+    return make_report(directory, out, PaperFiles(latex, figures, bib, trec))
 
 
 def verify(

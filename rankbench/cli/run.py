@@ -19,8 +19,8 @@ from rankbench.core.text import count_text, duration_text
 from rankbench.errors import SpecError
 from rankbench.interfaces.table import with_column
 from rankbench.ranking.log_dataset import own_log, suite_of
+from rankbench.reports.results import PaperFiles, run_record, run_summary
 from rankbench.reports.results import report as write
-from rankbench.reports.results import run_record, run_summary
 from rankbench.runner.plan import Planned
 from rankbench.runner.progress import ConsoleProgress
 from rankbench.runner.run_record import estimated_seconds
@@ -211,18 +211,24 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Publish into this folder, with rows.")
+@click.option("--latex", type=click.Path(file_okay=False), help="Write tables for LaTeX (booktabs) into this folder.")
+@click.option("--figures", type=click.Path(file_okay=False), help="Write figures as PDF and SVG into this folder.")
+@click.option(
+    "--bib", type=click.Path(dir_okay=False), help="Write BibTeX of the data and of cited works to this file."
+)
+@click.option("--trec", type=click.Path(file_okay=False), help="Write scores of items as TREC runs into this folder.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @answering
-def report(directory: Path, out: Path | None, verbose: bool) -> Answer:
+def report(directory: Path, out: Path | None, verbose: bool, **paper: str | None) -> Answer:
     """Make leaderboards and figures again from stored rows, and publish them.
 
-    rankbench computes nothing anew: everything comes from the journal of the run in DIRECTORY,
-    which may still be going on, or from the rows of a published folder. The same rows give
-    the same bytes. Standard error lists contenders that were skipped, diverged, failed or left out
+    Everything comes from the journal of the run in DIRECTORY, which may still be going on, or from the rows of a
+    published folder. The same rows give the same bytes. Only --trec fits contenders again, those of one repetition, and
+    compares their losses with the rows. Standard error lists contenders that were skipped, diverged, failed or left out
     of a figure.
     """
     with heartbeat(f"report of {directory}"):
-        made = write(directory, out)
+        made = write(directory, out, PaperFiles(**paper))
     files, notices = list(map(str, made.paths)), [one._asdict() for one in made.notices]
     record = {"files": files, **made.headline.as_dict(), "notices": notices}
     return Answer(record, files, notices=made.notices, verbose=verbose)

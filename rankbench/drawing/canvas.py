@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from rankbench.drawing.looks import (
     COLORS,
+    ON_SCREEN,
+    FileForms,
     Look,
     assign_looks,
     equal_limits,
@@ -345,7 +347,7 @@ def titled_canvas(drawing: Drawing, title: str, looks: Mapping[str, Look] | None
     return canvas
 
 
-def picture_bytes(canvas: Canvas) -> dict[str, bytes]:
-    """Return a figure as SVG and as PNG, by suffix; the same figure gives the same bytes."""
-    with styled():
-        return render(canvas)
+def picture_bytes(canvas: Canvas, forms: FileForms = ON_SCREEN) -> dict[str, bytes]:
+    """Return a figure by suffix, as SVG and PNG by default; the same figure gives the same bytes."""
+    with styled(forms.settings):
+        return render(canvas, forms)

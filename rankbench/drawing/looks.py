@@ -8,9 +8,10 @@ import math
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,29 +177,54 @@ def equal_limits(panels: Sequence[Axes]) -> None:
             getattr(axes, f"set_{axis}lim")(min(low for low, _ in limits), max(high for _, high in limits))
 
 
+@dataclass(frozen=True)
+class FileForms:
+    """Formats that a figure is written in, with matplotlib's settings.
+
+    Attributes
+    ----------
+    unset : dict of str to sequence of str
+        By format, the metadata that name a date or a version.
+    settings : dict of str to object
+        Beside `RC`.
+    """
+
+    unset: dict[str, tuple[str, ...]]
+    settings: dict[Any, Any]
+
+
+ON_SCREEN = FileForms({"svg": ("Date", "Creator"), "png": ("Software",)}, {})
+"""Formats of pages: letters are outlines, so that they look alike everywhere."""
+
+ON_PAPER = FileForms(
+    {"pdf": ("CreationDate", "Creator", "Producer"), "svg": ("Date", "Creator")},
+    {"svg.fonttype": "none", "pdf.fonttype": 42},
+)
+"""Formats of papers: letters are text in a TrueType font, which readers search and editors change."""
+
+
 @contextmanager
-def styled() -> Iterator[None]:
+def styled(settings: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
     """Draw with our settings, whatever the user's are; theirs are put back."""
     import matplotlib
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(RC)
+        matplotlib.rcParams.update({**RC, **settings})
         yield
 
 
-def render(figure: Canvas) -> dict[str, bytes]:
+def render(figure: Canvas, forms: FileForms = ON_SCREEN) -> dict[str, bytes]:
     """Return a figure's bytes by file suffix; the same figure gives the same bytes.
 
     It is laid out once, for SVG, where letters have the widths of their font, not of pixels; matplotlib would do so
     for each file, and draw all of it once more for that.
     """
-    metadata: dict[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
     found = {}
     with missing_letters_told(), _laid_out(figure):
-        for suffix, unset in metadata.items():
+        for suffix, unset in forms.unset.items():
             buffer = io.BytesIO()
-            figure.savefig(buffer, format=suffix, metadata=unset)
+            figure.savefig(buffer, format=suffix, metadata=dict.fromkeys(unset))
             found[suffix] = buffer.getvalue()
     return found
 

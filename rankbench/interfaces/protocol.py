@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from rankbench.errors import SpecError
 from rankbench.interfaces.cell import BlockKey, CellResult, Direction, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, Budget, Fact, Metric
+from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
 
 C = TypeVar("C", bound=Component)
@@ -219,6 +220,22 @@ class Prepared:
         return [*(self.dataset.assumptions() if self.dataset else []), *self.protocol.assumptions()]
 
 
+class ScoredItems(NamedTuple):
+    """Scores of the items of queries.
+
+    Attributes
+    ----------
+    split : Split
+    queries : Queries
+        Q queries of N items.
+    scores : dict of cell id to ndarray of float64, shape (N,)
+    """
+
+    split: Split
+    queries: Queries
+    scores: dict[str, NDArray[np.float64]]
+
+
 class Protocol(Component):
     """The way in which an experiment draws judgments and evaluates contenders.
 
@@ -308,6 +325,13 @@ class Protocol(Component):
         with its reason: call third-party code by `rankbench.interfaces.cell.guarded`, and give what it
         raised to `rankbench.interfaces.cell.failed`.
         """
+
+    def scored(self, prepared: Prepared, task: BlockTask) -> tuple[list[CellResult], list[ScoredItems]]:
+        """Return the results of `execute`, and the scores that contenders give to items of queries; optional.
+
+        There are none by default: TREC runs cannot be made of the protocol.
+        """
+        return self.execute(prepared, task), []
 
     def in_time_units(self, unit: str) -> Protocol | None:
         """Return this protocol with judgments grouped by a unit of time, such as ``day``; optional.

@@ -134,6 +134,7 @@ def judge(
     queries: Queries,
     losses: Sequence[Loss],
     truth: Callable[[StructureKind], Structures],
+    kept: dict[str, NDArray[np.float64]] | None = None,
 ) -> dict[str, dict[str, NDArray[np.float64]]]:
     """Return per-query losses by cell and metric.
 
@@ -145,8 +146,10 @@ def judge(
     losses : sequence of Loss
     truth : callable
         See `losses_of`.
+    kept : dict of cell id to ndarray, optional
+        Gets the scores of all items.
     """
-    scores: dict[str, NDArray[np.float64]] = {}
+    scores: dict[str, NDArray[np.float64]] = {} if kept is None else kept
     for cell, alpha in _scores(outcomes, queries).items():
         if isinstance(alpha, Exception):
             outcomes[cell] = alpha

@@ -20,7 +20,16 @@ from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Method
-from rankbench.interfaces.protocol import JUDGMENT, NOBODY, BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import (
+    JUDGMENT,
+    NOBODY,
+    BlockTask,
+    Contender,
+    Prepared,
+    Protocol,
+    ScoredItems,
+    pack,
+)
 from rankbench.interfaces.queries import Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
@@ -96,6 +105,10 @@ class BTL(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the block's comparisons, fit every contender, judge each by every loss."""
+        return self.scored(prepared, task)[0]
+
+    def scored(self, prepared: Prepared, task: BlockTask) -> tuple[list[CellResult], list[ScoredItems]]:
+        """Return the results of `execute`, and the scores of all items; see `Protocol.scored`."""
         key = task.key
         queries = {split: _queries(prepared, split) for split in self.splits}
         design = queries["design"]
@@ -103,15 +116,16 @@ class BTL(Protocol):
         judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
         block = Block(design, judgments, key.n, key.repetition, entropy)
         outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
+        items = [ScoredItems(split, some, {}) for split, some in queries.items() if len(some)]
         judged = {
-            split: judge(outcomes, some, task.losses, partial(_truth, some))
-            for split, some in queries.items()
-            if len(some)
+            one.split: judge(outcomes, one.queries, task.losses, partial(_truth, one.queries), one.scores)
+            for one in items
         }
-        return [
+        answers = [
             answer(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()})
             for cell in task.cells
         ]
+        return answers, items
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
         """Return what judgments take in drawing order and by query, or by query while they are fitted."""

@@ -37,6 +37,10 @@ class Paragraph:
     text: str
 
 
+class RowsLeftOut(Paragraph):
+    """A sentence on the rows that the table above it leaves out."""
+
+
 @dataclass(frozen=True)
 class Bullets:
     """A list of sentences."""
@@ -112,7 +116,7 @@ def first_rows(grid: Grid, limit: int, file: str) -> list[Node]:
     left = len(grid.rows) - limit
     if left <= 0:
         return [grid]
-    return [replace(grid, rows=grid.rows[:limit]), Paragraph(f"{left:,} more rows are in [{file}]({file}).")]
+    return [replace(grid, rows=grid.rows[:limit]), RowsLeftOut(f"{left:,} more rows are in [{file}]({file}).")]
 
 
 def csv_of(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rankbench.core.system import FACTS, replace_file
 from rankbench.drawing.canvas import picture_bytes
-from rankbench.drawing.looks import assign_looks
+from rankbench.drawing.looks import ON_PAPER, assign_looks
 from rankbench.errors import SpecError, StoreError
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.claims_section import contrast_rows
-from rankbench.reports.document import csv_of, markdown_of
+from rankbench.reports.document import Node, csv_of, markdown_of
 from rankbench.reports.figures import DrawnFigure, drawn_figures, figure_csv
 from rankbench.reports.leaderboard import leaderboard
 from rankbench.reports.leaderboard_intro import headline_section
@@ -52,6 +52,8 @@ class Pages(NamedTuple):
     analysis : Analysis
     recommended : list of Recommendation
     figures : list of DrawnFigure
+    documents : dict of str to list of Node
+        The leaderboard and the details, by file.
     files : dict of str to bytes
         ``leaderboard.md``, ``details.md``, ``leaderboard.csv``, ``claims.csv`` where something was claimed,
         ``units.csv`` where there are exact numbers or rankings, and ``figures/NAME.csv``, the numbers behind each
@@ -61,6 +63,7 @@ class Pages(NamedTuple):
     analysis: Analysis
     recommended: list[Recommendation]
     figures: list[DrawnFigure]
+    documents: dict[str, list[Node]]
     files: dict[str, bytes]
 
 
@@ -101,8 +104,9 @@ def pages_of(results: StoredResults) -> Pages:
     analysis = analyze(results)
     recommended, figures = recommendations(analysis), _figures(analysis)
     rows = [row for section in analysis.sections for row in section.rows]
+    documents = leaderboard(analysis, recommended, figures)
     files = {
-        **{name: f"{markdown_of(part)}\n" for name, part in leaderboard(analysis, recommended, figures).items()},
+        **{name: f"{markdown_of(blocks)}\n" for name, blocks in documents.items()},
         "leaderboard.csv": csv_of(COLUMNS, map(values_of, rows), {"optimality"}),
     }
     claims = contrast_rows(analysis)
@@ -112,7 +116,7 @@ def pages_of(results: StoredResults) -> Pages:
     if units:
         files["units.csv"] = units
     files |= {f"{FIGURES}/{one.figure.file}.csv": figure_csv(one.drawing) for one in figures}
-    return Pages(analysis, recommended, figures, {name: text.encode() for name, text in files.items()})
+    return Pages(analysis, recommended, figures, documents, {name: text.encode() for name, text in files.items()})
 
 
 def pictures_of(pages: Pages) -> dict[str, bytes]:
@@ -122,6 +126,16 @@ def pictures_of(pages: Pages) -> dict[str, bytes]:
         f"{FIGURES}/{one.figure.file}.{suffix}": data
         for one in pages.figures
         for suffix, data in picture_bytes(one.canvas(looks)).items()
+    }
+
+
+def paper_figures(pages: Pages) -> dict[str, bytes]:
+    """Return the figures of a report for a paper, by file: PDF, and SVG whose letters are text."""
+    looks = assign_looks([one.drawing for one in pages.figures])
+    return {
+        f"{one.figure.file}.{suffix}": data
+        for one in pages.figures
+        for suffix, data in picture_bytes(one.canvas(looks), ON_PAPER).items()
     }
 
 

@@ -61,20 +61,12 @@ def rerun(
     """
     settle_runtime()
     with open_results(directory, rows, listed=False) as results:
-        record = results.record()
-        suite = _suite(record)
-        found = prepare_sources(suite)
-        changed = [
-            Difference(ROWS, f"experiment {name}", f"made of data with the sha256 {source.fingerprint}, not {now}")
-            for name, index in found.source_index.items()
-            if (source := record.source(name)).fingerprint != (now := found.sources[index].fingerprint)
-        ]
-        if changed or found.left_out:
-            left = [Difference(ROWS, f"experiment {name}", why) for name, why in found.left_out.items()]
-            return Verification((*changed, *left), ())
-        plan = make_plan(suite, found.sources, found.source_index, code_digest())
+        planned = planned_again(results.record())
+        if isinstance(planned, list):
+            return Verification(tuple(planned), ())
+        plan = planned.plan
         shown = places_of(plan.members, results)
-        made = SuiteRecord.model_validate(suite_record(Planned(**vars(found), plan=plan)))
+        made = SuiteRecord.model_validate(suite_record(planned))
         tasks = [
             replace(task, cells={cell: contender for cell, contender in task.cells.items() if cell in shown})
             for task in plan.tasks
@@ -84,8 +76,8 @@ def rerun(
         if blocks is not None and blocks < len(tasks):
             places = np.random.default_rng(seed).choice(len(tasks), blocks, replace=False)
             chosen = [tasks[i] for i in sorted(places.tolist())]
-        ran = run_in_pool(found.sources, chosen, workers if workers > 1 else 0)
-        comparison = SameCells(results, made, exact=_same_machine(results))
+        ran = run_in_pool(planned.sources, chosen, workers if workers > 1 else 0)
+        comparison = SameCells(results, made, exact=same_machine(results))
         comparison.differences += _plan_differences(comparison, plan.members, shown)
         told = progress or Progress()
         told.start(len(chosen), 0)
@@ -109,6 +101,27 @@ def rerun(
     return Verification(tuple(comparison.differences), tuple(said))
 
 
+def planned_again(record: SuiteRecord) -> Planned | list[Difference]:
+    """Return the plan of a suite that was run, with its data; or the differences of data that are others now.
+
+    Raises
+    ------
+    InputError, SpecError
+        The data, or the contenders, are not here.
+    """
+    suite = _suite(record)
+    found = prepare_sources(suite)
+    changed = [
+        Difference(ROWS, f"experiment {name}", f"made of data with the sha256 {source.fingerprint}, not {now}")
+        for name, index in found.source_index.items()
+        if (source := record.source(name)).fingerprint != (now := found.sources[index].fingerprint)
+    ]
+    left = [Difference(ROWS, f"experiment {name}", why) for name, why in found.left_out.items()]
+    if changed or left:
+        return [*changed, *left]
+    return Planned(**vars(found), plan=make_plan(suite, found.sources, found.source_index, code_digest()))
+
+
 def _suite(record: SuiteRecord) -> Suite:
     """Return the suite that was run, each experiment with its protocol and data."""
     experiments = []
@@ -118,7 +131,7 @@ def _suite(record: SuiteRecord) -> Suite:
     return Suite(name=record.name, title=record.title, seed=record.seed, experiments=tuple(experiments))
 
 
-def _same_machine(results: StoredResults) -> bool:
+def same_machine(results: StoredResults) -> bool:
     """Return whether this machine has the code, the versions and the class of processor of the rows."""
     held = json.loads(results.contents.suite)
     here = {name: version(name) for name in held.get("versions", {})}

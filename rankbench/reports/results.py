@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -20,10 +20,22 @@ from rankbench.interfaces.cell import FAILURES
 from rankbench.reports.claims_section import claims_in_short, contrast_rows
 from rankbench.reports.document import Paragraph, TerminalNode, terminal_of
 from rankbench.reports.headline import Headline, Notice, headline_of, notices
-from rankbench.reports.render import FIGURES, PICTURES, figure_of, pages_of, pictures_of, publish
+from rankbench.reports.latex import latex_tables
+from rankbench.reports.references import bibliography
+from rankbench.reports.render import (
+    FIGURES,
+    PICTURES,
+    Pages,
+    figure_of,
+    pages_of,
+    paper_figures,
+    pictures_of,
+    publish,
+)
 from rankbench.reports.standings import COLUMNS, values_of
+from rankbench.reports.trec_files import trec_files
 from rankbench.reports.web_page import leaderboard_html
-from rankbench.store.journal import FILE
+from rankbench.store.journal import FILE, StoredResults
 from rankbench.store.published import open_results, parquet_bytes, results_frame
 from rankbench.store.store import REPORTED
 
@@ -104,7 +116,39 @@ class Results:
         return f"<p>{escape(str(self.directory))}</p>{self.leaderboard._repr_html_()}"
 
 
-def report(directory: Path | str, out: Path | str | None = None) -> Results:
+@dataclass(frozen=True)
+class PaperFiles:
+    """Places of files for a paper; None: they are not written.
+
+    Attributes
+    ----------
+    latex : path, optional
+        Folder of the tables of the report, each a LaTeX file.
+    figures : path, optional
+        Folder of the figures as PDF, and as SVG whose letters are text.
+    bib : path, optional
+        File of BibTeX: rankbench, the data, and the works that contenders, losses and protocols cite.
+    trec : path, optional
+        Folder of TREC runs and qrels; see `rankbench.reports.trec_files.trec_files`.
+    """
+
+    latex: Path | str | None = None
+    figures: Path | str | None = None
+    bib: Path | str | None = None
+    trec: Path | str | None = None
+
+    def contents(self, pages: Pages, results: StoredResults) -> dict[Path, bytes]:
+        """Return what is to be written, by path."""
+        folders: list[tuple[Path | str | None, Callable[[], Mapping[str, bytes]]]] = [
+            (self.latex, lambda: latex_tables(pages.documents)),
+            (self.figures, lambda: paper_figures(pages)),
+            (self.trec, lambda: trec_files(results)),
+        ]
+        found = {Path(folder) / name: data for folder, made in folders if folder for name, data in made().items()}
+        return found | ({Path(self.bib): bibliography(pages.analysis).encode()} if self.bib else {})
+
+
+def report(directory: Path | str, out: Path | str | None = None, paper: PaperFiles = PaperFiles()) -> Results:
     """Write the report of a run; the same results give the same bytes.
 
     Each file is replaced whole or not at all. Figures (``*.svg``, ``*.png`` and ``*.csv``) in the
@@ -117,6 +161,8 @@ def report(directory: Path | str, out: Path | str | None = None) -> Results:
     out : Path or str, optional
         Publish it: the report, the rows that it is made from, ``run.json`` and ``digests.json`` go to this folder.
         A published folder is published again where it stands.
+    paper : PaperFiles, optional
+        Files for a paper, which are written too.
 
     Returns
     -------
@@ -144,6 +190,10 @@ def report(directory: Path | str, out: Path | str | None = None) -> Results:
                 _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})
             except OSError as error:
                 raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
+        try:
+            paths += [replace_file(path, data) for path, data in paper.contents(pages, results).items()]
+        except OSError as error:
+            raise StoreError(f"cannot write files for a paper: {error}") from error
     standings = [values_of(row) for section in analysis.sections for row in section.rows]
 
     def reasons(statuses: Collection[str]) -> dict[str, int]:

@@ -6,12 +6,12 @@ set is a sample of.
 
 References
 ----------
-.. [Owen07] A. B. Owen, The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 2007.
+.. [Owen07] A. B. Owen. The pigeonhole bootstrap. Annals of Applied Statistics 1(2), 2007.
 .. [WY93] P. H. Westfall, S. S. Young, Resampling-based multiple testing, Wiley, 1993.
 .. [CC50] W. G. Cochran, G. M. Cox, Experimental designs, Wiley, 1950.
-.. [MWR24] M. Mogstad, J. P. Romano, A. M. Shaikh, D. Wilhelm, Inference for ranks with
+.. [MWR24] M. Mogstad, J. P. Romano, A. M. Shaikh, D. Wilhelm. Inference for ranks with
    applications to mobility across neighbourhoods and academic achievement across
-   countries, Review of Economic Studies 91(1), 2024.
+   countries. Review of Economic Studies 91(1), 2024.
 .. [RW05] J. P. Romano, M. Wolf, Exact and approximate stepdown methods for multiple hypothesis
    testing, Journal of the American Statistical Association 100(469), 2005.
 .. [Sch87] D. J. Schuirmann, A comparison of the two one-sided tests procedure and the power
@@ -19,6 +19,6 @@ References
 .. [Pit39] E. J. G. Pitman, A note on normal correlation, Biometrika 31, 1939.
 .. [Mor39] W. A. Morgan, A test for the significance of the difference between the two
    variances in a sample from a normal bivariate population, Biometrika 31, 1939.
-.. [NB03] C. Nadeau, Y. Bengio, Inference for the generalization error, Machine Learning
+.. [NB03] C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning
    52, 2003.
 """

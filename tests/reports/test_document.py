@@ -17,6 +17,7 @@ from rankbench.reports.document import (
     Image,
     Node,
     Paragraph,
+    RowsLeftOut,
     csv_of,
     first_rows,
     markdown_of,
@@ -65,7 +66,7 @@ def test_every_block_is_the_markdown_that_a_parser_reads_back() -> None:
 def test_a_long_table_says_where_its_other_rows_are() -> None:
     assert first_rows(GRID, 2, "a.csv") == [GRID]
     table, said = first_rows(GRID, 1, "a.csv")
-    assert (table, said) == (Grid(GRID.columns, GRID.rows[:1]), Paragraph("1 more rows are in [a.csv](a.csv)."))
+    assert (table, said) == (Grid(GRID.columns, GRID.rows[:1]), RowsLeftOut("1 more rows are in [a.csv](a.csv)."))
 
 
 @pytest.mark.parametrize("text", FOREIGN)

@@ -1,0 +1,91 @@
+"""Tables of a report as LaTeX, one file a table, from the documents that Markdown is written from."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.markdown import Markdown
+
+from rankbench.reports.document import Grid, Heading, Node, Paragraph, RowsLeftOut
+
+LETTERS = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "†": r"\textdagger{}", "—": "---",
+    "\u2013": "--", "…": r"\ldots{}", "\u2212": "$-$", "≤": r"$\le$", "≥": r"$\ge$", "∞": r"$\infty$",
+    "\u00d7": r"$\times$",
+}  # fmt: skip
+"""Commands in the place of characters that have a meaning in LaTeX, or that pdfLaTeX's fonts lack."""
+
+_ALIGN = {"left": "l", "center": "c", "right": "r"}
+_STYLES = {"strong_open": r"\textbf{", "em_open": r"\emph{", "strong_close": "}", "em_close": "}"}
+
+PREAMBLE = r"% \usepackage[T1]{fontenc}, textcomp and booktabs; letters that are not Latin need LuaLaTeX or XeLaTeX."
+
+
+def latex_text(text: str) -> str:
+    """Return a text that LaTeX prints as it is."""
+    # Two hyphens, quotes or commas would become one sign.
+    apart = re.sub(r"([-',])(?=\1)", "\\1\0", text)
+    return "".join(LETTERS.get(letter, letter) for letter in apart).replace("\0", "{}")
+
+
+def latex_of(text: str) -> str:
+    """Return a line of Markdown as LaTeX: bold, italic and code; of links the words."""
+    found = []
+    for token in (child for block in Markdown(text).parsed for child in block.children or ()):
+        if token.type == "code_inline":
+            found.append(rf"\texttt{{{latex_text(token.content.replace(chr(92) + '|', '|'))}}}")
+        else:
+            found.append(_STYLES.get(token.type, latex_text(token.content)))
+    return "".join(found)
+
+
+def latex_tables(documents: Mapping[str, Sequence[Node]]) -> dict[str, bytes]:
+    """Return the tables of documents as LaTeX files by name: the heading that they stand under, and a number."""
+    made: dict[str, bytes] = {}
+    times = Counter[str]()
+    for blocks in documents.values():
+        for heading, caption, grid, rest in _tables(blocks):
+            section = re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")[:60] or "table"
+            times[section] += 1
+            name = f"{section}-{times[section]}"
+            made[f"{name}.tex"] = _table(name, " ".join(filter(None, (caption, rest))), grid).encode()
+    return made
+
+
+def _tables(blocks: Sequence[Node]) -> Iterator[tuple[str, str, Grid, str]]:
+    """Yield each table with its heading, the words above it, and the words on rows that it leaves out."""
+    heading = caption = ""
+    for at, block in enumerate(blocks):
+        match block:
+            case Heading(_, text):
+                heading = caption = text
+            case Paragraph(text):
+                caption = text
+            case Grid():
+                after = blocks[at + 1] if at + 1 < len(blocks) else None
+                yield heading, caption, block, after.text if isinstance(after, RowsLeftOut) else ""
+                caption = heading
+            case _:
+                caption = heading
+
+
+def _table(name: str, caption: str, grid: Grid) -> str:
+    columns = "".join(_ALIGN[column.align] for column in grid.columns)
+    head, *rows = (
+        " & ".join(map(_cell, row)) + r" \\" for row in ([column.title for column in grid.columns], *grid.rows)
+    )
+    lines = [
+        PREAMBLE, r"\begin{table}", r"\centering", rf"\caption{{{latex_of(caption)}}}", rf"\label{{tab:{name}}}",
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
+        r"\end{table}",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    r"""Return a cell; a hyphen before a number is a minus, and the braces keep a bracket from being read by ``\\``."""
+    return re.sub(r"^\[", "{[}", re.sub(r"(?<!\w)-(?=\d)", "$-$", latex_of(text)))

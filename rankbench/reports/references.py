@@ -1,0 +1,170 @@
+"""The bibliography of a run: rankbench, the data, and the works that contenders, losses and protocols cite."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from rankbench.core.component import Component
+from rankbench.core.spec import parse
+from rankbench.core.text import one_line
+from rankbench.data.cards import card_of
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import Protocol
+from rankbench.interfaces.surrogate import Loss
+from rankbench.plugin import manager
+from rankbench.plugin.registry import base_of
+from rankbench.reports.analysis import Analysis
+from rankbench.reports.latex import latex_text
+from rankbench.store.records import SourceRecord
+
+KINDS = ("method", "aggregator", "surrogate", "model", "optimizer")
+"""Kinds of components that a contender is made of."""
+
+
+def own_components(config: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield kind, name and parameters of rankbench's own components of a contender.
+
+    Others may not be installed where a page is made. Training data choose one of several points, which are a grid:
+    a parameter has all its values then.
+
+    Parameters
+    ----------
+    config : mapping
+        All parameters of a contender, as the plan has them.
+    """
+    yield from _own(config.get("tuned", [config]), KINDS)
+
+
+def _own(points: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
+    first = points[0]
+    name = first.get("name", "")
+    kind = next((kind for kind in kinds if is_own(kind, name)), None)
+    if kind:
+        yield (
+            kind,
+            name,
+            {
+                key: " or ".join(dict.fromkeys(str(point[key]) for point in points))
+                for key, value in first.items()
+                if key != "name" and not isinstance(value, dict)
+            },
+        )
+    for key, value in first.items():
+        if isinstance(value, dict) and key in KINDS:
+            yield from _own([value], (key,))
+
+
+def is_own(kind: str, name: str) -> bool:
+    """Return whether a component is rankbench's own."""
+    return name in manager.names(kind) and manager.origin(kind, name).distribution == "rankbench"
+
+
+def works_of(cls: type[Component]) -> Iterator[tuple[str, str]]:
+    """Yield label and text of the works that the source of one of rankbench's own components cites."""
+    for label in re.findall(r"\[(\w+)\]_", cls.source):
+        yield label, _references()[label]
+
+
+@functools.cache
+def _references() -> dict[str, str]:
+    """Return the references of all docstrings of rankbench by label."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
+    found = re.findall(r"\n *\.\. \[(\w+)\]\s+(.+?)(?=\n\s*\n|\n *\.\. \[|\n *\"\"\")", "\n".join(texts), re.DOTALL)
+    return {label: " ".join(text.split()) for label, text in reversed(found)}
+
+
+_SENTENCE = re.compile(r"(?<=\w\w)[.?] (?=[^\W_])")
+"""End of authors or of a title; a dot after one letter is that of an initial."""
+
+_YEAR = re.compile(r"(?:, | |^)\(?((?:1[89]|20)\d\d)\b(?: ?\([^)]*\))?\)?")
+_JOURNAL = re.compile(r"(?P<journal>.+?) (?P<volume>\d+)(?:\((?P<number>[\d/]+)\))?\Z")
+
+
+def bibtex(key: str, text: str, **more: str) -> str:
+    """Return a reference ``A. Author and B. Author. Title. Journal 1(2), 2013.`` as an entry of BibTeX.
+
+    One of another form is an entry whose note is all of the text.
+
+    Parameters
+    ----------
+    key, text : str
+    **more : str
+        Fields beside those of the text, with their marks of LaTeX.
+    """
+    parts = _SENTENCE.split(text.removesuffix("."), maxsplit=2)
+    where = parts[2] if len(parts) == 3 else parts[-1]
+    year = _YEAR.search(where)
+    fields = {"note": latex_text(text)}
+    if len(parts) == 3 or (len(parts) == 2 and year):
+        authors = re.sub(r",? (?:and|et) |, ", " and ", parts[0]).replace(" and al", " and others")
+        fields = {
+            "author": latex_text(authors),
+            "title": f"{{{latex_text(parts[1] if len(parts) == 3 else _without_year(parts[1]))}}}",
+        }
+        venue = _without_year(where) if len(parts) == 3 else ""
+        journal = _JOURNAL.match(venue)
+        if journal:
+            fields |= {name: latex_text(value) for name, value in journal.groupdict().items() if value}
+        elif venue:
+            fields["howpublished"] = latex_text(venue)
+    if year:
+        fields["year"] = year[1]
+    kind = "article" if "journal" in fields else "misc"
+    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in (fields | more).items())
+    return f"@{kind}{{{key},\n{lines}\n}}\n"
+
+
+def _without_year(text: str) -> str:
+    return _YEAR.sub("", text).strip(" ,.")
+
+
+def bibliography(analysis: Analysis) -> str:
+    """Return BibTeX of all that a run used: rankbench, data sets, and works by label.
+
+    A comment names contenders of plugins, whose works it does not know.
+    """
+    record, known = analysis.record, _known()
+    works = dict(work for cls in _classes(analysis) for work in works_of(cls))
+    version = f",\n  version = {{{latex_text(record.versions.get('rankbench', ''))}}}\n}}"
+    data = dict(entry for source in record.sources for entry in _data(source))
+    theirs = {f"{one_line(label)} ({', '.join(by)})" for made in record.made_by.values() for label, by in made.items()}
+    told = [f"% not here are works of plugins: {'; '.join(sorted(theirs))}\n"] if theirs else []
+    cited = [known.get(label) or bibtex(label, text) for label, text in sorted(works.items())]
+    return "".join([known["rankbench"].replace("\n}", version), *data.values(), *cited, *told])
+
+
+def _known() -> dict[str, str]:
+    """Return entries of BibTeX that hold more than a reference says, by key."""
+    text = files("rankbench.html").joinpath("assets", "citations.bib").read_text(encoding="utf-8")
+    return {key: entry for entry, key in re.findall(r"(?ms)^(@\w+\{(\w+),.*?^\}\n)", text)}
+
+
+def _classes(analysis: Analysis) -> Iterator[type[Component]]:
+    """Yield the classes of rankbench's own components that a run used."""
+    record = analysis.record
+    for config in (arm.config for one in analysis.sections for race in one.sampler.races for arm in race.arms):
+        for kind, name, _ in own_components(config):
+            yield manager.component_class(base_of(kind), name)
+    used: list[tuple[type[Component], str]] = [(Protocol, source.protocol) for source in record.sources]
+    used += [(Loss, loss) for experiment in record.experiments for loss in experiment.losses]
+    for base, spec in used:
+        name = parse(spec).name
+        if is_own(base.kind, name):
+            yield manager.component_class(base, name)
+
+
+def _data(source: SourceRecord) -> Iterator[tuple[str, str]]:
+    """Yield key and entry of a data set that has a card, or that a class of rankbench's own reads."""
+    card = card_of(source.fingerprint)
+    if card is not None:
+        note = latex_text(f"Licence of the data: {card.licence}")
+        yield card.name, bibtex(card.name, card.citation, url=card.homepage, note=note)
+        return
+    name = source.dataset.partition(":")[0]
+    if is_own(Dataset.kind, name) and (cls := manager.component_class(Dataset, name)).citation:
+        yield name, bibtex(name, cls.citation, note=latex_text(f"{source.dataset}; licence: {cls.licence}"))

@@ -1,0 +1,181 @@
+"""Scores that contenders give to items, as TREC runs with their qrels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.core.runtime import settle_runtime
+from rankbench.core.spec import parse
+from rankbench.core.text import distinct
+from rankbench.errors import SpecError, StoreError
+from rankbench.interfaces.cell import RANKING, Split
+from rankbench.interfaces.dataset import Dataset
+from rankbench.interfaces.protocol import Protocol, ScoredItems
+from rankbench.plugin import manager
+from rankbench.reports.rerun import planned_again, same_machine
+from rankbench.reports.same_cells import SameCells, places_of
+from rankbench.runner.run_record import suite_record
+from rankbench.store.journal import StoredResults
+from rankbench.store.records import Member, SuiteRecord
+
+
+def trec_files(results: StoredResults) -> dict[str, bytes]:
+    """Return TREC runs, and qrels of the labels, by file.
+
+    A journal keeps losses and no scores of items. rankbench therefore fits the contenders of the first repetition at
+    the largest n again, and compares their losses with the stored ones. A ranking of named items needs no fit: its
+    scores are stored.
+
+    Parameters
+    ----------
+    results : StoredResults
+
+    Returns
+    -------
+    dict of str to bytes
+        ``EXPERIMENT-SPLIT-CONTENDER.run`` and ``EXPERIMENT-SPLIT.qrels``. A document is an item's name, or its place
+        in the query, from 0.
+
+    Raises
+    ------
+    SpecError
+        No contender scores items.
+    StoreError
+        The fits have other losses than the stored ones, or the data are others.
+    InputError
+        The data are not here.
+    """
+    record, members = results.record(), _first(results)
+    ranked = [m for m in members if record.source(m.experiment).layout == "ranking"]
+    files = _rankings(results, ranked)
+    if scoring := [m for m in members if m not in ranked and _scores(record.source(m.experiment).protocol)]:
+        files |= _fitted(results, scoring)
+    if not files:
+        raise SpecError("no contender of this suite scores items, so there are no TREC runs; btl and items have scores")
+    return files
+
+
+def _scores(protocol: str) -> bool:
+    """Return whether a protocol has the scores of items."""
+    return manager.component_class(Protocol, parse(protocol).name).scored is not Protocol.scored
+
+
+def _first(results: StoredResults) -> list[Member]:
+    """Return the finished cells of the first repetition at each experiment's largest n."""
+    done = [m for m in results.members() if (cell := results.cells().get(m.cell)) and cell.status == "done"]
+    largest = {m.experiment: max(other.n for other in done if other.experiment == m.experiment) for m in done}
+    at = [m for m in done if m.n == largest[m.experiment]]
+    first = {m.experiment: min(other.repetition for other in at if other.experiment == m.experiment) for m in at}
+    return [m for m in at if m.repetition == first[m.experiment]]
+
+
+def _rankings(results: StoredResults, members: Iterable[Member]) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    for m in members:
+        for split, items in results.record().source(m.experiment).units.items():
+            scores = results.losses(m.cell, RANKING[0], split)
+            if scores is not None:
+                files[_free(files, m, split)] = _run([m.experiment], [items], [scores], m.label)
+    return files
+
+
+def _fitted(results: StoredResults, members: Sequence[Member]) -> dict[str, bytes]:
+    settle_runtime()
+    planned = planned_again(results.record())
+    if isinstance(planned, list):
+        raise StoreError("; ".join(f"{one.where}: {one.what}" for one in planned))
+    shown = places_of(planned.plan.members, results)
+    labels: dict[str, list[Member]] = {}
+    for cell, place in shown.items():
+        labels[cell] = [m for m in members if m.cell == place.cell]
+    now = SuiteRecord.model_validate(suite_record(planned))
+    same = SameCells(results, now, exact=same_machine(results))
+    files: dict[str, bytes] = {}
+    for task in planned.plan.tasks:
+        cells = {cell: contender for cell, contender in task.cells.items() if labels.get(cell)}
+        if not cells:
+            continue
+        source = planned.sources[task.source]
+        answers, items = source.protocol.scored(source, replace(task, cells=cells))
+        for answer in answers:
+            same.add(shown[answer.cell], answer)
+        files |= _of_block(items, labels, source.dataset)
+    if same.differences:
+        first = same.differences[0]
+        raise StoreError(
+            f"{len(same.differences)} numbers of the fits are not the stored ones, first {first.where}: {first.what}; "
+            "rankbench verify --rerun compares all of them"
+        )
+    return files
+
+
+def _of_block(
+    items: Sequence[ScoredItems], labels: Mapping[str, Sequence[Member]], dataset: Dataset | None
+) -> dict[str, bytes]:
+    names, files = _names(dataset), dict[str, bytes]()
+    for split, queries, scores in items:
+        parts = [slice(*ends) for ends in zip(queries.offsets[:-1], queries.offsets[1:], strict=True)]
+        docs = [
+            names.get(query) or [str(place) for place in range(part.stop - part.start)]
+            for query, part in zip(queries.ids, parts, strict=True)
+        ]
+        grades = [queries.labels[part] for part in parts]
+        for cell, alpha in scores.items():
+            for m in labels[cell]:
+                files[_free(files, m, split)] = _run(queries.ids, docs, [alpha[part] for part in parts], m.label)
+                qrels = f"{_file(m.experiment, split)}.qrels"
+                files[qrels] = files.get(qrels) or _qrels(queries.ids, docs, grades)
+    return files
+
+
+def _names(dataset: Dataset | None) -> dict[str, list[str]]:
+    """Return the names of the items of each query, where they have names."""
+    if dataset is None or not dataset.named:
+        return {}
+    table = dataset.scan().select("query_id", "name").collect()
+    return {
+        str(query): part["name"].to_list() for (query,), part in table.partition_by("query_id", as_dict=True).items()
+    }
+
+
+def _file(*parts: str) -> str:
+    return "-".join(re.sub(r"[^\w.=+]+", "-", part).strip("-.") for part in parts)
+
+
+def _free(files: Mapping[str, bytes], m: Member, split: Split) -> str:
+    """Return a file's name that no other contender has."""
+    name = _file(m.experiment, split, m.label)
+    while f"{name}.run" in files:
+        name += "_"
+    return f"{name}.run"
+
+
+def _words(names: Iterable[str]) -> dict[str, str]:
+    """Return names without the spaces that part the words of a line."""
+    return distinct(names, lambda name: re.sub(r"\s", "_", name))
+
+
+def _run(
+    queries: Sequence[str], docs: Sequence[Sequence[str]], scores: Sequence[NDArray[np.float64]], label: str
+) -> bytes:
+    topics, tag = _words(queries), next(iter(_words([label]).values()))
+    lines = []
+    for query, of_query, values in zip(queries, docs, scores, strict=True):
+        words = _words(of_query)
+        for rank, place in enumerate(np.argsort(-values, kind="stable"), 1):
+            lines.append(f"{topics[query]} Q0 {words[of_query[place]]} {rank} {float(values[place])!r} {tag}\n")
+    return "".join(lines).encode()
+
+
+def _qrels(queries: Sequence[str], docs: Sequence[Sequence[str]], grades: Sequence[NDArray[np.float64]]) -> bytes:
+    topics = _words(queries)
+    lines = []
+    for query, of_query, values in zip(queries, docs, grades, strict=True):
+        words = _words(of_query)
+        lines += [f"{topics[query]} 0 {words[doc]} {grade:g}\n" for doc, grade in zip(of_query, values, strict=True)]
+    return "".join(lines).encode()
