@@ -16,7 +16,8 @@ from math_core import LatexToMathML  # type: ignore[import-not-found]
 
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
-from rankbench.reports.web_page import KINDS, formulas_in
+from rankbench.reports.references import KINDS
+from rankbench.reports.web_page import formulas_in
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx  # type: ignore[import-not-found]

@@ -80,8 +80,8 @@ class Page:
         ``better`` (less or more), ``units``, ``names``, and ``values``: for each pair of names (1st and 2nd, 1st and
         3rd, ...) in millionths their difference, and the ends of its intervals over units and repetitions and over
         repetitions.
-    cites : bool
-        Whether the page ends with BibTeX of the papers and of rankbench.
+    works : str
+        BibTeX that the page ends with.
     """
 
     title: str
@@ -91,7 +91,7 @@ class Page:
     details: str = ""
     panels: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     pairs: Sequence[Mapping[str, Any]] = ()
-    cites: bool = False
+    works: str = ""
 
 
 def page_bytes(page: Page) -> bytes:
@@ -104,9 +104,8 @@ def page_bytes(page: Page) -> bytes:
     if page.details:
         text = _markdown(page.details, charts, shown)
         body.append(f'<details><summary><h2 id="details">Details</h2></summary>{text}</details>')
-    if page.cites:
-        works = html.escape(_asset("citations.bib"))
-        body.append(f'<section><h2 id="cite">Cite</h2><pre tabindex="0">{works}</pre></section>')
+    if page.works:
+        body.append(f'<section><h2 id="cite">Cite</h2><pre tabindex="0">{html.escape(page.works)}</pre></section>')
     answering = {name for name in shown if charts[name].drawing is not None}
     # Texts and lists of names come again and again: each stands there once.
     texts = _Places(text for facts in page.panels.values() for _, text in facts)

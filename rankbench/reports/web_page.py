@@ -7,11 +7,9 @@ import io
 import itertools
 import math
 import re
-import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from rankbench.core.component import Component
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import csv_cell, one_line
 from rankbench.drawing.looks import assign_looks
@@ -24,6 +22,7 @@ from rankbench.reports.analysis import Section
 from rankbench.reports.figures import over_units
 from rankbench.reports.leaderboard_intro import headline_section
 from rankbench.reports.recommendation_facts import together_level
+from rankbench.reports.references import bibliography, own_components, works_of
 from rankbench.reports.render import FIGURES, Pages
 from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws
@@ -44,16 +43,6 @@ CONTRASTS = (
 WORDS = {"experiment", "dataset", "metric", "split", "contender", "status", "claim", "verdict", "contrast", "units",
          "origin"}  # fmt: skip
 """Columns of words; all others have numbers."""
-
-KINDS = ("method", "aggregator", "surrogate", "model", "optimizer")
-"""Kinds of components that a contender is made of, described in its panel."""
-
-PAPERS = {
-    "DMJ10": "J. C. Duchi, L. Mackey and M. I. Jordan. On the consistency of ranking algorithms. ICML, 2010.",
-    "DMJ13": "J. C. Duchi, L. Mackey and M. I. Jordan. The asymptotics of ranking algorithms. Annals of Statistics "
-    "41(5), 2013.",
-}
-"""Works that all modules cite by their labels."""
 
 
 def leaderboard_html(pages: Pages, pictures: Mapping[str, bytes]) -> bytes:
@@ -91,7 +80,9 @@ def leaderboard_html(pages: Pages, pictures: Mapping[str, bytes]) -> bytes:
         tables.append(_table("claims", "Contrasts of the claims", texts["claims.csv"], CONTRASTS, CONTRASTS[:3]))
     panels = _panels(analysis.sections)
     title, details = analysis.record.title, texts["details.md"]
-    return page_bytes(Page(title, texts["leaderboard.md"], tables, charts, details, panels, pairs, cites=True))
+    return page_bytes(
+        Page(title, texts["leaderboard.md"], tables, charts, details, panels, pairs, works=bibliography(analysis))
+    )
 
 
 def _table(name: str, title: str, text: str, shown: Collection[str], filters: Collection[str]) -> SortedTable:
@@ -116,7 +107,7 @@ def _panels(sections: list[Section]) -> dict[str, list[tuple[str, str]]]:
         for arm in (arm for race in section.sampler.races for arm in race.arms):
             facts = found.setdefault(csv_cell(arm.label), {})
             facts[f"in {experiment}"] = one_line(arm.spec)
-            for name, words in _components(arm.config.get("tuned", [arm.config]), KINDS):
+            for name, words in _components(arm.config):
                 # Experiments may give one label to different parameters.
                 if facts.setdefault(name, words) != words:
                     facts[f"{name} in {experiment}"] = words
@@ -124,27 +115,14 @@ def _panels(sections: list[Section]) -> dict[str, list[tuple[str, str]]]:
     return {label: sorted(facts.items(), key=lambda fact: fact[0].startswith("[")) for label, facts in found.items()}
 
 
-def _components(points: Sequence[Mapping[str, Any]], kinds: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield what rankbench's own components of a contender are; others may not be installed where the page is made.
-
-    Training data choose one of several points, which are a grid.
-    """
-    first = points[0]
-    name = first.get("name", "")
-    kind = next((kind for kind in kinds if name in manager.names(kind)), None)
-    if kind and manager.origin(kind, name).distribution == "rankbench":
-        values = {
-            key: " or ".join(dict.fromkeys(str(point[key]) for point in points))
-            for key, value in first.items()
-            if key != "name" and not isinstance(value, dict)
-        }
+def _components(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what rankbench's own components of a contender are, and the works that they cite."""
+    for kind, name, values in own_components(config):
         yield f"{kind} {name}", _described(kind, name, values)
         if found := formulas_in(describe_component(kind, name).documentation):
             yield f"formula of {name}", formulas(found)
-        yield from _works(manager.component_class(base_of(kind), name))
-    for key, value in first.items():
-        if isinstance(value, dict) and key in KINDS:
-            yield from _components([value], (key,))
+        for label, text in works_of(manager.component_class(base_of(kind), name)):
+            yield f"[{label}]", text
 
 
 def _described(kind: str, name: str, values: Mapping[str, str]) -> str:
@@ -160,14 +138,6 @@ def formulas_in(documentation: str) -> list[str]:
     """Return the first formulas of a docstring, which stand together, each as LaTeX on one line."""
     found = re.search(r"\.\. math::\s*(.+?)\n\s*\n(?!\s*\.\. math::)", f"{documentation}\n\n", re.DOTALL)
     return [" ".join(latex.split()) for latex in re.split(r"\.\. math::", found[1])] if found else []
-
-
-def _works(cls: type[Component]) -> Iterator[tuple[str, str]]:
-    """Yield the works that the source of a class cites, from the references of its docstring or its module's."""
-    documents = [text for one in cls.__mro__ for text in (one.__doc__, sys.modules[one.__module__].__doc__) if text]
-    for label in re.findall(r"\[(\w+)\]_", cls.source):
-        found = re.search(rf"\.\. \[{label}\]\s+(.+?)\n\s*(?:\n|\.\. \[)", "\n\n".join([*documents, ""]), re.DOTALL)
-        yield f"[{label}]", " ".join(found[1].split()) if found else PAPERS[label]
 
 
 def _pairs(section: Section) -> Iterator[dict[str, Any]]:
