@@ -35,7 +35,19 @@ SLOW_LAWS = {3: 120, 4: 24}
 
 SLOW = ("pairwise-hinge", "listnet", "regression")
 
-HEAD = ("surrogate", "aggregator", "loss", "noise", "items", "verdict", "gap", "arithmetic", "laws", "certificate")
+HEAD = (
+    "surrogate",
+    "aggregator",
+    "loss",
+    "noise",
+    "items",
+    "verdict",
+    "gap",
+    "arithmetic",
+    "theorem",
+    "laws",
+    "certificate",
+)
 
 
 @dataclass(frozen=True)
@@ -138,6 +150,7 @@ def _row(entry: Entry, certificate: Certificate) -> tuple[str, ...]:
         certificate.verdict,
         gap,
         str(certificate.content["arithmetic"]),
+        str(certificate.content.get("theorem", {}).get("name", "")),
         str(searched),
         f"certificates/{entry.file}",
     )
@@ -154,7 +167,8 @@ _VERDICTS = f"""\
 - **VIOLATION**: for the certificate's distribution, wrong scores have a smaller surrogate risk than all right ones. \
 The number beside it is the difference, in units of the certificate's weights.
 - **VIOLATION_BOUNDARY**: wrong and right scores have the same infimum, exactly.
-- **CONSISTENT**: proved for the whole class of noise.
+- **CONSISTENT**: proved for the whole class of noise, by the theorem beside it (docs/explanation/theorems.md) or by \
+linear inequalities.
 - **NO_COUNTEREXAMPLE_FOUND**: a search of as many distributions as the number beside it found none; this proves \
 nothing.
 - **INCONCLUSIVE**: the search decided nothing.
@@ -198,6 +212,6 @@ def _surrogates(rows: Sequence[tuple[str, ...]], verdict: str) -> str:
 
 
 def _answer(row: tuple[str, ...]) -> str:
-    _, _, _, _, _, verdict, gap, _, laws, file = row
-    beside = f" ({laws} distributions)" if verdict == "NO_COUNTEREXAMPLE_FOUND" else f" {gap}" if gap else ""
-    return f"[{verdict}]({file}){beside}"
+    _, _, _, _, _, verdict, gap, _, theorem, laws, file = row
+    beside = f"({laws} distributions)" if verdict == "NO_COUNTEREXAMPLE_FOUND" else f"by {theorem}" if theorem else gap
+    return f"[{verdict}]({file}) {beside}".rstrip()
