@@ -13,7 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rankbench.html.page import Page, SortedTable, page_bytes
+from rankbench.html.content import Page, SortedTable
+from rankbench.html.page import page_bytes
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

@@ -206,8 +206,9 @@ def _html(answer: Answer) -> bytes:
     """Return an answer as a page: its figure, its tables, and what is said of it."""
     from rankbench.drawing.canvas import picture_bytes
     from rankbench.drawing.looks import assign_looks
-    from rankbench.html.charts import Chart
-    from rankbench.html.page import Page, SortedTable, page_bytes
+    from rankbench.html.charts import chart_content
+    from rankbench.html.content import Chart, Page, SortedTable
+    from rankbench.html.page import page_bytes
 
     parts = [part for part in answer.parts if isinstance(part, Table)]
     title = answer.title or next((part.title for part in parts if part.title), "Result")
@@ -215,8 +216,11 @@ def _html(answer: Answer) -> bytes:
     words, charts, tables = answer.page or f"# {markdown(title)}\n\n{notes}", [], []
     if answer.drawing is not None:
         figure = answer.drawing()
-        svg, looks = picture_bytes(figure.canvas())["svg"], assign_looks([figure.drawing])
-        charts = [Chart("figure", one_line(figure.title), figure.drawing, looks, svg)]
+        svg, content = (
+            picture_bytes(figure.canvas())["svg"],
+            chart_content(figure.drawing, assign_looks([figure.drawing])),
+        )
+        charts = [Chart("figure", one_line(figure.title), svg, content)]
         words += f"\n![{markdown(figure.title.splitlines()[0])}](figures/figure.svg)\n"
     for at, part in enumerate([] if answer.page else parts):
         titles, numeric = distinct(part.columns, one_line), {*range(len(part.columns))} - {*part.words}

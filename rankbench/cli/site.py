@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -15,18 +14,16 @@ from rankbench.cli.shown import Answer, answering, encoded
 from rankbench.core.system import replace_file
 from rankbench.core.text import markdown
 from rankbench.errors import InputError, SpecError
-from rankbench.html.charts import Chart
-from rankbench.html.page import Page, SortedTable, page_bytes
+from rankbench.html.content import Page
+from rankbench.html.page import page_bytes
 from rankbench.reports.leaderboard import DETAILS
 from rankbench.reports.leaderboard import PAGE as WORDS
 from rankbench.reports.render import pages_of, pictures_of
-from rankbench.reports.web_page import leaderboard_html
+from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
 from rankbench.store.published import holds_results, open_results
 from rankbench.tracking.history import read_history
 
 INDEX, SUBMIT = "index.html", "submit.html"
-
-WITHOUT_ROWS = "Made from published tables alone: figures do not answer, and contenders are not compared in pairs."
 
 
 @click.command()
@@ -70,29 +67,18 @@ def folder_page(folder: Path) -> tuple[bytes, str]:
     if holds_results(folder):
         with open_results(folder) as results:
             pages = pages_of(results)
-            return leaderboard_html(pages, pictures_of(pages)), pages.files[WORDS].decode()
+            files = {**pages.files, **pictures_of(pages), PAGE_DATA: page_data(pages)}
+            return leaderboard_html(files), files[WORDS].decode()
     if (folder / WORDS).is_file():
-        return _page_without_rows(folder)
+        names = [WORDS, DETAILS, "leaderboard.csv", "claims.csv", PAGE_DATA]
+        paths = [*(folder / name for name in names), *sorted(folder.glob("figures/*.svg"))]
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.is_file()}
+        return leaderboard_html(files), files[WORDS].decode()
     if any(folder.glob("*.json")):
         answer = shown_history(read_history(folder), 0.05, everything=True)
         title = markdown(f"History of {folder.resolve().name}")
         return encoded(answer, "html"), "\n\n".join([f"# {title}", *map(markdown, answer.below)])
     raise InputError(f"{folder}: it holds neither results nor a history")
-
-
-def _page_without_rows(folder: Path) -> tuple[bytes, str]:
-    """Return a page of published files alone: rows of more than 5 MB are published apart."""
-    words = (folder / WORDS).read_text(encoding="utf-8")
-    details = (folder / DETAILS).read_text(encoding="utf-8") if (folder / DETAILS).is_file() else ""
-    with open(folder / "leaderboard.csv", encoding="utf-8", newline="") as file:
-        head, *rows = csv.reader(file)
-    numeric = {at for at in range(len(head)) if all(re.fullmatch(r"[-+.\de]*|inf", row[at]) for row in rows)}
-    table = SortedTable("standings", "All standings", [name.replace("_", " ") for name in head], rows, numeric)
-    charts = [Chart(path.stem, path.stem, None, {}, path.read_bytes()) for path in sorted(folder.glob("figures/*.svg"))]
-    title, _, rest = words.partition("\n")
-    told = f"{title}\n\n*{WITHOUT_ROWS}*\n{rest}"
-    plain = re.sub(r"\\(.)", r"\1", title.removeprefix("# "))
-    return page_bytes(Page(plain, told, [table], charts, details)), words
 
 
 def _entry(page: str, size: int, words: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,85 +30,65 @@ FEW_POINTS = 30
 JsonObject: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Chart:
-    """A figure that answers, and a static picture of it for readers without JavaScript and for paper.
+def chart_content(drawing: Drawing, looks: Mapping[str, Look], wide: Drawing | None = None) -> JsonObject:
+    """Return a figure as JSON.
 
-    Attributes
+    Parameters
     ----------
-    name : str
-        Name of its file, without an ending.
-    words : str
-        Content of the figure, for readers who do not see it.
-    drawing : Drawing, optional
-        Without it the chart is its picture alone.
+    drawing : Drawing
     looks : mapping of str to Look
         Color, marker and dashes by the name of a series, see `rankbench.drawing.looks.assign_looks`.
-    svg : bytes
     wide : Drawing, optional
         The same figure with intervals over units and repetitions, which a reader may choose.
+
+    Returns
+    -------
+    dict
+        ``specs``: a Vega-Lite specification for each plot, row by row from the top left; its parameters are
+        ``hidden`` (names of series), ``bands`` and ``wide`` (true or false). ``columns``: number of plots in a row.
+        ``series``: name, color, shape and dashes of each series with lines. ``bands`` and ``wide``: whether there
+        are such. ``hollow``: meaning of hollow markers.
     """
+    shown = distinct(drawing.names, one_line)
+    plots = [plot for row in drawing.plots for plot in row]
+    others = [plot for row in wide.plots for plot in row] if wide else plots
+    marks = _marks(plots)
+    names = {mark.name for mark in marks}
+    return {
+        "specs": [*_specs(drawing, looks, others)],
+        "columns": len(drawing.plots[0]),
+        "series": [
+            {"name": shown[name], "color": look.color, "shape": SHAPES[look.marker], "dash": _dash(look)}
+            for name, look in ((name, looks[name]) for name in drawing.names if name in names)
+        ],
+        "bands": any(np.isfinite(mark.lower).any() for mark in marks),
+        "wide": any(
+            not np.array_equal(one.lower, other.lower, equal_nan=True)
+            for one, other in zip(marks, _marks(others), strict=True)
+        ),
+        "hollow": drawing.hollow if any(line.hollow is not None for plot in plots for line in plot.lines) else "",
+    }
 
-    name: str
-    words: str
-    drawing: Drawing | None
-    looks: Mapping[str, Look]
-    svg: bytes
-    wide: Drawing | None = None
 
-    def content(self) -> JsonObject | None:
-        """Return the figure as JSON; None without a drawing.
-
-        Returns
-        -------
-        dict
-            ``specs``: a Vega-Lite specification for each plot, row by row from the top left; its parameters are
-            ``hidden`` (names of series), ``bands`` and ``wide`` (true or false). ``columns``: number of plots in a row.
-            ``series``: name, color, shape and dashes of each series with lines. ``bands`` and ``wide``: whether there
-            are such. ``hollow``: meaning of hollow markers.
-        """
-        drawing = self.drawing
-        if drawing is None:
-            return None
-        shown = distinct(drawing.names, one_line)
-        plots = [plot for row in drawing.plots for plot in row]
-        wide = [plot for row in self.wide.plots for plot in row] if self.wide else plots
-        marks, others = _marks(plots), _marks(wide)
-        names = {mark.name for mark in marks}
-        return {
-            "specs": [*self._specs(drawing, wide)],
-            "columns": len(drawing.plots[0]),
-            "series": [
-                {"name": shown[name], "color": look.color, "shape": SHAPES[look.marker], "dash": _dash(look)}
-                for name, look in ((name, self.looks[name]) for name in drawing.names if name in names)
-            ],
-            "bands": any(np.isfinite(mark.lower).any() for mark in marks),
-            "wide": any(
-                not np.array_equal(one.lower, other.lower, equal_nan=True)
-                for one, other in zip(marks, others, strict=True)
-            ),
-            "hollow": drawing.hollow if any(line.hollow is not None for plot in plots for line in plot.lines) else "",
-        }
-
-    def _specs(self, drawing: Drawing, wide: Sequence[Plot]) -> Iterator[JsonObject]:
-        axis = LogAxis.with_places_for(
-            x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist()
-        )
-        for r, row in enumerate(drawing.plots):
-            for c, plot in enumerate(row):
-                # Plots may stand one below the other on a page: each has the words of its row and its column.
-                worded = replace(
-                    plot,
-                    title=plot.title or drawing.plots[0][c].title,
-                    x_label=plot.x_label or drawing.plots[-1][c].x_label,
-                    y_label=plot.y_label or row[0].y_label,
-                )
-                if plot.dots:
-                    yield _dots(worded)
-                    continue
-                beside = wide[r * len(row) : (r + 1) * len(row)]
-                up = _up(row, beside, drawing.y_scale) if drawing.same_y else _up((plot,), (), drawing.y_scale)
-                yield _Lines(worded, beside[c], drawing, self.looks, axis, up).spec()
+def _specs(drawing: Drawing, looks: Mapping[str, Look], wide: Sequence[Plot]) -> Iterator[JsonObject]:
+    axis = LogAxis.with_places_for(
+        x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist()
+    )
+    for r, row in enumerate(drawing.plots):
+        for c, plot in enumerate(row):
+            # Plots may stand one below the other on a page: each has the words of its row and its column.
+            worded = replace(
+                plot,
+                title=plot.title or drawing.plots[0][c].title,
+                x_label=plot.x_label or drawing.plots[-1][c].x_label,
+                y_label=plot.y_label or row[0].y_label,
+            )
+            if plot.dots:
+                yield _dots(worded)
+                continue
+            beside = wide[r * len(row) : (r + 1) * len(row)]
+            up = _up(row, beside, drawing.y_scale) if drawing.same_y else _up((plot,), (), drawing.y_scale)
+            yield _Lines(worded, beside[c], drawing, looks, axis, up).spec()
 
 
 def _marks(plots: Sequence[Plot]) -> list[Line | Level]:
@@ -149,7 +129,7 @@ def _titled(plot: Plot, words: str) -> JsonObject:
 
 
 def _up(plots: Sequence[Plot], wide: Sequence[Plot], scale: str) -> JsonObject:
-    """Return the vertical scale of plots that share it, logarithmic where matplotlib's is; `wide` as in `Chart`."""
+    """Return the vertical scale of plots that share it, logarithmic where matplotlib's is; `wide` as for a chart."""
     marks = _marks(plots)
     means = _finite(mark.y if isinstance(mark, Line) else mark.value for mark in marks)
     if scale == "log" and len(means) and 0 < means.min() * DECADE <= means.max():

@@ -13,17 +13,15 @@ import html
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from string import Template
-from typing import Any
 from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from rankbench.html.charts import Chart
+from rankbench.html.content import Chart, Page, SortedTable
 
 WEB_PAGE = "leaderboard.html"
 """The page of a run."""
@@ -32,91 +30,21 @@ LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js", "datatables
 """Scripts of others, in the order in which they need one another; ``assets/versions.json`` has their digests."""
 
 
-@dataclass(frozen=True)
-class SortedTable:
-    """A table that sorts, filters and searches.
-
-    Attributes
-    ----------
-    name : str
-        Its anchor.
-    title : str
-    columns : sequence of str
-    rows : sequence of sequence of str
-    numeric : collection of int
-        Places of columns of numbers.
-    filters : collection of int
-        Places of columns with a list of their values to choose from.
-    opens : int or None
-        Place of the column whose cells open a panel, see `Page.panels`.
-    """
-
-    name: str
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numeric: Collection[int] = ()
-    filters: Collection[int] = ()
-    opens: int | None = None
-
-
-@dataclass(frozen=True)
-class Page:
-    """Content of a page.
-
-    Attributes
-    ----------
-    title : str
-    words : str
-        Markdown. An image ``figures/NAME.svg`` stands for the chart of that name.
-    tables : sequence of SortedTable
-    charts : sequence of Chart
-    details : str
-        Markdown that is folded away until a reader opens it.
-    panels : mapping of str to sequence of (str, str)
-        Facts on a contender, by its label: texts, and what `formulas` returns.
-    pairs : sequence of dict
-        Tables of paired differences: ``experiment``, ``dataset``, ``n``, ``metric`` and ``split`` to choose one by,
-        ``better`` (less or more), ``units``, ``names``, and ``values``: for each pair of names (1st and 2nd, 1st and
-        3rd, ...) in millionths their difference, and the ends of its intervals over units and repetitions and over
-        repetitions.
-    works : str
-        BibTeX that the page ends with.
-    """
-
-    title: str
-    words: str
-    tables: Sequence[SortedTable] = ()
-    charts: Sequence[Chart] = ()
-    details: str = ""
-    panels: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    pairs: Sequence[Mapping[str, Any]] = ()
-    works: str = ""
-
-
 def page_bytes(page: Page) -> bytes:
     """Return a page as one HTML file; the same content gives the same bytes."""
     charts = {chart.name: chart for chart in page.charts}
     shown: set[str] = set()
     body = [_markdown(page.words, charts, shown), *map(_table, page.tables)]
-    if page.pairs:
+    if page.data.pairs:
         body.append(_PAIRS)
     if page.details:
         text = _markdown(page.details, charts, shown)
         body.append(f'<details><summary><h2 id="details">Details</h2></summary>{text}</details>')
     if page.works:
         body.append(f'<section><h2 id="cite">Cite</h2><pre tabindex="0">{html.escape(page.works)}</pre></section>')
-    answering = {name for name in shown if charts[name].drawing is not None}
-    # Texts and lists of names come again and again: each stands there once.
-    texts = _Places(text for facts in page.panels.values() for _, text in facts)
-    lists = _Places(tuple(pairs["names"]) for pairs in page.pairs)
-    data = {
-        "charts": {name: chart.content() for name, chart in charts.items() if name in answering},
-        "panels": {name: [(about, texts[text]) for about, text in facts] for name, facts in page.panels.items()},
-        "texts": [{"html": text} if isinstance(text, _Markup) else text for text in texts],
-        "pairs": [{**pairs, "names": lists[tuple(pairs["names"])]} for pairs in page.pairs],
-        "lists": [*lists],
-    }
+    answering = {name: charts[name].content for name in charts if name in shown and charts[name].content}
+    data = page.data.model_dump(exclude={"works"}) | {"charts": answering}
+    data["texts"] = [one if isinstance(one, str) else {"html": _mathml(one)} for one in page.data.texts]
     libraries = [*(LIBRARIES[:-1] if answering else ()), *(LIBRARIES[-1:] if page.tables else ())]
     scripts = [_asset(name) for name in (*libraries, "page.js")]
     style = _asset("page.css")
@@ -132,26 +60,21 @@ def page_bytes(page: Page) -> bytes:
     return Template(_asset("page.html")).substitute(parts).encode()
 
 
+def title_of(text: str) -> str:
+    """Return the first heading of a text in Markdown as plain words."""
+    tokens = MarkdownIt("commonmark").parse(text)
+    found = next((tokens[at + 1] for at, token in enumerate(tokens) if token.type == "heading_open"), None)
+    return "".join(child.content for child in found.children or ()) if found else ""
+
+
 def without_pictures(page: bytes) -> bytes:
     """Return a page without its static pictures, which depend on fonts and on the version of matplotlib."""
     return re.sub(rb'src="data:image/svg\+xml,[^"]*"', b'src="data:image/svg+xml,"', page)
 
 
-class _Markup(str):
-    """Text that is HTML of rankbench's own."""
-
-
-def formulas(latex: Iterable[str]) -> str:
-    """Return formulas of a component, given as LaTeX, as what a panel shows as MathML."""
-    mathml = json.loads(_asset("formulas.json"))
-    return _Markup("".join(mathml[one] for one in latex))
-
-
-class _Places(dict[Any, int]):
-    """The place of each value among all that differ, in the order in which they come."""
-
-    def __init__(self, values: Iterable[Any]) -> None:
-        super().__init__((value, at) for at, value in enumerate(dict.fromkeys(values)))
+def _mathml(latex: Sequence[str]) -> str:
+    known = json.loads(_asset("formulas.json"))
+    return "".join(known.get(one, "") for one in latex)
 
 
 _SAFE = " =:/,;.()-+_!?*@$<>'"
@@ -261,7 +184,7 @@ def _figure(chart: Chart | None, words: str, shown: set[str]) -> str:
     if chart.name in shown:
         return f'<p>Figure: <a href="#figure-{name}">{words}</a></p>'
     shown.add(chart.name)
-    drawn = f' data-chart="{name}"' if chart.drawing is not None else ""
+    drawn = f' data-chart="{name}"' if chart.content else ""
     return (
         f'<figure id="figure-{name}"{drawn}><figcaption>{words}</figcaption><div class="legend"></div>'
         f'<div class="plots"></div><img alt="{html.escape(chart.words)}" src="{_picture(chart.svg)}"></figure>'

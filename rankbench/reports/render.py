@@ -1,17 +1,12 @@
-"""Pages and pictures of a report are made, written and published."""
+"""Pages and pictures of a report are made."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rankbench.core.system import FACTS, replace_file
 from rankbench.drawing.canvas import picture_bytes
 from rankbench.drawing.looks import ON_PAPER, assign_looks
-from rankbench.errors import SpecError, StoreError
+from rankbench.errors import SpecError
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.claims_section import contrast_rows
 from rankbench.reports.document import Node, csv_of, markdown_of
@@ -22,16 +17,6 @@ from rankbench.reports.recommendation import Recommendation, recommendations
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.standings import COLUMNS, units_csv, values_of
 from rankbench.store.journal import StoredResults
-from rankbench.store.published import (
-    DIGESTS,
-    MANIFEST,
-    ROWS,
-    Digests,
-    published_rows,
-    read_digests,
-    rows_apart,
-    sha256,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -137,59 +122,3 @@ def paper_figures(pages: Pages) -> dict[str, bytes]:
         for one in pages.figures
         for suffix, data in picture_bytes(one.canvas(looks), ON_PAPER).items()
     }
-
-
-LARGEST = 5_000_000
-"""Bytes of rows that a published folder holds; more are kept beside it, as an asset of a release."""
-
-
-def publish(pages: Pages, results: StoredResults, source: Path, out: Path) -> list[Path]:
-    """Write a folder to be published.
-
-    Parameters
-    ----------
-    pages : Pages
-    results : StoredResults
-        Source of the pages.
-    source : Path
-        Folder whose ``run.json`` is published too.
-    out : Path
-        A new folder, an empty one, or one that was published before, whose files are replaced. Rows of more than
-        `LARGEST` bytes go to ``OUT-rows`` beside it.
-
-    Returns
-    -------
-    list of Path
-
-    Raises
-    ------
-    StoreError
-        The run has not ended, the folder holds anything else, or a file cannot be written.
-    """
-    facts = source / FACTS
-    if not facts.is_file():
-        raise StoreError(f"{source}: it has no {FACTS}, which a run writes at its end; let the run end first")
-    former = read_digests(out)
-    if former is None and out.exists() and any(out.iterdir()):
-        raise StoreError(f"{out}: it holds what nobody published ({next(out.iterdir()).name}); give another --out")
-    rows = published_rows(results)
-    files = {**pages.files, **pictures_of(pages), FACTS: facts.read_bytes()}
-    digests = Digests(rows=sha256(rows[MANIFEST]), files={name: sha256(data) for name, data in sorted(files.items())})
-    inside, apart = out / ROWS, rows_apart(out)
-    try:
-        for name in former.files if former else ():
-            if name not in files:
-                (out / name).unlink(missing_ok=True)
-        for folder in (inside, apart):
-            if folder.is_dir() and not folder.is_symlink():
-                shutil.rmtree(folder)
-        place = inside if sum(map(len, rows.values())) <= LARGEST else apart
-        paths = _written(out, files) + _written(place, rows)
-        text = json.dumps(digests.model_dump(), indent=1, sort_keys=True) + "\n"
-        return [*paths, replace_file(out / DIGESTS, text.encode())]
-    except OSError as error:
-        raise StoreError(f"{out}: cannot write the report ({error}); the results are untouched") from error
-
-
-def _written(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    return [replace_file(folder / name, data) for name, data in files.items()]

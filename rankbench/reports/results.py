@@ -21,20 +21,12 @@ from rankbench.reports.claims_section import claims_in_short, contrast_rows
 from rankbench.reports.document import Paragraph, TerminalNode, terminal_of
 from rankbench.reports.headline import Headline, Notice, headline_of, notices
 from rankbench.reports.latex import latex_tables
+from rankbench.reports.publish import publish
 from rankbench.reports.references import bibliography
-from rankbench.reports.render import (
-    FIGURES,
-    PICTURES,
-    Pages,
-    figure_of,
-    pages_of,
-    paper_figures,
-    pictures_of,
-    publish,
-)
+from rankbench.reports.render import FIGURES, PICTURES, Pages, figure_of, pages_of, paper_figures, pictures_of
 from rankbench.reports.standings import COLUMNS, values_of
 from rankbench.reports.trec_files import trec_files
-from rankbench.reports.web_page import leaderboard_html
+from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
 from rankbench.store.journal import FILE, StoredResults
 from rankbench.store.published import open_results, parquet_bytes, results_frame
 from rankbench.store.store import REPORTED
@@ -182,9 +174,9 @@ def report(directory: Path | str, out: Path | str | None = None, paper: PaperFil
         if out is not None or not of_run:
             paths = publish(pages, results, folder, folder if out is None else Path(out))
         else:
-            pictures = pictures_of(pages)
-            contents = {**pages.files, **pictures, "results.parquet": parquet_bytes(rows)}
-            contents[WEB_PAGE] = leaderboard_html(pages, pictures)
+            files = {**pages.files, **pictures_of(pages)}
+            page = leaderboard_html({**files, PAGE_DATA: page_data(pages)})
+            contents = {**files, "results.parquet": parquet_bytes(rows), WEB_PAGE: page}
             try:
                 paths = [replace_file(folder / name, data) for name, data in contents.items()]
                 _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})

@@ -20,7 +20,7 @@ from rankbench.core.text import count_text
 from rankbench.errors import RankbenchError, StoreError
 from rankbench.html.page import WEB_PAGE, without_pictures
 from rankbench.reports.render import PICTURES, pages_of
-from rankbench.reports.web_page import leaderboard_html
+from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
 from rankbench.store.journal import FILE, StoredResults
 from rankbench.store.published import (
     DIGESTS,
@@ -116,7 +116,9 @@ def _verified(
         pages = pages_of(results)
         made = dict(pages.files)
         if (directory / FILE).exists():
-            made[WEB_PAGE] = leaderboard_html(pages, {})
+            made[WEB_PAGE] = leaderboard_html({**pages.files, PAGE_DATA: page_data(pages)})
+        elif digests and PAGE_DATA in digests.files:
+            made[PAGE_DATA] = page_data(pages)
         found += _facts(directory, results)
     except StoreError as error:
         return Verification((*found, Difference(ROWS, "", str(error))), ())

@@ -5,25 +5,33 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from pathlib import PurePosixPath
+from typing import Any, TypeAlias
 
+from pydantic import ValidationError
+
+from rankbench.core.component import first_problem
 from rankbench.core.runtime import one_blas_thread
 from rankbench.core.text import csv_cell, one_line
 from rankbench.drawing.looks import assign_looks
-from rankbench.html.charts import Chart
-from rankbench.html.page import Page, SortedTable, formulas, page_bytes
+from rankbench.errors import InputError
+from rankbench.html.charts import chart_content
+from rankbench.html.content import Chart, Page, PageData, PairTable, SortedTable
+from rankbench.html.page import page_bytes, title_of
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
 from rankbench.plugin.registry import base_of
 from rankbench.reports.analysis import Section
 from rankbench.reports.figures import over_units
+from rankbench.reports.leaderboard import DETAILS, PAGE
 from rankbench.reports.leaderboard_intro import headline_section
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.references import bibliography, own_components, works_of
-from rankbench.reports.render import FIGURES, Pages
+from rankbench.reports.render import Pages
 from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws
 
@@ -45,49 +53,87 @@ WORDS = {"experiment", "dataset", "metric", "split", "contender", "status", "cla
 """Columns of words; all others have numbers."""
 
 
-def leaderboard_html(pages: Pages, pictures: Mapping[str, bytes]) -> bytes:
+PAGE_DATA = "page.json"
+"""Data of the page's scripts, published where rows are kept elsewhere: a page can then be made without them."""
+
+WITHOUT_DATA = "Made from tables alone: figures do not answer, and contenders are not compared in pairs."
+
+
+def leaderboard_html(files: Mapping[str, bytes]) -> bytes:
     """Return the page of a report.
 
     Parameters
     ----------
-    pages : Pages
-    pictures : mapping of str to bytes
-        Figures by path, as `rankbench.reports.render.pictures_of` returns them; the page has none of those that are
-        missing.
+    files : mapping of str to bytes
+        Files of the report, its pictures among them, and `PAGE_DATA`; the page has no picture that is missing.
+
+    Raises
+    ------
+    InputError
+        `PAGE_DATA` is not what a report writes.
     """
-    analysis, texts = pages.analysis, {name: data.decode() for name, data in pages.files.items()}
+    words = files[PAGE].decode()
+    try:
+        data = PageData.model_validate_json(files.get(PAGE_DATA, b"{}"))
+    except ValidationError as error:
+        raise InputError("{}: {}: {}".format(PAGE_DATA, *first_problem(error))) from error
+    if PAGE_DATA not in files:
+        title, _, rest = words.partition("\n")
+        words = f"{title}\n\n*{WITHOUT_DATA}*\n{rest}"
+    pictures = {PurePosixPath(name).stem: svg for name, svg in sorted(files.items()) if name.endswith(".svg")}
+    names = list(dict.fromkeys([*data.charts, *pictures]))
+    charts = [
+        Chart(name, str(data.charts.get(name, {}).get("words", name)), pictures.get(name, b""), data.charts.get(name))
+        for name in names
+    ]
+    tables = [
+        _table(name, title, files[f"{file}.csv"].decode(), columns, columns[:filters])
+        for name, file, title, columns, filters in (
+            ("standings", "leaderboard", "All standings", STANDINGS, 6),
+            ("claims", "claims", "Contrasts of the claims", CONTRASTS, 3),
+        )
+        if files.get(f"{file}.csv", b"").count(b"\n") > 1
+    ]
+    details = files.get(DETAILS, b"").decode()
+    return page_bytes(Page(title_of(words), words, tables, charts, details, data, data.works))
+
+
+def page_data(pages: Pages) -> bytes:
+    """Return `PAGE_DATA` of a report; the same report gives the same bytes."""
+    analysis = pages.analysis
     looks = assign_looks([one.drawing for one in pages.figures])
     levels = {section.sampler.experiment.name: together_level(section, analysis) for section in analysis.sections}
     with one_blas_thread():
-        charts = [
-            Chart(
-                one.figure.file,
-                one.figure.title or one.sampler.experiment.title,
-                one.drawing,
-                looks,
-                pictures.get(f"{FIGURES}/{one.figure.file}.svg", b""),
-                over_units(one, levels[one.sampler.experiment.name]),
-            )
+        charts = {
+            one.figure.file: {
+                "words": one.figure.title or one.sampler.experiment.title,
+                **chart_content(one.drawing, looks, over_units(one, levels[one.sampler.experiment.name])),
+            }
             for one in pages.figures
-        ]
+        }
         first = headline_section(analysis)
         sections = sorted(analysis.sections, key=lambda section: section is not first)
-        pairs = [one for section in sections for one in _pairs(section)]
-    tables = []
-    if any(section.rows for section in analysis.sections):
-        tables.append(_table("standings", "All standings", texts["leaderboard.csv"], STANDINGS, STANDINGS[:6]))
-    if "claims.csv" in texts:
-        tables.append(_table("claims", "Contrasts of the claims", texts["claims.csv"], CONTRASTS, CONTRASTS[:3]))
-    panels = _panels(analysis.sections)
-    title, details = analysis.record.title, texts["details.md"]
-    return page_bytes(
-        Page(title, texts["leaderboard.md"], tables, charts, details, panels, pairs, works=bibliography(analysis))
+        lists: dict[tuple[str, ...], int] = {}
+        pairs = [one for section in sections for one in _pairs(section, lists)]
+    panels, texts = _panels(analysis.sections), dict[str | tuple[str, ...], int]()
+    data = PageData(
+        panels={
+            label: [(name, texts.setdefault(said, len(texts))) for name, said in facts]
+            for label, facts in panels.items()
+        },
+        texts=[one if isinstance(one, str) else [*one] for one in texts],
+        pairs=pairs,
+        lists=[[*names] for names in lists],
+        charts=charts,
+        works=bibliography(analysis),
     )
+    return f"{json.dumps(data.model_dump(), ensure_ascii=False, allow_nan=False, separators=(',', ':'))}\n".encode()
 
 
 def _table(name: str, title: str, text: str, shown: Collection[str], filters: Collection[str]) -> SortedTable:
     """Return columns of a CSV file as a table of the page."""
     head, *rows = csv.reader(io.StringIO(text))
+    shown = [column for column in shown if column in head]
     return SortedTable(
         name,
         title,
@@ -99,9 +145,13 @@ def _table(name: str, title: str, text: str, shown: Collection[str], filters: Co
     )
 
 
-def _panels(sections: list[Section]) -> dict[str, list[tuple[str, str]]]:
+PanelFact: TypeAlias = tuple[str, str | tuple[str, ...]]
+"""A name, and a text or formulas as LaTeX."""
+
+
+def _panels(sections: list[Section]) -> dict[str, list[PanelFact]]:
     """Return the facts on each contender: its text in each experiment, and its components."""
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, str | tuple[str, ...]]] = {}
     for section in sections:
         experiment = section.sampler.experiment.name
         for arm in (arm for race in section.sampler.races for arm in race.arms):
@@ -115,12 +165,12 @@ def _panels(sections: list[Section]) -> dict[str, list[tuple[str, str]]]:
     return {label: sorted(facts.items(), key=lambda fact: fact[0].startswith("[")) for label, facts in found.items()}
 
 
-def _components(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _components(config: Mapping[str, Any]) -> Iterator[PanelFact]:
     """Yield what rankbench's own components of a contender are, and the works that they cite."""
     for kind, name, values in own_components(config):
         yield f"{kind} {name}", _described(kind, name, values)
         if found := formulas_in(describe_component(kind, name).documentation):
-            yield f"formula of {name}", formulas(found)
+            yield f"formula of {name}", tuple(found)
         for label, text in works_of(manager.component_class(base_of(kind), name)):
             yield f"[{label}]", text
 
@@ -140,8 +190,8 @@ def formulas_in(documentation: str) -> list[str]:
     return [" ".join(latex.split()) for latex in re.split(r"\.\. math::", found[1])] if found else []
 
 
-def _pairs(section: Section) -> Iterator[dict[str, Any]]:
-    """Yield the paired differences of the tables at each n, each pair by itself."""
+def _pairs(section: Section, lists: dict[tuple[str, ...], int]) -> Iterator[PairTable]:
+    """Yield the paired differences of the tables at each n, each pair by itself; `lists` gets places of new names."""
     sampler = section.sampler
     if sampler.source.layout != "race":
         return
@@ -153,17 +203,18 @@ def _pairs(section: Section) -> Iterator[dict[str, Any]]:
             both, alone = (found(sample, ArmContrast(i, j)) for found in (contrasts, contrasts_over_draws))
             found = both.estimate, both.lower, both.upper, alone.lower, alone.upper
             values += [_millionths(one[0]) for one in found]
-        yield {
-            "experiment": sampler.experiment.name,
-            "dataset": csv_cell(sampler.source.dataset),
-            "n": f"{race.n:,}",
-            "metric": metric,
-            "split": sampler.source.short(split),
-            "units": sampler.source.judged_on,
-            "better": "less" if sampler.source.direction(metric) == "minimize" else "more",
-            "names": tuple(csv_cell(arm.label) for arm in race.racing),
-            "values": values,
-        }
+        names = tuple(csv_cell(arm.label) for arm in race.racing)
+        yield PairTable(
+            experiment=sampler.experiment.name,
+            dataset=csv_cell(sampler.source.dataset),
+            n=f"{race.n:,}",
+            metric=metric,
+            split=sampler.source.short(split),
+            units=sampler.source.judged_on,
+            better="less" if sampler.source.direction(metric) == "minimize" else "more",
+            names=lists.setdefault(names, len(lists)),
+            values=values,
+        )
 
 
 def _millionths(value: float) -> int | None:

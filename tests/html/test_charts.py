@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rankbench.drawing.looks import assign_looks
-from rankbench.html.charts import Chart
+from rankbench.html.charts import chart_content
 from rankbench.interfaces.figure import Dot, Drawing, Level, Line, Plot
 
 NAN = math.nan
@@ -22,8 +22,7 @@ def line(name: str, x: list[float], y: list[float], half: float = 0.1, **more: A
 
 
 def content(drawing: Drawing, wide: Drawing | None = None) -> dict[str, Any]:
-    found = Chart("name", "words", drawing, assign_looks([drawing]), b"", wide).content()
-    assert found is not None
+    found = chart_content(drawing, assign_looks([drawing]), wide)
     return json.loads(json.dumps(found, allow_nan=False))
 
 

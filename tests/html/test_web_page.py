@@ -6,6 +6,7 @@ import base64
 import csv
 import hashlib
 import html
+import io
 import json
 import re
 import shutil
@@ -21,13 +22,15 @@ from click.testing import CliRunner
 from hostile_run import HOSTILE, reported
 
 from rankbench.cli import main
-from rankbench.cli.site import WITHOUT_ROWS
-from rankbench.html.page import Page, SortedTable, _picture, page_bytes, without_pictures
+from rankbench.html.content import Page, PageData, SortedTable
+from rankbench.html.page import _picture, page_bytes, without_pictures
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
+from rankbench.reports import publish
 from rankbench.reports.references import KINDS
+from rankbench.reports.results import report
 from rankbench.reports.verify import verify_files
-from rankbench.reports.web_page import formulas_in
+from rankbench.reports.web_page import PAGE_DATA, WITHOUT_DATA, formulas_in
 
 ASSETS = files("rankbench.html").joinpath("assets")
 
@@ -61,7 +64,7 @@ def test_the_policy_allows_what_the_page_holds_and_nothing_else(run: Path) -> No
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_of_others_are_text(name: str) -> None:
     table = SortedTable("a", name, [name], [[name]], opens=0)
-    page = page_bytes(Page(name, "", [table], panels={name: [(name, name)]})).decode()
+    page = page_bytes(Page(name, "", [table], data=PageData(panels={name: [(name, 0)]}, texts=[name]))).decode()
     found = html.unescape(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
     assert found.count(name) == 5  # title, link to the table, heading, its label for screen readers, two cells but one
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
@@ -77,23 +80,25 @@ def test_links_lead_into_the_page_or_nowhere() -> None:
     assert '<a href="https://x.org/">b</a> <a href="d.html">c</a>' in page
 
 
+def differing(folder: Path) -> list[str]:
+    """Return the files that verify finds to differ; the made-up run has no facts."""
+    return [one.file for one in verify_files(folder).differences if one.file != "run.json"]
+
+
 def test_verify_finds_what_was_edited_but_no_picture(tmp_path: Path) -> None:
     folder = reported(tmp_path / "run")
     path = folder / "leaderboard.html"
     whole = path.read_bytes()
 
-    def found() -> list[str]:
-        return [one.file for one in verify_files(folder).differences if one.file != "run.json"]
-
     path.write_bytes(whole.replace(b"data:image/svg+xml,", b"data:image/svg+xml,other"))
     assert path.read_bytes() != whole
-    assert found() == []
+    assert differing(folder) == []
     assert "Static pictures" in verify_files(folder).shown[-1]
     assert len(without_pictures(whole)) < len(whole)
     path.write_bytes(whole.replace(b"logistic", b"hinge", 1))
-    assert found() == ["leaderboard.html"]
+    assert differing(folder) == ["leaderboard.html"]
     path.unlink()
-    assert found() == ["leaderboard.html"]
+    assert differing(folder) == ["leaderboard.html"]
 
 
 def test_every_formula_of_a_contender_is_mathml_without_styles() -> None:
@@ -184,11 +189,37 @@ def test_a_page_without_rows_says_so(run: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     page = tmp_path / "site" / "alone.html"
     text = page.read_text(encoding="utf-8")
-    assert WITHOUT_ROWS in text
+    assert WITHOUT_DATA in text
     assert data_of(page)["charts"] == {}
     assert text.count("data:image/svg+xml,") == 1
-    with open(folder / "leaderboard.csv", encoding="utf-8", newline="") as lines:
-        assert text.count("\n<tr><t") == len([*csv.reader(lines)]) - 1
+    rows = [len([*csv.reader(io.StringIO((folder / name).read_text("utf-8")))]) - 1 for name in TABLES]
+    assert text.count("\n<tr><t") == sum(rows)
+
+
+TABLES = ("leaderboard.csv", "claims.csv")
+
+
+def test_a_page_of_a_published_folder_needs_no_rows(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publish, "LARGEST", 0)
+    ended = shutil.copytree(run, tmp_path / "run")
+    (ended / "run.json").write_text('{"suite": "paper"}')
+    report(ended, tmp_path / "out")
+    assert differing(tmp_path / "out") == []
+    apart = tmp_path / "out-rows"
+    apart.rename(tmp_path / "elsewhere")
+    command = ["site", str(tmp_path / "out"), "--out", str(tmp_path / "site")]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    assert (tmp_path / "site" / "out.html").read_bytes() == (run / "leaderboard.html").read_bytes()
+
+    data = tmp_path / "out" / PAGE_DATA
+    data.write_bytes(data.read_bytes().replace(b'"better":"less"', b'"better":"more"', 1))
+    (tmp_path / "elsewhere").rename(apart)
+    assert set(differing(tmp_path / "out")) == {PAGE_DATA}
+    apart.rename(tmp_path / "elsewhere")
+    data.write_text('{"pairs": 3}', encoding="utf-8")
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code != 0
+    assert "page.json: pairs" in done.output + str(done.exception)
 
 
 def test_a_site_refuses_folders_that_would_be_one_page_or_none(run: Path, tmp_path: Path) -> None:

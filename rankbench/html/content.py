@@ -1,0 +1,144 @@
+"""Content of a page: words, tables, charts, and data of its scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A static picture, for readers without JavaScript and for paper, and the figure that takes its place elsewhere.
+
+    Attributes
+    ----------
+    name : str
+        Name of its file, without an ending.
+    words : str
+        Content of the figure, for readers who do not see it.
+    svg : bytes
+    content : dict, optional
+        See `rankbench.html.charts.chart_content`. Without it the chart is its picture alone.
+    """
+
+    name: str
+    words: str
+    svg: bytes
+    content: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class SortedTable:
+    """A table that sorts, filters and searches.
+
+    Attributes
+    ----------
+    name : str
+        Its anchor.
+    title : str
+    columns : sequence of str
+    rows : sequence of sequence of str
+    numeric : collection of int
+        Places of columns of numbers.
+    filters : collection of int
+        Places of columns with a list of their values to choose from.
+    opens : int or None
+        Place of the column whose cells open a panel, see `Page.data`.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: Collection[int] = ()
+    filters: Collection[int] = ()
+    opens: int | None = None
+
+
+class PairTable(BaseModel):
+    """Paired differences of contenders.
+
+    Attributes
+    ----------
+    experiment, dataset, n, metric, split : str
+        Keys by which a reader chooses a table.
+    units : str
+        Units that were judged on, as "queries".
+    better : str
+        ``less`` or ``more``.
+    names : int
+        Place of the contenders in `PageData.lists`.
+    values : list of int
+        For each pair (1st and 2nd, 1st and 3rd, ...) five numbers in millionths: the difference, and the ends of its
+        intervals over units and repetitions and over repetitions; None where there is no interval.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    experiment: str
+    dataset: str
+    n: str
+    metric: str
+    split: str
+    units: str
+    better: Literal["less", "more"]
+    names: int
+    values: list[int | None]
+
+
+class PageData(BaseModel):
+    """Data of a page's scripts; texts and lists come again and again, and stand there once.
+
+    Attributes
+    ----------
+    panels : dict of str to list of (str, int)
+        Facts on a contender, by its label: a name, and a place in `texts`.
+    texts : list of str or list of str
+        A text, or formulas as LaTeX.
+    pairs : list of PairTable
+    lists : list of list of str
+        Names of contenders.
+    charts : dict
+        Figures by name, see `rankbench.html.charts.chart_content`; ``words`` stand for a figure where nobody sees it.
+    works : str
+        BibTeX of the works that a result rests on.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    panels: dict[str, list[tuple[str, int]]] = {}
+    texts: list[str | list[str]] = []
+    pairs: list[PairTable] = []
+    lists: list[list[str]] = []
+    charts: dict[str, dict[str, Any]] = {}
+    works: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """Content of a page.
+
+    Attributes
+    ----------
+    title : str
+    words : str
+        Markdown. An image ``figures/NAME.svg`` stands for the chart of that name.
+    tables : sequence of SortedTable
+    charts : sequence of Chart
+    details : str
+        Markdown that is folded away until a reader opens it.
+    data : PageData
+    works : str
+        BibTeX that the page ends with.
+    """
+
+    title: str
+    words: str
+    tables: Sequence[SortedTable] = ()
+    charts: Sequence[Chart] = ()
+    details: str = ""
+    data: PageData = field(default_factory=PageData)
+    works: str = ""
