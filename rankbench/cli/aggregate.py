@@ -155,6 +155,13 @@ def aggregate(
     help="Metric of runs; default: ndcg:gain=identity,cutoff=10 (nDCG@10).",
 )
 @click.option(
+    "--ties",
+    type=click.Choice(["shared", "trec-eval"]),
+    default="shared",
+    show_default=True,
+    help="Places of documents of equal scores in a run: the mean of their places, or trec_eval's order.",
+)
+@click.option(
     "--missing",
     type=click.Choice(["tasks", "systems"]),
     default="tasks",

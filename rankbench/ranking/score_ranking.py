@@ -18,7 +18,7 @@ from rankbench.core.text import count_text, first_of, listed, plain_name, short_
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.remote import scan_address
-from rankbench.data.readers.trec import TREC_LOSS, TrecReader
+from rankbench.data.readers.trec import TREC_LOSS, Ties, TrecReader
 from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.measurements import load_scores
 from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
@@ -53,7 +53,9 @@ RunFiles: TypeAlias = Sequence[str | os.PathLike[str]]
 """The paths of TREC runs."""
 
 
-def judged_runs(runs: object, qrels: str | os.PathLike[str], loss: str) -> tuple[str, TaskScores, list[str]]:
+def judged_runs(
+    runs: object, qrels: str | os.PathLike[str], loss: str, ties: Ties
+) -> tuple[str, TaskScores, list[str]]:
     """Return the sha256 of the judgments and the runs, the scores of their systems, and what was left out.
 
     A system is called as its run says, or as its file where two files say the same.
@@ -64,6 +66,7 @@ def judged_runs(runs: object, qrels: str | os.PathLike[str], loss: str) -> tuple
     qrels : path
     loss : str
         In the contender grammar; see `rankbench.data.readers.trec.TrecReader`.
+    ties : {"shared", "trec-eval"}
 
     Raises
     ------
@@ -76,7 +79,7 @@ def judged_runs(runs: object, qrels: str | os.PathLike[str], loss: str) -> tuple
     if not isinstance(given, Sequence) or not all(isinstance(run, str | os.PathLike) for run in given) or not given:
         raise SpecError("with qrels give runs: the path of a file, or a list of paths")
     paths = [Path(run) for run in given]
-    reader = TrecReader(qrels=str(qrels), loss=loss)
+    reader = TrecReader(qrels=str(qrels), loss=loss, ties=ties)
     with remarks_kept() as remarks:
         tables = [reader.scan(path).collect() for path in paths]
     tags = [set(table["system"].unique()) for table in tables]
@@ -88,6 +91,8 @@ def judged_runs(runs: object, qrels: str | os.PathLike[str], loss: str) -> tuple
         tables = [table.with_columns(system=pl.lit(name)) for table, name in zip(tables, names, strict=True)]
         remarks.append("systems are called as their files, as several runs say the same name")
     remarks.append(f"scores are 1 - {loss} of each topic")
+    if ties != "shared":
+        remarks.append("documents of equal scores stand in trec_eval's order")
     return sha256_of(Path(qrels), *paths), load_scores(pl.concat(tables).lazy()), list(remarks)
 
 
@@ -172,6 +177,7 @@ def rank_scores(
     reader: str = "",
     qrels: str | os.PathLike[str] = "",
     loss: str = "",
+    ties: Ties = "shared",
     missing: Kept = "tasks",
 ) -> ScoreRanking:
     """Rank the systems of a score table, with simultaneous rank ranges.
@@ -199,6 +205,8 @@ def rank_scores(
         Judgments by which TREC runs are judged.
     loss : str
         Loss that runs are judged by; the score is one minus it. By default nDCG@10, as trec_eval has it.
+    ties : {"shared", "trec-eval"}
+        Places of documents of equal scores: the mean of their places, or trec_eval's order, backwards by name.
     missing : {"tasks", "systems"}
         Part left out where cells are missing: tasks that some system lacks, or systems that lack some task.
 
@@ -220,9 +228,9 @@ def rank_scores(
     if qrels:
         if columns or reader:
             raise SpecError("TREC runs have their own format; leave --columns and --reader out")
-        path, (digest, table, said) = None, judged_runs(scores, qrels, loss or TREC_LOSS)
-    elif loss:
-        raise SpecError("a loss judges TREC runs; say --qrels FILE, too")
+        path, (digest, table, said) = None, judged_runs(scores, qrels, loss or TREC_LOSS, ties)
+    elif loss or ties != "shared":
+        raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say --qrels FILE, too")
     else:
         with remarks_kept() as remarks:
             path, digest, table = _read(scores, columns, reader, without)  # type: ignore[arg-type]  # refuses others

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import random
@@ -101,6 +102,51 @@ def test_documents_of_one_score_share_their_places(tmp_path: Path) -> None:
     (tmp_path / "r").write_text("1 Q0 b 1 3.0 s\n1 Q0 a 2 3.0 s\n")
     found = TrecReader(qrels=str(tmp_path / "q"), loss="ndcg:gain=identity,cutoff=1").scan(tmp_path / "r").collect()
     assert found["score"].to_list() == [0.5]
+
+
+def trec_eval(qrels: Qrels, run: Run) -> list[float]:
+    """Return nDCG@10 of each topic of the qrels as trec_eval computes it, 0 where the run lacks the topic."""
+    evaluator = pytest.importorskip("pytrec_eval").RelevanceEvaluator(qrels, {"ndcg_cut_10"})
+    found = evaluator.evaluate(run)
+    return [found[topic]["ndcg_cut_10"] if topic in found else 0.0 for topic in TOPICS]
+
+
+def test_ties_stand_in_trec_evals_order(tmp_path: Path) -> None:
+    """Ties in all forms: equal scores, scores that are equal in 32 bits, with tabs and two systems in one file."""
+    qrels, runs = drawn(9)
+    rough = {topic: {doc: float(round(score)) for doc, score in docs.items()} for topic, docs in runs["bm25"].items()}
+    close = {topic: {doc: 1 + at * 1e-9 for at, doc in enumerate(docs)} for topic, docs in runs["dense"].items()}
+    made = {"rough": rough, "close": close}
+    judged, paths = written(tmp_path, qrels, made)
+    (tmp_path / "both.run").write_text("".join(path.read_text().replace(" ", "\t") for path in paths))
+    graded = {topic: qrels[topic] for topic in TOPICS}
+    reader = TrecReader(qrels=str(judged), ties="trec-eval")
+    found = reader.scan(tmp_path / "both.run").collect()
+    for system, run in made.items():
+        values = found.filter(system=system)["score"].to_list()
+        assert values == pytest.approx(trec_eval(graded, run), abs=1e-6)
+        shared = TrecReader(qrels=str(judged)).scan(tmp_path / "both.run").collect().filter(system=system)
+        assert shared["score"].to_list() != pytest.approx(values, abs=1e-3)
+    ranked = CliRunner().invoke(
+        main, ["rank", "--qrels", str(judged), str(tmp_path / "both.run"), "--ties", "trec-eval"]
+    )
+    assert ranked.exit_code == 0, ranked.output
+    assert "documents of equal scores stand in trec_eval's order" in ranked.stderr
+
+
+def test_shared_places_are_the_mean_of_trec_eval_over_all_orders_of_ties(tmp_path: Path) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    grades, scores = [3, 0, 1, 2, 0], [2.0, 1.0, 1.0, 1.0, 0.5]
+    (tmp_path / "q").write_text("".join(f"1 0 d{at} {grade}\n" for at, grade in enumerate(grades)))
+    (tmp_path / "r").write_text("".join(f"1 Q0 d{at} 1 {score} s\n" for at, score in enumerate(scores)))
+    values = []
+    for names in itertools.permutations("abc"):
+        docs = ["x", *names, "y"]  # names decide the order of ties
+        evaluator = pytrec_eval.RelevanceEvaluator({"1": dict(zip(docs, grades, strict=True))}, {"ndcg_cut_3"})
+        values.append(evaluator.evaluate({"1": dict(zip(docs, scores, strict=True))})["1"]["ndcg_cut_3"])
+    found = TrecReader(qrels=str(tmp_path / "q"), loss="ndcg:gain=identity,cutoff=3").scan(tmp_path / "r").collect()
+    assert len({round(value, 6) for value in values}) > 2
+    assert found["score"].to_list() == pytest.approx([sum(values) / 6], abs=1e-9)
 
 
 def test_ranks_that_go_against_the_scores_are_named(tmp_path: Path) -> None:
@@ -208,6 +254,7 @@ def test_files_of_trec_are_known_and_say_what_they_need(tmp_path: Path) -> None:
     for arguments, said in {
         ("run.txt", "run.txt"): "several TREC runs need their judgments: --qrels FILE",
         ("scores.txt", "--loss", "err"): "a loss judges TREC runs; say --qrels FILE, too",
+        ("scores.txt", "--ties", "trec-eval"): "ties are of TREC runs; say --qrels FILE, too",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "ndcg"): "say how many count, as ndcg:cutoff=10\n",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "err:top=2"): "how many count, as err:top=2,cutoff=10\n",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "pairwise-disagreement"): "judges orders by edges",

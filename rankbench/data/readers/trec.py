@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,9 @@ from rankbench.plugin import manager
 TREC_LOSS = "ndcg:gain=identity,cutoff=10"
 """nDCG@10 as trec_eval has it (``ndcg_cut_10``): gains are the grades themselves."""
 
+Ties: TypeAlias = Literal["shared", "trec-eval"]
+"""Ways to place documents of equal scores: at the mean of their places, or as trec_eval does."""
+
 _FEW = 10
 """The places that a suggestion counts."""
 
@@ -31,8 +34,9 @@ class TrecReader(Reader):
     """A TREC run (``topic Q0 document rank score system``) judged by qrels (``topic iteration document relevance``).
 
     The score of a system on a topic is one minus the loss of its documents: with ``ndcg`` it is nDCG, with ``err``
-    the expected reciprocal rank. Documents go by their scores, and equal ones share their places; ranks in the file are
-    ignored. A document that nobody judged is worth nothing, and neither is what the run does not list.
+    the expected reciprocal rank. Documents go by their scores; ranks in the file are ignored. Documents of equal scores
+    share their places, or stand in the order of trec_eval, which is backwards by their names, after it has rounded
+    scores to 32 bits. A document that nobody judged is worth nothing, and neither is what the run does not list.
 
     Prefer it for runs of retrieval systems. Scores that are computed already are a score table.
 
@@ -46,6 +50,7 @@ class TrecReader(Reader):
 
     qrels: str = Field(default="", description="The file with the judgments.")
     loss: str = Field(default=TREC_LOSS, description="Metric of runs; it looks at the first places only.")
+    ties: Ties = Field(default="shared", description="Places of documents of equal scores.")
 
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
@@ -68,7 +73,8 @@ class TrecReader(Reader):
             _say_missing(str(system), {str(topic) for (topic,) in by_topic}, judged)
             for topic, grades in judged.items():
                 run = by_topic.get((topic,))
-                value = _value(loss, depth, grades, {} if run is None else dict(run.select("doc", "score").iter_rows()))
+                listed = {} if run is None else dict(run.select("doc", "score").iter_rows())
+                value = _value(loss, depth, grades, listed if self.ties == "shared" else _by_name(listed))
                 rows.append((topic, str(system), value))
         table = pl.DataFrame(rows, {"query_id": pl.String, "system": pl.String, "score": pl.Float64}, orient="row")
         return checked(table.lazy(), path=path)
@@ -121,6 +127,12 @@ def _say_missing(system: str, topics: set[str], judged: dict[str, dict[str, floa
     if unjudged:
         left = count_text(unjudged, "topic", f"of {short_repr(system)} without a relevant document")
         remark(f"rankbench leaves out {left}")
+
+
+def _by_name(run: dict[str, float]) -> dict[str, float]:
+    """Return places instead of scores, the last document first: without ties, in trec_eval's order."""
+    order = sorted(run, key=lambda doc: (np.float32(run[doc]), doc.encode()))
+    return {doc: float(place) for place, doc in enumerate(order)}
 
 
 def _value(loss: Loss, depth: int, grades: dict[str, float], run: dict[str, float]) -> float:
