@@ -48,7 +48,7 @@ long: install ## the tests that take minutes
 	$(PYTEST) --benchmark-skip -m long --hypothesis-profile=full $(ARGS)
 
 coverage: install ## how often intervals and rank ranges are right, and how narrow, on thousands of simulated logs (hours)
-	$(ONE_THREAD) .venv/bin/python scripts/coverage.py $(ARGS)
+	$(ONE_THREAD) .venv/bin/python scripts/range_coverage.py $(ARGS)
 
 faults: install ## kills, failing machines, damaged folders and files by the thousand: docs/explanation/reliability.md (hours)
 	$(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults tests/store/test_damage.py tests/store/test_journal_cells.py tests/runner/test_left_behind.py \

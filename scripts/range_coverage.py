@@ -1,6 +1,6 @@
 """Print how often intervals and rank ranges are right, and how narrow, on simulated logs. `make coverage` runs it.
 
-    .venv/bin/python scripts/coverage.py [LOGS]
+    .venv/bin/python scripts/range_coverage.py [LOGS]
 
 Settings and measures are those of `tests/ranking/test_power_of_ranges.py`, which `make long` runs on fewer logs.
 """
@@ -16,8 +16,7 @@ LOGS = 2000
 
 def main() -> None:
     """Measure each setting on so many logs, and print a row of a table for it."""
-    # In the place of scripts/, where numba would find this file as the package coverage.
-    sys.path[:1] = [str(TESTS), str(TESTS / "ranking")]
+    sys.path[:0] = [str(TESTS), str(TESTS / "ranking")]
     from test_power_of_ranges import SETTINGS, measured
 
     logs = int(sys.argv[1]) if len(sys.argv) > 1 else LOGS
