@@ -122,6 +122,11 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "certify pairwise-hinge --aggregator difference-graph --k 2 --laws 3",
     ],
     "certify --verify": ["certify --verify certificate.json"],
+    "calibration": [
+        "calibration pairwise-hinge --eps 0.5 --eps 2",
+        "calibration pairwise-squared-hinge --items 2 --steps 5",
+        "calibration pairwise-hinge --items 2",
+    ],
     "plan": ["plan --suite small.toml", "plan --log votes.csv --reps 1"],
     "report": ["report done", "report late"],
     "compare": ["compare done changed --unchanged", "compare votes.csv later.csv", "compare done done"],

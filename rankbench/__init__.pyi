@@ -3,6 +3,8 @@
 from rankbench.api import rank as rank
 from rankbench.api import report as report
 from rankbench.api import run as run
+from rankbench.certify.calibration import Calibration as Calibration
+from rankbench.certify.calibration import calibration as calibration
 from rankbench.certify.certificate import Certificate as Certificate
 from rankbench.certify.certify import certify as certify
 from rankbench.core.component import Component as Component

@@ -84,11 +84,30 @@ def certify(
     >>> rankbench.certify("pairwise-logistic").verdict
     'VIOLATION'
     """
+    law = None if mu is None else read_law(mu, items)
+    asked = question_of(surrogate, loss, noise, items if law is None else law.items, aggregator, k, seed)
+    return answer_question(asked, seconds_of(budget), laws, law)
+
+
+def question_of(
+    surrogate: Surrogate | str,
+    loss: Loss | str,
+    noise: NoiseClass,
+    items: int,
+    aggregator: Aggregator | str | None,
+    k: float,
+    seed: int,
+) -> Question:
+    """Return a question about components by name or as they are; see `certify`.
+
+    Raises
+    ------
+    SpecError
+        Names or parameters that are not, or do not go together.
+    """
     surrogate = get(Surrogate, surrogate) if isinstance(surrogate, str) else surrogate
     loss = get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss
     aggregator = get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator
-    law = None if mu is None else read_law(mu, items)
-    items = items if law is None else law.items
     if noise not in get_args(NoiseClass):
         raise SpecError(f"noise is low, dag or any, not {noise!r}")
     if not isinstance(items, int) or not 2 <= items <= 5:
@@ -112,8 +131,7 @@ def certify(
     if aggregator is not None and not truth.graphs:
         raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
     aggregated = None if aggregator is None else Aggregated(aggregator, k)
-    asked = Question(surrogate, truth, noise, items, aggregated, seed)
-    return answer_question(asked, seconds_of(budget), laws, law)
+    return Question(surrogate, truth, noise, items, aggregated, seed)
 
 
 def verify(path: Path | str) -> tuple[bool, tuple[str, ...]]:

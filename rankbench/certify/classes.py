@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -105,7 +105,11 @@ def _slopes(phi: ConvexPhi) -> list[Fraction]:
 
 def corners(phi: ConvexPhi, m: int) -> list[tuple[Fraction, ...]]:
     """Return the scores, the least 0, whose differences at ends of pieces and ties connect all items."""
-    ends = [end for end, _ in phi.pieces if end is not None]
+    return connected({end for end, _ in phi.pieces if end is not None}, m)
+
+
+def connected(ends: Collection[Fraction], m: int) -> list[tuple[Fraction, ...]]:
+    """Return the scores, the least 0, whose differences at these ends, turned or not, and ties connect all items."""
     steps = {ZERO, *ends, *(-end for end in ends)}
     # Every connected set of differences has a tree; items join in any order, so all of them are tried.
     grown: set[frozenset[tuple[int, Fraction]]] = {frozenset({(0, ZERO)})}
@@ -127,7 +131,7 @@ def _cells(
     pairs = list(itertools.combinations(range(m), 2))
     for alpha in corners(phi, m):
         if shown != "any":
-            for part, ahead in _parts(m, shown):
+            for part, ahead in noise_parts(m, shown):
                 turned = [(a, b) for a, b in ahead if alpha[a] <= alpha[b]]
                 if turned:
                     rows = [*_least_here(phi, difference, m, alpha, ahead), *_in_part(pairs, ahead, shown)]
@@ -143,7 +147,7 @@ def _cells(
                     yield part, alpha, [*rows, (_added([_lead(pair, ONE) for pair in turned]), -ONE)]
 
 
-def _parts(m: int, shown: NoiseClass) -> Iterator[tuple[str, list[Pair]]]:
+def noise_parts(m: int, shown: NoiseClass) -> Iterator[tuple[str, list[Pair]]]:
     """Return the polyhedra of a class, by who leads: all pairs, or every set of pairs that holds its paths' ends."""
     pairs = list(itertools.combinations(range(m), 2))
     if shown == "dag":

@@ -191,10 +191,15 @@ def answer_question(asked: Question, seconds: float, laws: int | None, law: Law 
     PluginError
         The surrogate breaks a promise.
     """
-    some = itertools.islice(draws(asked.loss.graphs, asked.noise, asked.items, 12345), PROBED)
-    probe(asked.surrogate, [seen_law(one, asked.aggregated) for one in some], asked.loss)
+    probe_surrogate(asked)
     found = _searched(asked, seconds, laws) if law is None else _given(asked, law)
     return found.accepted()
+
+
+def probe_surrogate(asked: Question) -> None:
+    """Reject a surrogate that breaks a promise on some laws: see `rankbench.certify.probe.probe`."""
+    some = itertools.islice(draws(asked.loss.graphs, asked.noise, asked.items, 12345), PROBED)
+    probe(asked.surrogate, [seen_law(one, asked.aggregated) for one in some], asked.loss)
 
 
 def _given(asked: Question, law: Law) -> Certificate:

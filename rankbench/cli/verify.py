@@ -1,7 +1,8 @@
-"""`rankbench verify` makes published results again; `certify` decides whether a surrogate is consistent."""
+"""`rankbench verify` makes published results again; `certify` and `calibration` tell how consistent a surrogate is."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import click
 from rich.console import Console
 
 from rankbench import api
+from rankbench.certify.calibration import Calibration, short
+from rankbench.certify.calibration import calibration as compute
 from rankbench.certify.certify import certify as find
 from rankbench.certify.certify import verify as check
 from rankbench.certify.conditions import failing
 from rankbench.certify.suite import consistency
 from rankbench.cli.output import complete_names, heartbeat, say, terminal_width
-from rankbench.cli.shown import Answer, answering
+from rankbench.cli.shown import Answer, F, Format, Table, answering, chosen_form, file_options, show
 from rankbench.core.text import count_text
 from rankbench.interfaces.surrogate import Surrogate
 from rankbench.plugin.manager import get
@@ -68,29 +71,39 @@ def _blocks(rerun: str | None) -> int | None:
     return int(rerun)
 
 
+def question_options(command: F) -> F:
+    """Give a subcommand the options of a question about a surrogate: loss, noise class, items and aggregator."""
+    options = (
+        click.option(
+            "--loss",
+            default="pairwise",
+            show_default=True,
+            shell_complete=complete_names("loss", also=("pairwise", "ndcg", "err", "precision")),
+            help="pairwise, ndcg, err, precision, or a loss with parameters.",
+        ),
+        click.option(
+            "--noise",
+            type=click.Choice(["low", "dag", "any"]),
+            default="low",
+            show_default=True,
+            help="Class of distributions: low noise, mean preferences without cycles (dag), or any.",
+        ),
+        click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order."),
+        click.option(
+            "--aggregator",
+            metavar="NAME",
+            shell_complete=complete_names("aggregator"),
+            help="The surrogate sees judgments after this aggregation.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("surrogate", required=False, shell_complete=complete_names("surrogate"))
-@click.option(
-    "--loss",
-    default="pairwise",
-    show_default=True,
-    shell_complete=complete_names("loss", also=("pairwise", "ndcg", "err", "precision")),
-    help="pairwise, ndcg, err, precision, or a loss with parameters.",
-)
-@click.option(
-    "--noise",
-    type=click.Choice(["low", "dag", "any"]),
-    default="low",
-    show_default=True,
-    help="Class of distributions: low noise, mean preferences without cycles (dag), or any.",
-)
-@click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order.")
-@click.option(
-    "--aggregator",
-    metavar="NAME",
-    shell_complete=complete_names("aggregator"),
-    help="The surrogate sees judgments after this aggregation.",
-)
+@question_options
 @click.option("--k", default="inf", type=float, show_default=True, help="Number of judgments to aggregate; inf: all.")
 @click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
 @click.option("--laws", type=click.IntRange(min=1), help="Maximum number of distributions to search, within --budget.")
@@ -156,3 +169,48 @@ def certify(
     words = click.wrap_text(found.words(), width=min(terminal_width(), 100))
     code = 1 if found.verdict == "INCONCLUSIVE" else 0
     return Answer(found.content, [found.label, "", words, *written], exit_code=code, notes=notes)
+
+
+@click.command()
+@click.argument("surrogate", shell_complete=complete_names("surrogate"))
+@question_options
+@click.option("--mu", type=click.Path(path_type=Path), help="One distribution, in this JSON file: H(eps, mu).")
+@click.option("--eps", multiple=True, type=float, help="True excess, repeatable; default: tenths of the largest one.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=0),
+    default=400,
+    show_default=True,
+    help="Steps of branch and bound, where H is not exact; more make tighter bounds.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of its first guesses.")
+@file_options
+def calibration(
+    surrogate: str, form: Format | None, out: Path | None, eps: tuple[float, ...], mu: Path | None, **question: Any
+) -> None:
+    """Bound the true excess risk by a surrogate's.
+
+    H(eps) is the least surrogate excess of scores with a true excess of eps or more, whatever the distribution of
+    judgments in the noise class. H** is its largest convex minorant: H** at the true excess is at most the surrogate
+    excess. H is exact for the hinge, and has bounds for smooth surrogates.
+    """
+    chosen = chosen_form(form, out, [] if mu is None else [str(mu)], pictures=True)
+    with heartbeat(f"calibration function of {surrogate}"):
+        found = compute(surrogate, mu=mu, eps=eps or None, **question)
+    show(calibration_answer(found), chosen, out)
+
+
+def calibration_answer(found: Calibration) -> Answer:
+    """Return a calibration function as an answer."""
+    frame = found.table()
+    facts = {"about": found.about, "structures": found.structures, "exact": found.exact, "consistent": found.consistent}
+    ends = {"zero": float(found.zero), "largest": float(found.largest)}
+    rows = [{name: x if math.isfinite(x) else None for name, x in row.items()} for row in frame.to_dicts()]
+    bounds = [found.upper] if found.exact else [found.lower, found.upper]
+    columns = [found.eps, *bounds, found.biconjugate(found.eps)]
+    heads = ("eps", "H(eps)", "H**(eps)") if found.exact else ("eps", "H(eps) >=", "H(eps) <=", "H**(eps) >=")
+    table = Table(heads, [list(map(short, row)) for row in zip(*columns, strict=True)])
+    words = found.words()
+    record = {**facts, **ends, "rows": rows}
+    title = "Calibration function"
+    return Answer(record, [table, "", words], frame=frame, below=[words], title=title, drawing=found.drawing)
