@@ -116,6 +116,8 @@ def true_loss(loss: Loss, m: int) -> TrueLoss:
         return TrueLoss(loss, False, tuple(exact_discounts(loss.discount, m, loss.cutoff)))
     if isinstance(loss, ERR) and loss.gain == "exp2" and loss.top == int(loss.top):
         return TrueLoss(loss, False, tuple(exact_discounts(loss.discount, m, loss.cutoff)))
+    if not isinstance(loss, NDCG | ERR):
+        raise SpecError(f"rankbench cannot certify loss {loss}; take pairwise-disagreement, precision, ndcg or err")
     raise SpecError(f"loss {loss} cannot be written in rational numbers; take gain=exp2 or identity")
 
 

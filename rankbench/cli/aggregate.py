@@ -152,7 +152,7 @@ def aggregate(
     default="",
     metavar="NAME",
     shell_complete=complete_names("loss"),
-    help="Metric of runs; default: ndcg:gain=identity,cutoff=10 (nDCG@10).",
+    help="Metric of runs: ndcg@10 (the default), map, mrr, p@10, recall@100, err@20, or a loss with parameters.",
 )
 @click.option(
     "--ties",

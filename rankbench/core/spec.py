@@ -2,7 +2,7 @@ r"""The grammar `name:param=value` writes a component with its parameters, every
 
 ::
 
-    spec    = name [":" params]          at the top:  erm:k=10,lambda=1e-3
+    spec    = name ["@" k] [":" params]  at the top:  erm:k=10,lambda=1e-3, ndcg@10
     nested  = name ["(" params ")"]      as a value:  aggregator=mean-log-odds(smoothing=0.5)
     params  = key "=" value ("," key "=" value)*
     value   = number | inf | true | false | null | text | nested | "[" value ("," value)* "]"
@@ -43,8 +43,9 @@ WORD_LENGTH, QUOTED_LENGTH, NUMBER_LENGTH = 200, 10_000, 40
 SHOWN = 200
 """Characters of a text that an error repeats."""
 
-_TOKEN = re.compile(r"""\s*([A-Za-z0-9_.+\-/]+|[:=,()\[\]]|"[^"\\]*(?:\\.[^"\\]*)*")""", re.DOTALL)
+_TOKEN = re.compile(r"""\s*([A-Za-z0-9_.+\-/]+|[:=,()\[\]@]|"[^"\\]*(?:\\.[^"\\]*)*")""", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.+\-/]*\Z")
+_PLACE = re.compile(r"[1-9][0-9]*\Z")
 _INT = re.compile(r"[+-]?[0-9]+\Z")
 _ESCAPE = re.compile(r"\\(?:(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(.))", re.DOTALL)
 
@@ -221,11 +222,14 @@ class _Reader:
 
     def spec(self, *, top: bool) -> Spec:
         name = self.quoted() if top and self.token[:1] == '"' else self.word("a component name")
+        params: dict[str, Value] = {}
+        if self.token == "@":
+            self.advance()
+            params["at"] = self._place()
         opening = ":" if top else "("
         if self.token != opening:
-            return Spec(name)
+            return Spec(name, params)
         self.advance()
-        params: dict[str, Value] = {}
         while True:
             key = self.word("a parameter name")
             if key in params:
@@ -238,6 +242,12 @@ class _Reader:
         if not top:
             self.expect(")")
         return Spec(name, params)
+
+    def _place(self) -> int:
+        """Read the number after ``@``."""
+        if not _PLACE.match(self.token):
+            raise self.error(f"expected a whole number after '@', found {self.token or 'the end'!r}")
+        return int(self.advance())
 
     def value(self) -> Value:
         self.depth += 1

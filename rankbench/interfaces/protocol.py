@@ -363,6 +363,10 @@ class Protocol(Component):
         """Return why a contender cannot compete, in words; empty if it can."""
         return ""
 
+    def cannot_judge(self, loss: Loss) -> str:
+        """Return why a loss cannot judge contenders, in words; empty if it can."""
+        return ""
+
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return a block that compiles all that `task` needs, in a moment; None: not worth it."""
         return (prepared, task.of_size(self.few)) if self.few else None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component, StructureKind
+from rankbench.core.spec import Spec, Value
+from rankbench.errors import SpecError
 from rankbench.interfaces.exact import (
     BayesRisk,
     ConvexPhi,
@@ -197,13 +199,40 @@ class Loss(Component):
     range : tuple of float
         Smallest and largest possible value whatever the parameters, ``inf`` where
         unbounded; `bounds` narrows it for one set of parameters.
+    grades : bool
+        Whether it counts items from a grade on, so that it needs grades, not scores on any scale.
+    truncates : bool
+        Whether nothing counts but items before the cutoff and the number of relevant ones. The end of a run is then
+        a cutoff.
+    at : dict of str to Value
+        Parameters of ``name@k`` beside the cutoff k.
     """
 
     kind: ClassVar[str] = "loss"
+    grades: ClassVar[bool] = False
+    truncates: ClassVar[bool] = False
+    at: ClassVar[Mapping[str, Value]] = {}
     derived_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("value",), "ranked_kernel": ("value",)}
     structure: ClassVar[StructureKind] = "scores"
     direction: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     range: ClassVar[tuple[float, float]]
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Self:
+        """Validate `spec`'s parameters into a loss; ``name@k`` is ``name:cutoff=k`` with the parameters in `at`.
+
+        Raises
+        ------
+        SpecError
+            As of `Component.from_spec`; or a loss without a cutoff is written with one.
+        """
+        if "at" not in spec.params:
+            return super().from_spec(spec)
+        given = {key: value for key, value in spec.params.items() if key != "at"}
+        if "cutoff" not in cls.parameters() or "cutoff" in given:
+            why = "has a cutoff already" if "cutoff" in given else "has no parameter cutoff"
+            raise SpecError(f"loss {cls.name!r} {why}, so do not write {cls.name}@{spec.params['at']}")
+        return super().from_spec(Spec(spec.name, {**cls.at, "cutoff": spec.params["at"], **given}))
 
     @abstractmethod
     def value(self, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:

@@ -5,10 +5,21 @@ from __future__ import annotations
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement, WholeOrder
 from rankbench.losses.positions import ERR, NDCG, Precision
+from rankbench.losses.relevant import AveragePrecision, PrecisionAt, Recall, ReciprocalRank
 from rankbench.plugin.registry import hookimpl
 
 
 @hookimpl
 def rankbench_register() -> list[type[Loss]]:
     """Register the built-in losses."""
-    return [NDCG, Precision, ERR, PairwiseDisagreement, WholeOrder]
+    return [
+        NDCG,
+        Precision,
+        ERR,
+        AveragePrecision,
+        ReciprocalRank,
+        PrecisionAt,
+        Recall,
+        PairwiseDisagreement,
+        WholeOrder,
+    ]

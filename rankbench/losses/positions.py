@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from rankbench.core.component import Property
 from rankbench.core.gains import Cutoff, DiscountName, GainName, SatisfactionName, discounts, gains, ideal, satisfaction
+from rankbench.core.spec import Value
 from rankbench.interfaces.exact import BayesRisk, weights_of
 from rankbench.interfaces.surrogate import Loss
 from rankbench.kernels import Kernel
@@ -95,7 +97,8 @@ class NDCG(NDCGFamily):
     A constant factor in F cancels: ``log`` and ``log2`` are the same loss. See
     `NDCGFamily` for ties, for Z(s) <= 0 and for values above 1.
 
-    Prefer it for graded items whose top matters most; ``discount=log2,cutoff=10`` is NDCG@10.
+    Prefer it for graded items whose top matters most. ``ndcg@10`` is ``ndcg:gain=identity,cutoff=10``: trec_eval's
+    nDCG@10, with the grades themselves as gains.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class NDCG(NDCGFamily):
     """
 
     name: ClassVar[str] = "ndcg"
+    at: ClassVar[Mapping[str, Value]] = {"gain": "identity"}
 
     gain: GainName = Field(default="exp2", description="G(s): exp2 (2^s - 1), identity (s) or exp (e^s).")
     discount: DiscountName = Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from rankbench.interfaces.protocol import (
     pack,
 )
 from rankbench.interfaces.queries import Queries
+from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
 from rankbench.protocols.judging import COMPARISON, answer, comparison_bytes, fit, judge
@@ -41,8 +42,8 @@ class BTL(Protocol):
 
     An observation is a query, uniform, and a pair of its items, uniform, ordered by
     chance: i before j with probability ``1 / (1 + exp(r_j - r_i))``. All n of a repetition
-    are prefixes of one draw. Contenders are judged against the limit scores (27) on the
-    queries that were compared, and on others that were not.
+    are prefixes of one draw. Losses of scores compare with the limit scores (27), as the paper's do, or with the
+    labels: on the queries that were compared, and on others that were not.
 
     Queries whose items all have one label cannot be judged and are left out. Where a data
     set has fewer queries than are wanted, both parts and n shrink in proportion.
@@ -60,6 +61,9 @@ class BTL(Protocol):
     design: int = Field(default=500, ge=1, strict=True, description="Queries that are judged.")
     heldout: int = Field(default=500, ge=0, strict=True, description="Queries that contenders are only evaluated on.")
     transforms: str = Field(default="", description="Feature transforms, applied in order, with + between them.")
+    judge: Literal["limit-scores", "labels"] = Field(
+        default="limit-scores", description="Truth of losses of scores: limit-scores (27), as in the paper, or labels."
+    )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load a data set, leave out what cannot be judged, split and transform it."""
@@ -95,12 +99,16 @@ class BTL(Protocol):
 
     def assumptions(self) -> list[str]:
         """Return where judgments come from, not from people even where items and labels do, and what losses compare."""
+        compared = (
+            "Losses compare scores with the paper's limit scores (27); an item's limit score is its label minus the "
+            "mean label of the query's other items. So losses differ from those against labels, and NDCG may exceed 1. "
+            if self.judge == "limit-scores"
+            else "Losses compare scores with the labels, not with the paper's limit scores (27). "
+        )
         return [
             f"{NOBODY}: every judgment is simulated, a comparison of two items of a query drawn "
             "from their labels by the Bradley-Terry-Luce model (26).",
-            "Losses compare scores with the paper's limit scores (27); an item's limit score is its label minus the "
-            "mean label of the query's other items. So losses differ from those against labels, and NDCG may exceed 1. "
-            "Losses of graphs compare with the preference probabilities (26).",
+            f"{compared}Losses of graphs compare with the preference probabilities (26).",
         ]
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
@@ -118,7 +126,7 @@ class BTL(Protocol):
         outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
         items = [ScoredItems(split, some, {}) for split, some in queries.items() if len(some)]
         judged = {
-            one.split: judge(outcomes, one.queries, task.losses, partial(_truth, one.queries), one.scores)
+            one.split: judge(outcomes, one.queries, task.losses, partial(self._truth, one.queries), one.scores)
             for one in items
         }
         answers = [
@@ -126,6 +134,17 @@ class BTL(Protocol):
             for cell in task.cells
         ]
         return answers, items
+
+    def _truth(self, queries: Queries, structure: StructureKind) -> Structures:
+        if structure != "scores":
+            return partial(_preferences, queries)
+        return limit_scores(queries) if self.judge == "limit-scores" else queries.labels
+
+    def cannot_judge(self, loss: Loss) -> str:
+        """Return why a loss needs the labels; empty if it does not, or has them."""
+        if loss.grades and self.judge == "limit-scores":
+            return f"{loss.name!r} counts relevant items, and limit scores are no grades: write btl:judge=labels"
+        return ""
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
         """Return what judgments take in drawing order and by query, or by query while they are fitted."""
@@ -155,10 +174,6 @@ def _queries(prepared: Prepared, split: Split) -> Queries:
     offsets, x, labels = (prepared.arrays[f"{split}.{name}"] for name in ("offsets", "x", "labels"))
     # Kernels take writable arrays; only the features are too large to copy.
     return Queries(list(prepared.units[split]), offsets.copy(), x, labels.copy())
-
-
-def _truth(queries: Queries, structure: StructureKind) -> Structures:
-    return limit_scores(queries) if structure == "scores" else partial(_preferences, queries)
 
 
 def _preferences(queries: Queries, q: int) -> NDArray[np.float64]:

@@ -282,6 +282,8 @@ def _judged_by(experiment: Experiment, protocol: Protocol) -> tuple[tuple[str, .
     """
     if not protocol.metrics:
         losses = tuple(manager.get(Loss, text) for text in experiment.losses)
+        if misfits := list(filter(None, map(protocol.cannot_judge, losses))):
+            raise SpecError(misfits[0])
         metrics = tuple(map(str, losses))
         if twice := [text for text in metrics if metrics.count(text) > 1]:
             raise SpecError(f"the loss {twice[0]!r} is named twice")

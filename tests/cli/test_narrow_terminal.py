@@ -98,7 +98,9 @@ def test_a_pipe_has_one_line_a_row(folder: Path) -> None:
     program = Path(sys.executable).with_name("rankbench")
     done = subprocess.run([program, "list", "losses"], cwd=folder, capture_output=True, text=True, check=True)
     rows = [line for line in done.stdout.splitlines() if line and not line.startswith(("losses", "name "))]
-    assert [row.split()[0] for row in rows] == ["err", "ndcg", "pairwise-disagreement", "precision", "whole-order"]
+    assert [row.split()[0] for row in rows] == [
+        "err", "map", "mrr", "ndcg", "p", "pairwise-disagreement", "precision", "recall", "whole-order",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("cell", ["a", "\N{GREEK SMALL LETTER PHI}"])

@@ -17,6 +17,7 @@ from drifting_votes import Drifting
 from own_logs import Log
 
 import rankbench
+from rankbench import api
 from rankbench.aggregators.rates import WinRate
 from rankbench.aggregators.sequential import Elo
 from rankbench.core.code_digest import version
@@ -325,3 +326,34 @@ def test_btl_judges_scores_against_limit_scores_and_says_so() -> None:
             r, alpha = labels[own], x[own, 3].astype(np.float64)
             limit = [r[i] - np.delete(r, i).mean() for i in range(len(r))]
             assert value == pytest.approx(loss.value(alpha, np.array(limit)), abs=1e-9)
+
+
+def test_btl_judges_by_labels_where_it_is_told_to_and_says_so() -> None:
+    data = rankbench.get(rankbench.Dataset, "web10k-like:queries=12")
+    ready = BTL(design=5, heldout=5, judge="labels").prepare(data, 1)
+    assert any(text.startswith("Losses compare scores with the labels") for text in ready.assumptions())
+    (found,) = executed(ready, ["feature:index=3"], ("map", "pairwise-disagreement"), n=40).values()
+    by_limits = BTL(design=5, heldout=5).prepare(data, 1)
+    (other,) = executed(by_limits, ["feature:index=3"], ("pairwise-disagreement",), n=40).values()
+    offsets, x, labels = (ready.arrays[f"heldout.{name}"] for name in ("offsets", "x", "labels"))
+    for q, value in enumerate(found.losses["map", "heldout"]):
+        own = slice(offsets[q], offsets[q + 1])
+        assert value == rankbench.get(rankbench.Loss, "map").value(x[own, 3].astype(np.float64), labels[own])
+    disagreement = found.losses["pairwise-disagreement", "design"].tolist()
+    assert disagreement == other.losses["pairwise-disagreement", "design"].tolist()
+
+
+@pytest.mark.parametrize("loss", ["map", "mrr@10", "p@10", "recall@5"])
+def test_losses_that_count_grades_need_labels(tmp_path: Path, loss: str) -> None:
+    suite = tmp_path / "own.toml"
+    text = (
+        'name = "own"\ntitle = "Own"\nprotocol = "PROTOCOL"\ndataset = "web10k-like:queries=12"\n[[experiments]]\n'
+        f'name = "one"\ntitle = "One"\nn = [50]\nrepetitions = 1\nlosses = ["{loss}", "ndcg@10"]\n'
+        '[[experiments.contenders]]\nuse = "random-scores"\n'
+    )
+    suite.write_text(text.replace("PROTOCOL", "btl:judge=labels"))
+    (experiment,) = api.planned(str(suite)).plan.suite.experiments
+    assert experiment.losses == (str(rankbench.get(rankbench.Loss, loss)), "ndcg:gain=identity,cutoff=10")
+    suite.write_text(text.replace("PROTOCOL", "btl"))
+    with pytest.raises(SpecError, match="write btl:judge=labels"):
+        api.planned(str(suite))

@@ -80,7 +80,7 @@ class TrecReader(Reader):
         return checked(table.lazy(), path=path)
 
     def _judge(self) -> tuple[Loss, int]:
-        """Return the loss, and the number of places that it looks at.
+        """Return the loss, and the number of places that it looks at; 0: as many as a run lists.
 
         Raises
         ------
@@ -93,11 +93,13 @@ class TrecReader(Reader):
         cutoff = getattr(loss, "cutoff", getattr(loss, "k", None))
         if cutoff is None:
             raise SpecError(
-                f"{self.loss} has no parameter cutoff or k, and a run lists the first places only; take ndcg, err or "
-                "precision"
+                f"{self.loss} has no parameter cutoff or k, and a run lists the first places only; take ndcg@10, map, "
+                "mrr, p@10, recall@100 or err@20"
             )
         if math.isfinite(cutoff):
             return loss, int(cutoff)
+        if loss.truncates:
+            return loss, 0
         few = loss.model_copy(update={"cutoff": _FEW})
         raise SpecError(
             f"{self.loss} looks at all places, and a run lists the first ones only; say how many count, as {few}"
@@ -137,6 +139,9 @@ def _by_name(run: dict[str, float]) -> dict[str, float]:
 
 def _value(loss: Loss, depth: int, grades: dict[str, float], run: dict[str, float]) -> float:
     """Return one minus the loss of what a run lists; what it does not list stands behind all places that count."""
+    if not depth:
+        loss = loss.model_copy(update={"cutoff": max(len(run), 1)})
+        depth = max(len(run), 1)
     listed, missed = [grades.get(doc, 0.0) for doc in run], [grade for doc, grade in grades.items() if doc not in run]
     _, places = np.unique(np.fromiter(run.values(), np.float64, len(run)), return_inverse=True)
     alpha = np.concatenate([places + 2.0, np.ones(depth), np.zeros(len(missed))])
