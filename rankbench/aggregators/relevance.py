@@ -84,8 +84,8 @@ class GraphRelevance(CountAggregator):
 
     Notes
     -----
-    Limit under BTL (26), all pairs compared, k to infinity: the number of distinct relevance values below an item's.
-    Multiplying all weights by a constant changes nothing.
+    Limit under BTL (26), uniform pairs, k to infinity: the number of items of less relevance, if relevance labels are
+    distinct; items of equal relevance stay in random order. Multiplying all weights by a constant changes nothing.
 
     Examples
     --------
