@@ -54,7 +54,8 @@ def _parts(results: list[CheckResult], verbose: bool) -> Iterator[Table | str]:
         numbers = (executed, failed, len(own) - executed)
         rows.append((component, status, *map(str, numbers), f"{sum(r.seconds for r in own):.1f} s"))
     yield Table(("component", "status", "executed", "failed", "skipped", "time"), rows)
-    shown = [(r.component, r.check, r.status, r.reason) for r in results if verbose or not r.ok]
+    noted = [r for r in results if verbose or not r.ok or (r.status == "passed" and r.reason)]
+    shown = [(r.component, r.check, r.status, r.reason) for r in noted]
     if not verbose:
         shown += [
             (component, "all of them", "skipped", "; ".join(dict.fromkeys(r.reason for r in own)))

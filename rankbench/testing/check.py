@@ -67,7 +67,7 @@ def subject_of(obj: object) -> Subject:
     return Subject(obj.kind, obj)
 
 
-CheckFunction: TypeAlias = Callable[[Subject], None]
+CheckFunction: TypeAlias = Callable[[Subject], str | None]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Check:
     name : str
         Kebab-case.
     function : callable
-        Raises `CheckFailed` or `CheckSkipped`.
+        Raises `CheckFailed` or `CheckSkipped`; may return a note, which is shown though the check passes.
     kinds : tuple of str
         The kinds of components that it is for.
     declares : str
@@ -94,8 +94,8 @@ class Check:
     declares: str = ""
     base: type = object
 
-    def run(self, subject: Subject) -> None:
-        """Run the check.
+    def run(self, subject: Subject) -> str:
+        """Run the check, and return its note.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Check:
         if self.declares and not subject.declares(self.declares):
             raise CheckSkipped(f"it does not declare {self.declares}")
         with class_watched(type(subject.it)):
-            self.function(subject)
+            return self.function(subject) or ""
 
 
 _checks: dict[str, Check] = {}
@@ -183,7 +183,7 @@ class CheckResult:
         Name of the check, kebab-case.
     status : Status
     reason : str
-        Why it failed or was skipped.
+        Why it failed or was skipped; of a check that passed, its note.
     seconds : float
     trace : str
         The traceback of what the component raised; empty if it raised nothing.
@@ -314,7 +314,7 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> tu
     status: CheckStatus = "passed"
     why, raised = "", None
     try:
-        check.run(subject)
+        why = check.run(subject)
     except CheckSkipped as skip:
         status, why = "skipped", str(skip)
     except CheckFailed as failed:

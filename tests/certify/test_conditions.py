@@ -256,6 +256,7 @@ def test_a_surrogate_is_told_which_condition_it_fails():
     assert failing(rising) == ["phi'(0) is 1, not below 0, so that (12) is not consistent on two items"]
     for surrogate, reasons in ((Theirs(), 1), (PairwiseLogistic(), 0)):
         results = {result.check: result for result in check_component(surrogate)}
+        assert results["consistency-conditions"].status == "passed"
         assert results["consistency-conditions"].reason.count("kink at 0") == reasons
     for spec, count in (("pairwise-logistic", 0), ("pairwise-exponential:power=0.5", 1), ("pairwise-hinge:h=log1p", 1)):
         assert len(failing(rankbench.get(rankbench.Surrogate, spec))) == count
@@ -263,8 +264,10 @@ def test_a_surrogate_is_told_which_condition_it_fails():
     assert failing(rankbench.get(rankbench.Surrogate, "regression")) == []
 
 
-def test_the_command_names_the_condition_that_fails():
+def test_the_commands_name_the_condition_that_fails():
     done = CliRunner().invoke(main, ["certify", "pairwise-squared:power=2", "--laws", "5"])
     assert done.exit_code == 0
     assert "condition: h is not linear, so that (12) is not consistent on two items" in done.output
+    done = CliRunner().invoke(main, ["check", "surrogate/pairwise-squared:power=2"])
+    assert (done.exit_code, done.output.count("h is not linear")) == (0, 1)
     assert "condition:" not in CliRunner().invoke(main, ["certify", "pairwise-squared", "--laws", "5"]).output
