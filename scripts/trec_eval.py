@@ -1,6 +1,6 @@
 """Write tests/losses/trec_eval.json: what trec_eval says of drawn runs, by pytrec_eval of requirements/peers.txt.
 
-    make peers && PEERS_PYTHON scripts/trec_eval.py
+    sh scripts/peers.sh && build/peers/bin/python scripts/trec_eval.py
 
 Runs have no two documents of one score, since trec_eval orders them by name.
 """
