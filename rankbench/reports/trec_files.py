@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,20 +118,39 @@ def _fitted(results: StoredResults, members: Sequence[Member]) -> dict[str, byte
 def _of_block(
     items: Sequence[ScoredItems], labels: Mapping[str, Sequence[Member]], dataset: Dataset | None
 ) -> dict[str, bytes]:
+    """Return the runs and qrels of a block; a split may come in several parts, as folds."""
     names, files = _names(dataset), dict[str, bytes]()
-    for split, queries, scores in items:
-        parts = [slice(*ends) for ends in zip(queries.offsets[:-1], queries.offsets[1:], strict=True)]
-        docs = [
-            names.get(query) or [str(place) for place in range(part.stop - part.start)]
-            for query, part in zip(queries.ids, parts, strict=True)
-        ]
-        grades = [queries.labels[part] for part in parts]
-        for cell, alpha in scores.items():
+    for split in dict.fromkeys(one.split for one in items):
+        parts = [_Topics(one, names) for one in items if one.split == split]
+        for cell in dict.fromkeys(cell for part in parts for cell in part.items.scores):
             for m in labels[cell]:
-                files[_free(files, m, split)] = _run(queries.ids, docs, [alpha[part] for part in parts], m.label)
-                qrels = f"{_file(m.experiment, split)}.qrels"
-                files[qrels] = files.get(qrels) or _qrels(queries.ids, docs, grades)
+                files[_free(files, m, split)] = b"".join(part.run(cell, m.label) for part in parts)
+                files[f"{_file(m.experiment, split)}.qrels"] = b"".join(part.qrels for part in parts)
     return files
+
+
+class _Topics:
+    """Topics of TREC files: queries with the names of their items."""
+
+    def __init__(self, items: ScoredItems, names: Mapping[str, list[str]]) -> None:
+        self.items, queries = items, items.queries
+        self.rows = [slice(*ends) for ends in zip(queries.offsets[:-1], queries.offsets[1:], strict=True)]
+        places = ([str(place) for place in range(part.stop - part.start)] for part in self.rows)
+        self.docs = [names.get(query) or own for query, own in zip(queries.ids, places, strict=True)]
+
+    def run(self, cell: str, label: str) -> bytes:
+        """Return the run of a cell."""
+        return _run(self.items.queries.ids, self.docs, [self.items.scores[cell][part] for part in self.rows], label)
+
+    @cached_property
+    def qrels(self) -> bytes:
+        """The labels of all items."""
+        topics, lines = _words(self.items.queries.ids), list[str]()
+        for query, docs, part in zip(self.items.queries.ids, self.docs, self.rows, strict=True):
+            words = _words(docs)
+            grades = self.items.queries.labels[part].tolist()
+            lines += [f"{topics[query]} 0 {words[doc]} {grade:g}\n" for doc, grade in zip(docs, grades, strict=True)]
+        return "".join(lines).encode()
 
 
 def _names(dataset: Dataset | None) -> dict[str, list[str]]:
@@ -169,13 +189,4 @@ def _run(
         words = _words(of_query)
         for rank, place in enumerate(np.argsort(-values, kind="stable"), 1):
             lines.append(f"{topics[query]} Q0 {words[of_query[place]]} {rank} {float(values[place])!r} {tag}\n")
-    return "".join(lines).encode()
-
-
-def _qrels(queries: Sequence[str], docs: Sequence[Sequence[str]], grades: Sequence[NDArray[np.float64]]) -> bytes:
-    topics = _words(queries)
-    lines = []
-    for query, of_query, values in zip(queries, docs, grades, strict=True):
-        words = _words(of_query)
-        lines += [f"{topics[query]} 0 {words[doc]} {grade:g}\n" for doc, grade in zip(of_query, values, strict=True)]
     return "".join(lines).encode()
