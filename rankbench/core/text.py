@@ -125,6 +125,23 @@ def literal(text: str) -> str:
     return f"{fence} {safe} {fence}" if safe[:1] == "`" or safe[-1:] == "`" else f"{fence}{safe}{fence}"
 
 
+LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "†": r"\textdagger{}", "—": "---",
+    "\u2013": "--", "…": r"\ldots{}", "\u2212": "$-$", "≤": r"$\le$", "≥": r"$\ge$", "∞": r"$\infty$",
+    "\u00d7": r"$\times$",
+}  # fmt: skip
+"""Commands in the place of characters that have a meaning in LaTeX, or that pdfLaTeX's fonts lack."""
+
+
+def latex(text: str) -> str:
+    """Return `text` so that LaTeX prints it as it is."""
+    # Two hyphens, quotes or commas would become one sign.
+    apart = re.sub(r"([-',])(?=\1)", "\\1\0", text)
+    return "".join(LATEX.get(letter, letter) for letter in apart).replace("\0", "{}")
+
+
 def first_of(names: Sequence[str], limit: int) -> str:
     """Return names with commas between them; of more than `limit` the first ones, and how many others there are."""
     rest = len(names) - limit

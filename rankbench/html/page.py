@@ -21,6 +21,7 @@ from urllib.parse import quote
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from rankbench.core.text import LATEX
 from rankbench.html.content import Chart, Page, SortedTable
 
 WEB_PAGE = "leaderboard.html"
@@ -43,7 +44,7 @@ def page_bytes(page: Page) -> bytes:
     if page.works:
         body.append(f'<section><h2 id="cite">Cite</h2><pre tabindex="0">{html.escape(page.works)}</pre></section>')
     answering = {name: charts[name].content for name in charts if name in shown and charts[name].content}
-    data = page.data.model_dump(exclude={"works"}) | {"charts": answering}
+    data = page.data.model_dump(exclude={"works"}) | {"charts": answering, "latex": LATEX}
     data["texts"] = [one if isinstance(one, str) else {"html": _mathml(one)} for one in page.data.texts]
     libraries = [*(LIBRARIES[:-1] if answering else ()), *(LIBRARIES[-1:] if page.tables else ())]
     scripts = [_asset(name) for name in (*libraries, "page.js")]

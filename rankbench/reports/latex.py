@@ -8,16 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.markdown import Markdown
 
+from rankbench.core.text import latex
 from rankbench.reports.document import Grid, Heading, Node, Paragraph, RowsLeftOut
-
-LETTERS = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "†": r"\textdagger{}", "—": "---",
-    "\u2013": "--", "…": r"\ldots{}", "\u2212": "$-$", "≤": r"$\le$", "≥": r"$\ge$", "∞": r"$\infty$",
-    "\u00d7": r"$\times$",
-}  # fmt: skip
-"""Commands in the place of characters that have a meaning in LaTeX, or that pdfLaTeX's fonts lack."""
 
 _ALIGN = {"left": "l", "center": "c", "right": "r"}
 _STYLES = {"strong_open": r"\textbf{", "em_open": r"\emph{", "strong_close": "}", "em_close": "}"}
@@ -25,21 +17,14 @@ _STYLES = {"strong_open": r"\textbf{", "em_open": r"\emph{", "strong_close": "}"
 PREAMBLE = r"% \usepackage[T1]{fontenc}, textcomp and booktabs; letters that are not Latin need LuaLaTeX or XeLaTeX."
 
 
-def latex_text(text: str) -> str:
-    """Return a text that LaTeX prints as it is."""
-    # Two hyphens, quotes or commas would become one sign.
-    apart = re.sub(r"([-',])(?=\1)", "\\1\0", text)
-    return "".join(LETTERS.get(letter, letter) for letter in apart).replace("\0", "{}")
-
-
 def latex_of(text: str) -> str:
     """Return a line of Markdown as LaTeX: bold, italic and code; of links the words."""
     found = []
     for token in (child for block in Markdown(text).parsed for child in block.children or ()):
         if token.type == "code_inline":
-            found.append(rf"\texttt{{{latex_text(token.content.replace(chr(92) + '|', '|'))}}}")
+            found.append(rf"\texttt{{{latex(token.content.replace(chr(92) + '|', '|'))}}}")
         else:
-            found.append(_STYLES.get(token.type, latex_text(token.content)))
+            found.append(_STYLES.get(token.type, latex(token.content)))
     return "".join(found)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from rankbench.core.component import Component
 from rankbench.core.spec import parse
-from rankbench.core.text import one_line
+from rankbench.core.text import latex, one_line
 from rankbench.data.cards import card_of
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.protocol import Protocol
@@ -19,7 +19,6 @@ from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 from rankbench.plugin.registry import base_of
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.latex import latex_text
 from rankbench.store.records import SourceRecord
 
 KINDS = ("method", "aggregator", "surrogate", "model", "optimizer")
@@ -99,19 +98,19 @@ def bibtex(key: str, text: str, **more: str) -> str:
     parts = _SENTENCE.split(text.removesuffix("."), maxsplit=2)
     where = parts[2] if len(parts) == 3 else parts[-1]
     year = _YEAR.search(where)
-    fields = {"note": latex_text(text)}
+    fields = {"note": latex(text)}
     if len(parts) == 3 or (len(parts) == 2 and year):
         authors = re.sub(r",? (?:and|et) |, ", " and ", parts[0]).replace(" and al", " and others")
         fields = {
-            "author": latex_text(authors),
-            "title": f"{{{latex_text(parts[1] if len(parts) == 3 else _without_year(parts[1]))}}}",
+            "author": latex(authors),
+            "title": f"{{{latex(parts[1] if len(parts) == 3 else _without_year(parts[1]))}}}",
         }
         venue = _without_year(where) if len(parts) == 3 else ""
         journal = _JOURNAL.match(venue)
         if journal:
-            fields |= {name: latex_text(value) for name, value in journal.groupdict().items() if value}
+            fields |= {name: latex(value) for name, value in journal.groupdict().items() if value}
         elif venue:
-            fields["howpublished"] = latex_text(venue)
+            fields["howpublished"] = latex(venue)
     if year:
         fields["year"] = year[1]
     kind = "article" if "journal" in fields else "misc"
@@ -130,7 +129,7 @@ def bibliography(analysis: Analysis) -> str:
     """
     record, known = analysis.record, _known()
     works = dict(work for cls in _classes(analysis) for work in works_of(cls))
-    version = f",\n  version = {{{latex_text(record.versions.get('rankbench', ''))}}}\n}}"
+    version = f",\n  version = {{{latex(record.versions.get('rankbench', ''))}}}\n}}"
     data = dict(entry for source in record.sources for entry in _data(source))
     theirs = {f"{one_line(label)} ({', '.join(by)})" for made in record.made_by.values() for label, by in made.items()}
     told = [f"% not here are works of plugins: {'; '.join(sorted(theirs))}\n"] if theirs else []
@@ -162,9 +161,9 @@ def _data(source: SourceRecord) -> Iterator[tuple[str, str]]:
     """Yield key and entry of a data set that has a card, or that a class of rankbench's own reads."""
     card = card_of(source.fingerprint)
     if card is not None:
-        note = latex_text(f"Licence of the data: {card.licence}")
+        note = latex(f"Licence of the data: {card.licence}")
         yield card.name, bibtex(card.name, card.citation, url=card.homepage, note=note)
         return
     name = source.dataset.partition(":")[0]
     if is_own(Dataset.kind, name) and (cls := manager.component_class(Dataset, name)).citation:
-        yield name, bibtex(name, cls.citation, note=latex_text(f"{source.dataset}; licence: {cls.licence}"))
+        yield name, bibtex(name, cls.citation, note=latex(f"{source.dataset}; licence: {cls.licence}"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hostile_run import HOSTILE
 
-from rankbench.core.text import csv_cell
+from rankbench.core.text import csv_cell, latex
 
 WIDTHS = (360, 800, 1400)
 
@@ -125,6 +125,7 @@ def test_rows_are_copied_as_csv_and_latex(page: Any, run: Path) -> None:
     assert text.startswith(r"\begin{tabular}{llrlllrrrr")
     assert text.count(r"\\") == 5
     assert not re.search(r"(?<!\\)[_%#]", text)
+    assert text.count(f" & {latex(csv_cell(HOSTILE[2]))} & ") == 4, "the page and rankbench write LaTeX alike"
 
 
 def test_the_panel_of_a_contender(page: Any, run: Path) -> None:

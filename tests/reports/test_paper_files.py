@@ -18,12 +18,13 @@ from synthetic import Contender
 
 import rankbench
 from rankbench.cli import main
+from rankbench.core.text import LATEX, latex
 from rankbench.data.cards import cards
 from rankbench.data.readers.trec import read_qrels, read_run
 from rankbench.errors import SpecError, StoreError
 from rankbench.plugin import manager
 from rankbench.plugin.registry import base_of
-from rankbench.reports.latex import LETTERS, latex_of, latex_tables, latex_text
+from rankbench.reports.latex import latex_of, latex_tables
 from rankbench.reports.references import KINDS, bibtex, is_own, works_of
 from rankbench.reports.render import pages_of
 from rankbench.reports.results import PaperFiles, report
@@ -41,24 +42,24 @@ HOSTILE = (
 LLMFAO = cards()["llmfao"].fingerprint
 
 
-def printed(latex: str) -> str:
+def printed(source: str) -> str:
     """Return what LaTeX prints, by a strict reading: any sign with a meaning that is not a known escape is an error."""
-    back = {escape: letter for letter, escape in LETTERS.items()} | {"{[}": "[", "{}": "", "$-$": "-"}
+    back = {escape: letter for letter, escape in LATEX.items()} | {"{[}": "[", "{}": "", "$-$": "-"}
     tokens = re.compile("|".join(map(re.escape, sorted(back, key=len, reverse=True))) + r"|[^\\{}$&#%_^~<>|\"`]")
     found, at = "", 0
-    while at < len(latex):
-        token = tokens.match(latex, at)
-        assert token, f"LaTeX reads {latex[at : at + 20]!r} as a command, or as a sign with a meaning"
+    while at < len(source):
+        token = tokens.match(source, at)
+        assert token, f"LaTeX reads {source[at : at + 20]!r} as a command, or as a sign with a meaning"
         found += back.get(token[0], token[0])
         at = token.end()
     return found
 
 
-@pytest.mark.parametrize("name", [*HOSTILE, "plain", "-1.5", "é — † ≤ ∞", *LETTERS])
+@pytest.mark.parametrize("name", [*HOSTILE, "plain", "-1.5", "é — † ≤ ∞", *LATEX])
 def test_a_text_is_printed_as_it_is(name: str) -> None:
-    assert printed(latex_text(name)) == name.replace("\u2212", "-")
+    assert printed(latex(name)) == name.replace("\u2212", "-")
     # Letters beside each other that LaTeX would print as one sign.
-    assert name in ("—", "\u2013", "é — † ≤ ∞") or not re.search(r"--|''|,,", latex_text(name))
+    assert name in ("—", "\u2013", "é — † ≤ ∞") or not re.search(r"--|''|,,", latex(name))
 
 
 def test_marks_become_commands() -> None:

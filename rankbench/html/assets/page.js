@@ -147,8 +147,9 @@
     return rows.map(row => `${row.map(cell).join(",")}\n`).join("");
   };
   const asLatex = ([titles, ...rows], numbers) => {
-    const words = {"\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"};
-    const cell = text => text.replace(/[\\{}$&#%_^~]/g, found => words[found] ?? `\\${found}`);
+    // As rankbench.core.text.latex: two hyphens, quotes or commas would become one sign.
+    const letter = found => found === "\0" ? "{}" : data.latex[found] ?? found;
+    const cell = text => [...text.replace(/([-',])(?=\1)/g, "$1\0")].map(letter).join("");
     const line = row => `${row.map(cell).join(" & ")} \\\\`;
     const columns = numbers.map(is => is ? "r" : "l").join("");
     const body = [line(titles), "\\midrule", ...rows.map(line)];
