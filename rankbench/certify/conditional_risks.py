@@ -226,14 +226,7 @@ def consistency_in(
     aggregation : {"none", "mean", "difference"}
         Input of the surrogate, see `surrogate_risk`.
     """
-    risk = surrogate_risk(surrogate, setting, loss, aggregation)
-    orders = list(permutations(range(setting.structures[0].shape[0])))
-    smooth, shift = ("smooth" in surrogate.properties, "shift-invariant" in surrogate.properties)
-    infima = np.array([least_risk_on_cone(risk, order, smooth, shift) for order in orders])
-    law = np.array(setting.structures), np.array(setting.probabilities)
-    risks = np.array([loss.expected(representative(order), *law) for order in orders])
-    excess = risks - risks.min()
-    excess[excess <= TOLERANCE] = 0.0
+    excess, infima = suboptimality(surrogate, setting, loss, aggregation)
     optimal = excess == 0
     if optimal.all():
         return Consistency(np.inf, 0.0)
@@ -242,3 +235,26 @@ def consistency_in(
         gap = 0.0
     attained = infima <= infima.min() + TOLERANCE
     return Consistency(gap, float(excess[attained].max()))
+
+
+def suboptimality(
+    surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: AggregationName = "none"
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the true excess and the least surrogate risk of every order, shape (m!,).
+
+    H(eps, mu) of [DMJ13]_ (9) is the least one among orders with a true excess of eps or more, less the least of all.
+
+    Parameters
+    ----------
+    surrogate, setting, loss, aggregation
+        As of `consistency_in`.
+    """
+    risk = surrogate_risk(surrogate, setting, loss, aggregation)
+    orders = list(permutations(range(setting.structures[0].shape[0])))
+    smooth, shift = ("smooth" in surrogate.properties, "shift-invariant" in surrogate.properties)
+    infima = np.array([least_risk_on_cone(risk, order, smooth, shift) for order in orders])
+    law = np.array(setting.structures), np.array(setting.probabilities)
+    risks = np.array([loss.expected(representative(order), *law) for order in orders])
+    excess = risks - risks.min()
+    excess[excess <= TOLERANCE] = 0.0
+    return excess, infima

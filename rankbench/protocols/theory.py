@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
+import math
+from functools import lru_cache, partial
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from rankbench.certify.conditional_risks import AggregationName, Consistency, consistency_in
+from rankbench.certify.conditional_risks import (
+    TOLERANCE,
+    AggregationName,
+    Consistency,
+    consistency_in,
+    suboptimality,
+    surrogate_risk,
+)
 from rankbench.certify.populations import Noise, Population, Setting, draw_populations, paper_populations, settings
 from rankbench.core.component import Component
 from rankbench.core.runtime import JUDGMENTS, block_entropy
@@ -21,6 +30,7 @@ from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protoc
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.methods.erm import ERM
 from rankbench.plugin.manager import reference
 from rankbench.protocols.judging import answer, comparison_bytes, each_cell, fit, judge
 
@@ -136,6 +146,10 @@ class Repair(Protocol):
     is not levels off where its limit ranks some of them wrongly. Labels are the best
     ranking: `oracle` is at 0.
 
+    ``bound`` inverts H(eps, mu) of (9) at a contender's surrogate excess, which is exact too:
+    the true excess is at most that large. A consistent surrogate's bound goes to 0 with its
+    surrogate excess.
+
     Prefer it to see at which n an inconsistent method levels off, and whether aggregation repairs it.
     """
 
@@ -144,6 +158,14 @@ class Repair(Protocol):
     table: ClassVar[None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("excess", sentence="True risk above the least that an order can have.", low=0, jumps=True),
+        Metric(
+            "bound",
+            sentence="Largest true excess that a contender's exact surrogate excess allows; 1 for a contender whose "
+            "surrogate or aggregator has no exact risk here.",
+            low=0,
+            high=1,
+            jumps=True,
+        ),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Populations (laws of judgments that are known exactly)"}
     counts: ClassVar[str] = "votes in each population"
@@ -190,11 +212,17 @@ class Repair(Protocol):
         block = Block(queries, votes, key.n, key.repetition, block_entropy(key.seed, "", key.n, key.repetition))
         outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
         loss = PairwiseDisagreement()
-        judged = judge(outcomes, queries, [loss], lambda _: lambda q: populations[q].votes)
+        scores: dict[str, NDArray[np.float64]] = {}
+        judged = judge(outcomes, queries, [loss], lambda _: lambda q: populations[q].votes, scores)
         bayes = prepared.arrays["populations.bayes"]
         above = {cell: found[str(loss)] - bayes for cell, found in judged.items() if found}
         rows = {cell: {"excess": np.where(excess <= ROUNDING, 0.0, excess)} for cell, excess in above.items()}
-        return [answer(cell, outcomes[cell], {"design": rows.get(cell, {})}) for cell in task.cells]
+        for cell, own in rows.items() if "bound" in task.metrics else ():
+            method = task.cells[cell].component(Method)
+            parts = zip(populations, np.split(scores[cell], queries.offsets[1:-1]), strict=True)
+            own["bound"] = np.array([excess_bound(method, population.votes, alpha) for population, alpha in parts])
+        asked = {cell: {name: own[name] for name in task.metrics} for cell, own in rows.items()}
+        return [answer(cell, outcomes[cell], {"design": asked.get(cell, {})}) for cell in task.cells]
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
         """Return what the votes of all populations take while they are fitted."""
@@ -222,6 +250,58 @@ class Repair(Protocol):
             "phi it is wrong on about a third of low-noise populations of four items, and on half with five",
             "votes are independent and weigh the same; a population has one free score an item",
         ]
+
+
+LIMITS: dict[str, AggregationName] = {
+    "average-adjacency": "mean",
+    "difference-graph": "difference",
+    "identity": "none",
+    "net-weights": "mean",
+}
+"""Aggregators, and what a surrogate sees with them in the limit of all judgments."""
+
+
+def excess_bound(method: Method, votes: NDArray[np.float64], alpha: NDArray[np.float64]) -> float:
+    """Return the largest true excess of the orders that have the surrogate excess of scores, or less.
+
+    Parameters
+    ----------
+    method : Method
+    votes : ndarray of float64, shape (m, m)
+        Law of one vote.
+    alpha : ndarray of float64, shape (m,)
+
+    Returns
+    -------
+    float
+        1, the largest excess of all, if the method minimizes no surrogate risk of the law that is known exactly.
+    """
+    if not (isinstance(method, ERM) and method.aggregator.name in LIMITS and method.k in (1, math.inf)):
+        return 1.0
+    aggregation = "none" if method.k == 1 else LIMITS[method.aggregator.name]
+    excess, infima = _suboptimality(method.surrogate, votes.tobytes(), aggregation)
+    risk = surrogate_risk(method.surrogate, _of_votes(votes), PairwiseDisagreement(), aggregation)
+    with np.errstate(over="ignore"):
+        own = risk(alpha)[0]
+    return float(excess[infima <= max(own, infima.min()) + TOLERANCE].max())
+
+
+@lru_cache(maxsize=10_000)
+def _suboptimality(
+    surrogate: Surrogate, votes: bytes, aggregation: AggregationName
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    law = np.frombuffer(votes)
+    m = math.isqrt(len(law))
+    return suboptimality(surrogate, _of_votes(law.reshape(m, m)), PairwiseDisagreement(), aggregation)
+
+
+def _of_votes(votes: NDArray[np.float64]) -> Setting:
+    """Return the law of one vote: each edge a graph of weight 1."""
+    m = len(votes)
+    graphs = [np.zeros((m, m)) for _ in range(np.count_nonzero(votes))]
+    for graph, edge in zip(graphs, np.argwhere(votes), strict=True):
+        graph[tuple(edge)] = 1.0
+    return Setting("", "", tuple(graphs), tuple(votes[votes != 0].tolist()))
 
 
 def _populations(prepared: Prepared) -> list[Population]:

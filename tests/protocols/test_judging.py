@@ -273,7 +273,7 @@ class Blind(Method):
 PROTOCOLS = {
     "btl:design=8,heldout=8": ("web10k-like:queries=20", 400, "ndcg"),
     "table-1:partitions=1,validation=500,test=500": ("movielens-like:users=40,movies=60,ratings=1000", 300, ""),
-    "repair:populations=3": ("", 50, ""),
+    "repair:populations=3": ("", 50, "excess"),
 }
 """All protocols in which methods are judged by labels, small."""
 

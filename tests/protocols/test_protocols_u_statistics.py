@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -261,6 +262,41 @@ def test_repair_on_the_papers_populations(prepared):
     assert (rows["single"][1:] >= 0).all()
     # (2, 3) is 2% of the votes, all one way: no sample of this size has it otherwise.
     assert rows["repaired"][0] == rows["linear"][0] == 0
+
+
+def test_the_true_excess_is_within_the_bound_of_the_surrogates(prepared):
+    """Of (23) logistic, H(eps) is log 2 times eps: H(eps, mu) is no less, and its inverse no larger."""
+    found = ran(prepared, CELLS, ("excess", "bound"), n=300)
+    for cell, one in found.items():
+        excess, bound = (one.losses[metric, "design"] for metric in ("excess", "bound"))
+        assert (excess <= bound + 1e-12).all()
+        assert (bound == 1).all() == (cell == "oracle")
+    limit = ran(prepared, CELLS, ("bound",), n=100_000)
+    assert limit["single"].losses["bound", "design"][0] >= 0.05 / 2.55  # Theorem 2: more votes do not help
+    assert limit["repaired"].losses["bound", "design"][0] == limit["linear"].losses["bound", "design"][0] == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_of_23_is_at_most_that_of_its_calibration_function(prepared, seed):
+    from rankbench.protocols.theory import _populations, excess_bound
+
+    method, loss = manager.get(Method, CELLS["repaired"]), PairwiseDisagreement()
+    for population in _populations(prepared):
+        alpha = np.random.default_rng(seed).normal(size=len(population.votes))
+        lead = np.maximum(population.votes - population.votes.T, 0)
+        surrogate = (lead * np.logaddexp(0, alpha[None, :] - alpha[:, None])).sum()  # its infimum is 0
+        found = excess_bound(method, population.votes, alpha)
+        risks = [loss.value(np.array(order, float), population.votes) for order in permutations(range(len(alpha)))]
+        assert loss.value(alpha, population.votes) - min(risks) <= found + 1e-12
+        assert found <= surrogate / np.log(2) + 1e-9
+
+
+def test_a_method_without_a_surrogate_risk_has_no_bound(prepared):
+    from rankbench.protocols.theory import excess_bound
+
+    votes = np.array([[0.0, 1.0], [0.0, 0.0]])
+    borda = manager.get(Method, "erm:aggregator=mean-log-odds,k=3,surrogate=regression,optimizer=exact")
+    assert excess_bound(borda, votes, np.zeros(2)) == 1
 
 
 def test_repair_prefixes(prepared):
