@@ -103,6 +103,8 @@ class PageData(BaseModel):
         Names of contenders.
     charts : dict
         Figures by name, see `rankbench.html.charts.chart_content`; ``words`` stand for a figure where nobody sees it.
+    again : str
+        Commands that compute and verify the result again.
     works : str
         BibTeX of the works that a result rests on.
     """
@@ -114,6 +116,7 @@ class PageData(BaseModel):
     pairs: list[PairTable] = []
     lists: list[list[str]] = []
     charts: dict[str, dict[str, Any]] = {}
+    again: str = ""
     works: str = ""
 
 
@@ -131,8 +134,8 @@ class Page:
     details : str
         Markdown that is folded away until a reader opens it.
     data : PageData
-    works : str
-        BibTeX that the page ends with.
+    texts : mapping of str to str
+        Texts to copy at the end of the page, by their heading.
     """
 
     title: str
@@ -141,4 +144,4 @@ class Page:
     charts: Sequence[Chart] = ()
     details: str = ""
     data: PageData = field(default_factory=PageData)
-    works: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)

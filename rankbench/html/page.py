@@ -41,10 +41,11 @@ def page_bytes(page: Page) -> bytes:
     if page.details:
         text = _markdown(page.details, charts, shown)
         body.append(f'<details><summary><h2 id="details">Details</h2></summary>{text}</details>')
-    if page.works:
-        body.append(f'<section><h2 id="cite">Cite</h2><pre tabindex="0">{html.escape(page.works)}</pre></section>')
+    for title, text in page.texts.items():
+        anchor = title.lower().replace(" ", "-")
+        body.append(f'<section><h2 id="{anchor}">{title}</h2><pre tabindex="0">{html.escape(text)}</pre></section>')
     answering = {name: charts[name].content for name in charts if name in shown and charts[name].content}
-    data = page.data.model_dump(exclude={"works"}) | {"charts": answering, "latex": LATEX}
+    data = page.data.model_dump(exclude={"again", "works"}) | {"charts": answering, "latex": LATEX}
     data["texts"] = [one if isinstance(one, str) else {"html": _mathml(one)} for one in page.data.texts]
     libraries = [*(LIBRARIES[:-1] if answering else ()), *(LIBRARIES[-1:] if page.tables else ())]
     scripts = [_asset(name) for name in (*libraries, "page.js")]

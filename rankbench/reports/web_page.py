@@ -8,7 +8,8 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
@@ -34,6 +35,8 @@ from rankbench.reports.references import bibliography, own_components, works_of
 from rankbench.reports.render import Pages
 from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws
+from rankbench.store.records import SuiteRecord
+from rankbench.suites.suite_files import load_suite
 
 STANDINGS = (
     "experiment", "dataset", "n", "metric", "split", "contender", "mean", "lower_queries", "upper_queries", "lower",
@@ -95,7 +98,9 @@ def leaderboard_html(files: Mapping[str, bytes]) -> bytes:
         if files.get(f"{file}.csv", b"").count(b"\n") > 1
     ]
     details = files.get(DETAILS, b"").decode()
-    return page_bytes(Page(title_of(words), words, tables, charts, details, data, data.works))
+    copied = {"Make it again": data.again, "Cite": data.works}
+    copied = {title: text for title, text in copied.items() if text}
+    return page_bytes(Page(title_of(words), words, tables, charts, details, data, copied))
 
 
 def page_data(pages: Pages) -> bytes:
@@ -125,9 +130,32 @@ def page_data(pages: Pages) -> bytes:
         pairs=pairs,
         lists=[[*names] for names in lists],
         charts=charts,
+        again=_commands(analysis.record, analysis.sections),
         works=bibliography(analysis),
     )
     return f"{json.dumps(data.model_dump(), ensure_ascii=False, allow_nan=False, separators=(',', ':'))}\n".encode()
+
+
+def _commands(record: SuiteRecord, sections: Sequence[Section]) -> str:
+    """Return the commands that compute and verify a result again, with what its run changed of the suite."""
+    known = record.name in manager.suites()
+    planned = {one.name: one for one in load_suite(record.name).experiments} if known else {}
+    options, repetitions = [], list[int]()
+    for one in (one for one in record.experiments if one.name in planned):
+        dataset, own = record.sources[record.source_index[one.name]].dataset, planned[one.name]
+        if dataset and dataset != own.dataset:
+            options += [("--dataset" if own.dataset else "--log", dataset)]
+        if one.repetitions != own.repetitions:
+            repetitions.append(one.repetitions)
+    options += [("--reps", str(max(repetitions)))] if repetitions else []
+    for section in sections:
+        added = record.added.get(section.sampler.experiment.name, ())
+        options += [("--with", arm.spec) for race in section.sampler.races for arm in race.arms if arm.label in added]
+    words = [f"{name} {shlex.quote(one_line(value))}" for name, value in dict.fromkeys(options)]
+    suite = shlex.quote(one_line(record.name if known else f"{record.name}.toml"))
+    return (
+        f"{' '.join([f'rankbench run --suite {suite}', *words, '--out FOLDER'])}\nrankbench verify FOLDER --rerun 2\n"
+    )
 
 
 def _table(name: str, title: str, text: str, shown: Collection[str], filters: Collection[str]) -> SortedTable:

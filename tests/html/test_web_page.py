@@ -30,7 +30,9 @@ from rankbench.reports import publish
 from rankbench.reports.references import KINDS
 from rankbench.reports.results import report
 from rankbench.reports.verify import verify_files
-from rankbench.reports.web_page import PAGE_DATA, WITHOUT_DATA, formulas_in
+from rankbench.reports.web_page import PAGE_DATA, WITHOUT_DATA, _commands, formulas_in
+from rankbench.store.published import open_results
+from rankbench.suites.suite_files import load_suite
 
 ASSETS = files("rankbench.html").joinpath("assets")
 
@@ -170,7 +172,7 @@ def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
     values = [one["data"]["values"][0]["y"] for one in charts["figure"]["specs"]]
     assert len(values) == 24
     assert all(len(two) == 2 and two[0] == two[1] for two in values)  # the same run twice
-    names = ["All standings", "Contrasts of the claims", "Two against each other", "Details", "Cite"]
+    names = ["All standings", "Contrasts of the claims", "Two against each other", "Details", "Make it again", "Cite"]
     assert [one for one in headings(pages["run"]) if one in names] == names
     site = pages["site"].parent
     assert sorted(path.name for path in site.iterdir()) == ["index.html", "past.html", "run.html", "submit.html"]
@@ -194,6 +196,24 @@ def test_a_page_without_rows_says_so(run: Path, tmp_path: Path) -> None:
     assert text.count("data:image/svg+xml,") == 1
     rows = [len([*csv.reader(io.StringIO((folder / name).read_text("utf-8")))]) - 1 for name in TABLES]
     assert text.count("\n<tr><t") == sum(rows)
+
+
+def test_the_command_says_what_a_run_changed_of_its_suite(run: Path) -> None:
+    with open_results(run) as results:
+        record = results.record()
+    (planned,) = load_suite("demo").experiments
+    assert planned.dataset == "web10k-like:queries=440"
+    changed = {
+        "name": "demo",
+        "experiments": (planned.model_copy(update={"repetitions": 3}),),
+        "source_index": {"figure-3": 0},
+    }
+    again = "rankbench verify FOLDER --rerun 2\n"
+    assert _commands(record.model_copy(update=changed), []) == (
+        f"rankbench run --suite demo --dataset web10k-like --reps 3 --out FOLDER\n{again}"
+    )
+    theirs = record.model_copy(update={"name": "my own"})
+    assert _commands(theirs, []) == f"rankbench run --suite 'my own.toml' --out FOLDER\n{again}"
 
 
 TABLES = ("leaderboard.csv", "claims.csv")
