@@ -2,7 +2,8 @@
 
     .venv/bin/python scripts/range_coverage.py [LOGS]
 
-Settings and measures are those of `tests/ranking/test_power_of_ranges.py`, which `make long` runs on fewer logs.
+Settings and measures are those of `tests/ranking/test_power_of_ranges.py`, which `make long` runs on fewer logs, and of
+`tests/ranking/test_may_be_first.py`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,21 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
+
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 LOGS = 2000
+SCORE_TABLES = (
+    ("10 equal systems, 20 tasks", 20, 0.0),
+    ("10 equal systems, 100 tasks", 100, 0.0),
+    ("one best of 10 by one standard deviation, 20 tasks", 20, 1.0),
+)
 
 
 def main() -> None:
     """Measure each setting on so many logs, and print a row of a table for it."""
     sys.path[:0] = [str(TESTS), str(TESTS / "ranking")]
+    from test_may_be_first import systems
     from test_power_of_ranges import SETTINGS, measured
 
     logs = int(sys.argv[1]) if len(sys.argv) > 1 else LOGS
@@ -26,6 +35,15 @@ def main() -> None:
         found = measured(setting, range(logs))
         cells = f"{found.covered:.3f} | {found.wrong:.3f} | {found.width:.2f} | {found.oracle:.2f}"
         print(f"| {setting.says} | {cells} | {found.width / found.oracle:.3f} |", flush=True)
+    print("\n| score table | ranges wrong | best missing | best alone | alone by ranges |\n|---|--:|--:|--:|--:|")
+    for says, tasks, lead in SCORE_TABLES:
+        tables = [systems(seed, tasks, lead) for seed in range(logs)]
+        first, ranks = np.array([one.may_be_first for one in tables]), np.array([one.ranks for one in tables])
+        truth = np.array([[1, 1], *[[2, 10]] * 9]) if lead else np.array([[1, 10]] * 10)
+        wrong = ((ranks[..., 0] > truth[:, 0]) | (ranks[..., 1] < truth[:, 1])).any(axis=1)
+        alone = first[:, 0] & (first.sum(axis=1) == 1)
+        cells = [wrong.mean(), 1 - first[:, 0].mean(), alone.mean(), (ranks[:, 0, 1] == 1).mean()]
+        print(f"| {says} | {' | '.join(f'{cell:.3f}' for cell in cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,14 @@ def said_of(found: Aggregation, *, places: bool = True) -> str:
     how = "; places by score: --intervals shows how certain they are"
     if facts["intervals"]:
         how = f"; 95% intervals ({intervals_words(facts)}) of each score alone, ranks of all together"
+    if first := facts.get("may_be_first"):
+        how += f"; {_first_text(first, 'item')}{' of scale 1' * (facts['scales'] > 1)}"
     return f"{found.method}: {judgments_text(facts)}{unit}{how if places else ''}"
+
+
+def _first_text(names: list[str], noun: str) -> str:
+    """Return how many may be first, or which one alone."""
+    return f"{names[0]} alone may be first" if len(names) == 1 else f"{count_text(len(names), noun)} may be first"
 
 
 def _place(found: Aggregation) -> str:
@@ -67,9 +74,11 @@ def _place(found: Aggregation) -> str:
 
 
 def _honest(found: Aggregation) -> pl.DataFrame:
-    """Return the table; without intervals its places are called places by score."""
-    place = _place(found)
-    return found.table.rename({name: name.replace("rank_", f"{place}_") for name in found.table.columns})
+    """Return the table; without intervals its places are called places by score, and none may be first."""
+    if found.facts["intervals"]:
+        return found.table
+    table = found.table.drop("may_be_first")
+    return table.rename({name: name.replace("rank_", "place_") for name in table.columns})
 
 
 def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
@@ -249,12 +258,14 @@ def systems_answer(found: ScoreRanking) -> Answer:
         for other in by_name:
             cells += [number(other[row["system"]]["score"]), _rank(other[row["system"]])]
         rows.append(cells)
+    best = _first_text(first.filter("may_be_first")["system"].to_list(), "system")
+    title = f"{first['method'][0]}: {best} (95%); ranks of all systems together"
     return Answer(
         found.as_dict,
-        [Table(columns, rows, (2,))],
+        [Table(columns, rows, (2,), title)],
         frame=found.table,
         notes=found.notes,
-        below=found.notes,
+        below=(title, *found.notes),
         title="Ranking of systems",
         drawing=found.drawing,
     )

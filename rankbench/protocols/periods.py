@@ -290,7 +290,7 @@ def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tup
     errors = log.range_errors(aggregator, scores, covariance, 0, seed)
     freedom = None if errors is None else errors.freedom[kept]
     deviations = normal_deviations(block, seed)
-    low, high = item_rank_ranges(scores[kept], block, scales[kept], some, deviations, freedom=freedom)
+    low, high, _ = item_rank_ranges(scores[kept], block, scales[kept], some, deviations, freedom=freedom)
     place = int(np.searchsorted(kept, at))
     ends = (low[place], high[place] + len(scores) - len(kept)) if at in kept else (1, len(scores))
     return float(scores[at]), float(lower[at]), float(upper[at]), *map(float, ends), float(log.tallies().judged[at])
@@ -373,7 +373,7 @@ def _advantages(
     covariance = np.diag(se**2)
     lower, upper = score_intervals(score, np.where(votes >= _FEWEST, se, 0.0), units)
     deviations = normal_deviations(covariance, seed)
-    low, high = item_rank_ranges(score, covariance, np.zeros(count, np.int64), units, deviations)
+    low, high, _ = item_rank_ranges(score, covariance, np.zeros(count, np.int64), units, deviations)
     ends = {"rank-low": low.astype(np.float64), "rank-high": high.astype(np.float64)}
     return {"score": score, "lower": lower, "upper": upper, VOTES: votes, **ends}
 

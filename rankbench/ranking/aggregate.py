@@ -52,10 +52,11 @@ class Aggregation:
     Attributes
     ----------
     table : DataFrame
-        ``item, score, rank_low, rank_high, lower, upper, scale, votes, wins``, before them ``query`` where it was asked
-        for; sorted by query, scale and score. Scores of different scales (from 1, the largest) cannot be compared.
-        Without intervals ``lower`` and ``upper`` are null, and ranks are places by score. With intervals they are null
-        for items that too few votes are about, which may hold any place. ``votes`` is the weight of the votes that an
+        ``item, score, rank_low, rank_high, may_be_first, lower, upper, scale, votes, wins``, before them ``query``
+        where it was asked for; sorted by query, scale and score. Scores of different scales (from 1, the largest)
+        cannot be compared. Without intervals ``lower``, ``upper`` and ``may_be_first`` are null, and ranks are places
+        by score. With intervals ends are null for items that too few votes are about, which may hold any place; the
+        first item of a scale is at 95% one of those that may be first. ``votes`` is the weight of the votes that an
         item was in (of the ballots that name it; how often it was shown), ``wins`` of those that it won, a tie being
         half a win (that put it first; how often it was clicked).
     method : str
@@ -65,9 +66,10 @@ class Aggregation:
     facts : dict
         ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``voters``, the total weight of ballots,
         or 0; ``by``, the column that ``query`` is, or None; ``seed`` and ``resamples`` of the intervals (None where
-        they are by formula); ``intervals``, how they were made, or None, and ``by_judge``, whether by judge; ``votes``
-        and ``wins``, names of the counts in these columns. Pooled categories have also ``pool``, how much scores differ
-        between them (``variance, lower, upper, differences, unit, p, trials``).
+        they are by formula); ``intervals``, how they were made, or None, and ``by_judge``, whether by judge;
+        ``may_be_first``, names of items of the largest of so many ``scales``, where one ranking has intervals;
+        ``votes`` and ``wins``, names of the counts in these columns. Pooled categories have also ``pool``, how much
+        scores differ between them (``variance, lower, upper, differences, unit, p, trials``).
     pairs : PairCounts, optional
         Wins of each pair of items, where votes of the whole log were counted.
     effects : DataFrame, optional
@@ -262,6 +264,9 @@ def aggregate(
         if not tables:
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
         table = pl.concat(tables)
+    if by is None and intervals is not None:
+        facts["may_be_first"] = table.filter("may_be_first", scale=1)["item"].to_list()
+        facts["scales"] = table["scale"].n_unique()
     found = _findings(source, first_votes, table["item"].unique().to_list(), queries=by in (None, "query"))
     if intervals is not None and table["lower"].count() and ridge_of(aggregator) > 0:
         found = [RIDGE.sentence.format(value=ridge_of(aggregator)), *found]
@@ -352,6 +357,7 @@ def _table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.D
         "score": [ranking.scores + 0.0 for ranking in rankings],
         "rank_low": [ranking.low for ranking in rankings],
         "rank_high": [ranking.high for ranking in rankings],
+        "may_be_first": [ranking.first for ranking in rankings if ranking.first is not None],
         "lower": [ranking.lower for ranking in rankings],
         "upper": [ranking.upper for ranking in rankings],
         "scale": [_places(ranking.scales) for ranking in rankings],
@@ -360,7 +366,8 @@ def _table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.D
     }
     items = itertools.chain.from_iterable(ranking.items for ranking in rankings)
     table = pl.DataFrame(
-        {"item": list(items)} | {name: np.concatenate(parts) for name, parts in numbers.items()}
+        {"item": list(items)} | {name: np.concatenate(parts) if parts else None for name, parts in numbers.items()},
+        schema_overrides={"may_be_first": pl.Boolean},
     ).with_columns(pl.col("lower", "upper").fill_nan(None))
     if not queries:
         return table.sort("scale", "score", "item", descending=[False, True, False])

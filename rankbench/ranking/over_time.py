@@ -337,7 +337,7 @@ def _places_now(
     scales = np.zeros(len(chosen), np.int64)
     freedom = None if alike.judges else np.full(len(chosen), np.inf)
     deviations = normal_deviations(own, seed)
-    low[chosen], high[chosen] = item_rank_ranges(scores[chosen], own, scales, of, deviations, freedom=freedom)
+    low[chosen], high[chosen], _ = item_rank_ranges(scores[chosen], own, scales, of, deviations, freedom=freedom)
     return low, high
 
 

@@ -15,7 +15,15 @@ from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.ranking.partial_counts import LogPart
 from rankbench.ranking.ranked_log import ItemTallies, RankedLog
-from rankbench.ranking.sampling_units import MANY, Units, check_size, item_rank_ranges, score_intervals, too_thin
+from rankbench.ranking.sampling_units import (
+    MANY,
+    Units,
+    any_place,
+    check_size,
+    item_rank_ranges,
+    score_intervals,
+    too_thin,
+)
 from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
 
@@ -36,6 +44,9 @@ class ItemRanking:
     low, high : ndarray of int64, shape (m,)
         Places that an item may hold, 1 being the best; all ranges together at 95%. From 1 to
         m where nothing is known.
+    first : ndarray of bool, shape (m,), or None
+        Items that may be the first of their scale: see `rankbench.ranking.sampling_units.RankRanges`. None without
+        intervals.
     scales : ndarray of int64, shape (m,)
         Items of different numbers were never compared, not even through others: their
         scores stand on scales of their own, and nothing is said about their order.
@@ -51,6 +62,7 @@ class ItemRanking:
     upper: NDArray[np.float64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
+    first: NDArray[np.bool_] | None
     scales: NDArray[np.int64]
     units: Units | None = None
     tallies: ItemTallies | None = None
@@ -59,7 +71,7 @@ class ItemRanking:
 def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:
     """Return a ranking without intervals: places by score within scales."""
     nothing = np.full(len(scores), np.nan)
-    return ItemRanking(items, scores, nothing, nothing, *places(scores, scales), scales)
+    return ItemRanking(items, scores, nothing, nothing, *places(scores, scales), None, scales)
 
 
 def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -84,9 +96,8 @@ def unknown(
     items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64], units: Units | None = None
 ) -> ItemRanking:
     """Return a ranking without any certainty: any item may hold any place."""
-    m, nothing = len(items), np.full(len(items), np.nan)
-    wide = np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
-    return ItemRanking(items, scores, nothing, nothing, *wide, scales, units)
+    nothing = np.full(len(items), np.nan)
+    return ItemRanking(items, scores, nothing, nothing, *any_place(len(items)), scales, units)
 
 
 def with_covariance(
@@ -109,8 +120,8 @@ def with_covariance(
     """
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
     of_ranges, freedom = (covariance, None) if errors is None else errors
-    low, high = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
-    return ItemRanking(items, scores, lower, upper, low, high, scales, units)
+    ranges = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
+    return ItemRanking(items, scores, lower, upper, *ranges, scales, units)
 
 
 def normal_deviations(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.votes import Votes
+from rankbench.stats.best import possible_best
 from rankbench.stats.contrast_columns import AllPairs
 from rankbench.stats.contrasts import rank_ranges_of_signs
 from rankbench.stats.multiple_tests import told_apart
@@ -309,6 +311,23 @@ def score_intervals(
     return scores - half, scores + half
 
 
+class RankRanges(NamedTuple):
+    """Places that m items may hold.
+
+    Attributes
+    ----------
+    low, high : ndarray of int64, shape (m,)
+        The best and the worst place of each item, 1 being the best; all ranges hold at once.
+    first : ndarray of bool, shape (m,)
+        Items that may be the first of their scale. The first one is among them with the same confidence, by
+        comparisons with the best: see `rankbench.stats.best`. Their ranges begin at 1.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    first: NDArray[np.bool_]
+
+
 def item_rank_ranges(
     scores: NDArray[np.float64],
     covariance: NDArray[np.float64],
@@ -317,8 +336,8 @@ def item_rank_ranges(
     deviations: NDArray[np.float64] | None = None,
     level: float = 0.95,
     freedom: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the best and the worst place of each item, shapes (m,): all ranges hold at once.
+) -> RankRanges:
+    """Return the places that each item may hold, and the items that may be first.
 
     1 + the number of items that are significantly better, to m - the number that are
     significantly worse, by step-down tests of all ordered pairs within scales [MWR24]_.
@@ -349,7 +368,7 @@ def item_rank_ranges(
     compared = (scales[first] == scales[second]) & judged[first] & judged[second]
     count = int(compared.sum())
     if not count:
-        return np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
+        return any_place(m)
     unit = _unit(scores)
     se = np.sqrt(np.maximum(variance[first] + variance[second] - 2 * covariance[first, second], 0))
     live = compared & (se > unit)
@@ -367,7 +386,27 @@ def item_rank_ranges(
     agreed = compared & ~live & (np.abs(lead) > unit) & (2.0 ** (1 - fewer) <= (1 - level) / count)
     signs[agreed] = np.sign(lead[agreed])
     low, high = rank_ranges_of_signs(signs, m).T
-    return low, high
+    between = np.zeros((m, m))
+    between[first, second] = between[second, first] = se
+
+    def furthest_ahead(i: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the largest studentized lead over an item in each replicate, shape (B,)."""
+        assert deviations is not None
+        return np.asarray(((deviations[:, others] - deviations[:, [i]]) / between[i, others]).max(axis=1))
+
+    best = possible_best(
+        scores,
+        between,
+        lambda i, others, local: -stdtrit(np.minimum(of_item[i], of_item[others]), local / 2),
+        None if largest is None else furthest_ahead,
+        level,
+    )
+    return RankRanges(low, high, best & (low == 1))
+
+
+def any_place(m: int) -> RankRanges:
+    """Return the ranges of m items that may hold any place."""
+    return RankRanges(np.ones(m, np.int64), np.full(m, m, np.int64), np.ones(m, np.bool_))
 
 
 def judged_enough(units: Units) -> NDArray[np.bool_]:

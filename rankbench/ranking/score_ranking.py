@@ -113,10 +113,10 @@ class ScoreRanking:
     Attributes
     ----------
     table : DataFrame
-        ``method, system, score, lower, upper, rank_low, rank_high, tier, p_first, p_top_k``, the best first in each
-        method. The interval is the score's own, at 95%; rank ranges hold for all systems together at 95%. Tier 1 are
-        the systems without a significantly better one. ``p_first`` and ``p_top_k`` are the shares of resamples in which
-        a system is first, or among the first k.
+        ``method, system, score, lower, upper, rank_low, rank_high, may_be_first, tier, p_first, p_top_k``, the best
+        first in each method. The interval is the score's own, at 95%; rank ranges hold for all systems together at 95%.
+        The best system is at 95% one of those that may be first. Tier 1 are the systems without a significantly better
+        one. ``p_first`` and ``p_top_k`` are the shares of resamples in which a system is first, or among the first k.
     facts : dict
         Contents of `as_dict` beside the table and the notes.
     notes : tuple of str
@@ -391,6 +391,7 @@ def _table(method: ScoreAggregator, systems: list[str], found: SystemRanking) ->
             "upper": pl.Series(found.upper).fill_nan(None),
             "rank_low": found.ranks[:, 0],
             "rank_high": found.ranks[:, 1],
+            "may_be_first": found.may_be_first,
             "tier": found.tiers,
             "p_first": found.first,
             "p_top_k": found.top,

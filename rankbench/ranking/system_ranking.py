@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.ranking.score_sample import LEVEL, tell_nothing
+from rankbench.stats.best import best_of_arms
 from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
 from rankbench.stats.contrasts import rank_ranges_of_signs, significance_tiers, studentized_contrasts, top_shares
@@ -27,6 +28,8 @@ class SystemRanking:
         Scores with their own 95% intervals; nan for a score that is the same in all resamples.
     ranks : ndarray of int64, shape (S, 2)
         Smallest and largest rank, all together at 95%.
+    may_be_first : ndarray of bool, shape (S,)
+        Systems that the best one is among at 95%, by comparisons with the best: see `rankbench.stats.best`.
     tiers : ndarray of int64, shape (S,)
         1: no system is significantly better.
     first, top : ndarray of float64, shape (S,)
@@ -39,6 +42,7 @@ class SystemRanking:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     ranks: NDArray[np.int64]
+    may_be_first: NDArray[np.bool_]
     tiers: NDArray[np.int64]
     first: NDArray[np.float64]
     top: NDArray[np.float64]
@@ -126,9 +130,12 @@ def _ranking(
 ) -> SystemRanking:
     """Return a ranking by scores where more is better; pairs in `nothing` stay undecided."""
     arms = len(single.estimate)
-    signs = paired.signs(LEVEL, own, allowing_for_resamples(LEVEL, len(drawn if own is None else own.values)))
+    quantile = allowing_for_resamples(LEVEL, len(drawn if own is None else own.values))
+    signs = paired.signs(LEVEL, own, quantile)
     if nothing is not None:
         signs[nothing] = 0
+    ranks = rank_ranges_of_signs(signs, arms)
+    best = best_of_arms(single.estimate, drawn, paired, level=LEVEL, quantile=quantile, own=own, undecided=nothing)
     half = np.full(arms, np.nan) if single.sources is None else single.sources.quantile(1 - LEVEL) * single.se
     # A value that all resamples of a few tasks share need not hold on all tasks.
     half = np.where(single.se > 0, half, np.nan)
@@ -136,7 +143,8 @@ def _ranking(
         single.estimate,
         single.estimate - half,
         single.estimate + half,
-        rank_ranges_of_signs(signs, arms),
+        ranks,
+        best & (ranks[:, 0] == 1),
         significance_tiers(signs, arms),
         top_shares(drawn, 1),
         top_shares(drawn, k),
