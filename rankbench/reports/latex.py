@@ -34,7 +34,7 @@ def latex_tables(documents: Mapping[str, Sequence[Node]]) -> dict[str, bytes]:
     times = Counter[str]()
     for blocks in documents.values():
         for heading, caption, grid, rest in _tables(blocks):
-            section = re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")[:60] or "table"
+            section = re.sub(r"[^a-z0-9]+", "-", heading.lower())[:60].strip("-") or "table"
             times[section] += 1
             name = f"{section}-{times[section]}"
             made[f"{name}.tex"] = _table(name, " ".join(filter(None, (caption, rest))), grid).encode()

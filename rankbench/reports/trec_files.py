@@ -68,11 +68,12 @@ def _scores(protocol: str) -> bool:
 
 def _first(results: StoredResults) -> list[Member]:
     """Return the finished cells of the first repetition at each experiment's largest n."""
-    done = [m for m in results.members() if (cell := results.cells().get(m.cell)) and cell.status == "done"]
-    largest = {m.experiment: max(other.n for other in done if other.experiment == m.experiment) for m in done}
-    at = [m for m in done if m.n == largest[m.experiment]]
-    first = {m.experiment: min(other.repetition for other in at if other.experiment == m.experiment) for m in at}
-    return [m for m in at if m.repetition == first[m.experiment]]
+    cells = results.cells()
+    done = [m for m in results.members() if m.cell in cells and cells[m.cell].status == "done"]
+    chosen: dict[str, tuple[int, int]] = {}
+    for m in sorted(done, key=lambda m: (-m.n, m.repetition)):
+        chosen.setdefault(m.experiment, (m.n, m.repetition))
+    return [m for m in done if (m.n, m.repetition) == chosen[m.experiment]]
 
 
 def _rankings(results: StoredResults, members: Iterable[Member]) -> dict[str, bytes]:
