@@ -80,7 +80,7 @@ def oracle(scores: NDArray[np.float64]) -> float:
     units, scales = Units(10**9, 1e9, many, many, many), np.zeros(m, np.int64)
     deviations = normal_deviations(covariance, 1)
     ranges = (item_rank_ranges(one, covariance, scales, units, deviations) for one in scores)
-    return float(np.mean([(high - low).mean() for low, high in ranges]))
+    return float(np.mean([(one.high - one.low).mean() for one in ranges]))
 
 
 @pytest.mark.long
