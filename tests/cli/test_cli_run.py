@@ -182,7 +182,8 @@ def ranked(*arguments: object) -> Result:
 def test_the_terminal_has_methods_side_by_side(table: Path) -> None:
     found = ranked(table)
     assert found.exit_code == 0
-    header, first, *_ = found.stdout.splitlines()
+    title, header, first, *_ = found.stdout.splitlines()
+    assert title == "mean-score: =m2 alone may be first (95%); ranks of all systems together"
     assert header.split("  ")[0] == "rank"
     assert all(word in header for word in ("tier", "mean-score", "P(first)", "P(top 3)", "mean-rank", "borda-count"))
     assert "=m2" in first
@@ -201,7 +202,7 @@ def test_json_is_complete(table: Path) -> None:
     assert len(said["systems"]) == 9
     assert set(said["systems"][0]) == {
         *("method", "system", "score", "lower", "upper"),
-        *("rank_low", "rank_high", "tier", "p_first", "p_top_k"),
+        *("rank_low", "rank_high", "may_be_first", "tier", "p_first", "p_top_k"),
     }
     assert said["notes"]
 
