@@ -15,7 +15,7 @@ from rankbench.core.component import StructureKind
 from rankbench.core.runtime import block_entropy, draw_entropy
 from rankbench.data.readers.parquet import design_heldout
 from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix
-from rankbench.data.tables.items import apply, load_dataset, usable
+from rankbench.data.tables.items import apply, load_queries, load_some, usable
 from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
@@ -68,7 +68,8 @@ class BTL(Protocol):
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load a data set, leave out what cannot be judged, split and transform it."""
         dataset = self.required(dataset)
-        queries = load_dataset(dataset)
+        items = dataset.scan()
+        queries = load_queries(items, features=False)
         chosen = usable(queries)
         if len(chosen) < 2:
             raise InputError(
@@ -91,9 +92,10 @@ class BTL(Protocol):
         names = self.transforms.split("+") if self.transforms else []
         if names:
             notes.append(f"Features: {', then '.join(names)}.")
+        kept = load_some(items, [queries.ids[q] for q in chosen[np.concatenate([design, heldout])]])
         parts: dict[Split, Queries] = {
-            "design": apply(names, queries.take(chosen[design])),
-            "heldout": apply(names, queries.take(chosen[heldout])),
+            "design": apply(names, kept.take(np.arange(len(design)))),
+            "heldout": apply(names, kept.take(np.arange(len(design), len(kept)))),
         }
         return _prepared(self, dataset, parts, scale, tuple(notes))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,13 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from polars.io.plugins import register_io_source
 from sklearn.preprocessing import StandardScaler
 
 from rankbench.cli import main
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.parquet import Manifest
-from rankbench.data.tables.items import apply, load_dataset, load_queries, usable
+from rankbench.data.tables.items import apply, load_dataset, load_queries, load_some, usable
 from rankbench.data.tables.schemas import items_schema
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.queries import Queries
@@ -214,3 +216,28 @@ def test_a_folder_of_parts_is_converted(tmp_path: Path) -> None:
     rows = choose_reader(tmp_path / "shards").scan(tmp_path / "shards").collect()
     assert rows.sort("query_id", "item").equals(choose_reader(path).scan(path).collect().sort("query_id", "item"))
     assert rows.schema["x"] == pl.Array(pl.Float32, 3)
+
+
+def test_queries_are_chosen_without_features_and_others_are_never_held() -> None:
+    frame = items(["a", "a", "b", "b", "b", "c", "c"], [1, 0, 2, 2, 0, 1, 1])
+    frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    asked: list[tuple[set[str] | None, int]] = []
+
+    def source(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        found = frame if predicate is None else frame.filter(predicate)
+        asked.append((None if with_columns is None else {*with_columns}, found.height))
+        yield found if with_columns is None else found.select(with_columns)
+
+    table = register_io_source(source, schema=frame.schema)
+    labels = load_queries(table, features=False)
+    whole = load_queries(frame.lazy())
+    assert (labels.ids, labels.x.shape) == (whole.ids, (7, 0))
+    assert labels.labels.tolist() == whole.labels.tolist()
+    some = load_some(table, ["c", "a"])
+    assert asked == [({"query_id", "label"}, 7), ({"query_id", "label", "x"}, 4)]
+    expected = whole.take(np.array([2, 0]))
+    assert (some.ids, some.offsets.tolist()) == (["c", "a"], [0, 2, 4])
+    np.testing.assert_array_equal(some.x, expected.x)
+    np.testing.assert_array_equal(some.labels, expected.labels)

@@ -189,7 +189,7 @@ def _first_length(raw: RawTable) -> int:
     return int(lengths.item())
 
 
-def load_queries(items: pl.LazyFrame) -> Queries:
+def load_queries(items: pl.LazyFrame, features: bool = True) -> Queries:
     """Collect items into a `Queries`; features are shared with the frame where types allow.
 
     Nothing is left out: see `usable`.
@@ -198,13 +198,15 @@ def load_queries(items: pl.LazyFrame) -> Queries:
     ----------
     items : LazyFrame
         In the schema of `rankbench.data.tables`, the rows of a query together.
+    features : bool
+        False: leave features out, x has shape (N, 0). They are the most of a table: choose queries without them.
 
     Raises
     ------
     InputError
         There are no rows, or a query's rows do not stand together.
     """
-    frame = items.select("query_id", "label", "x").collect(engine="streaming")
+    frame = items.select("query_id", "label", *(["x"] if features else [])).collect(engine="streaming")
     if not frame.height:
         raise InputError("the data has no rows")
     runs = frame["query_id"].rle().struct.unnest()
@@ -214,8 +216,23 @@ def load_queries(items: pl.LazyFrame) -> Queries:
         raise InputError(f"the rows of query {again[0]!r} do not stand together", column="query_id")
     offsets = np.concatenate([[0], np.cumsum(runs["len"].to_numpy().astype(np.int64))])
     labels = frame["label"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    x = frame.drop_in_place("x").to_numpy()
+    x = frame.drop_in_place("x").to_numpy() if features else np.zeros((frame.height, 0), np.float32)
     return Queries(ids, offsets, np.ascontiguousarray(x, np.float32), labels)
+
+
+def load_some(items: pl.LazyFrame, names: Sequence[str]) -> Queries:
+    """Collect the queries of these names, in their order; no other features are held in memory.
+
+    Parameters
+    ----------
+    items : LazyFrame
+        As for `load_queries`.
+    names : sequence of str
+        Distinct names of queries that are there, at least one.
+    """
+    found = load_queries(items.filter(pl.col("query_id").is_in(list(names))))
+    place = {name: at for at, name in enumerate(found.ids)}
+    return found.take(np.array([place[name] for name in names], np.int64))
 
 
 def usable(queries: Queries) -> NDArray[np.int64]:
