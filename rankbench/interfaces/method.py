@@ -45,6 +45,8 @@ class Block:
         Number of the draw, from 0.
     entropy : tuple of int
         Seeds every draw of the block, see `generator`.
+    validation : Queries or None
+        Labelled queries to stop early by, for contenders that learn from labels; None: the protocol has none.
     """
 
     design: Queries
@@ -52,6 +54,7 @@ class Block:
     n: int
     repetition: int
     entropy: tuple[int, ...]
+    validation: Queries | None = None
 
     def generator(self, contender: Component) -> np.random.Generator:
         """Return a random generator of the contender's own, the same for every run."""

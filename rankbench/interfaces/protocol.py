@@ -272,6 +272,8 @@ class Protocol(Component):
         shown in their order.
     tunes : bool
         Whether it chooses among the points of a contender's grid.
+    teaches_labels : bool
+        Whether contenders learn from labels of other queries; a contender that looks at labels is then no oracle.
     simulated : bool
         Whether the populations that it makes, if it takes no data set, are simulated.
     few : int
@@ -291,6 +293,7 @@ class Protocol(Component):
     test_share: ClassVar[float | None] = None
     layout: ClassVar[Layout] = "race"
     tunes: ClassVar[bool] = False
+    teaches_labels: ClassVar[bool] = False
     simulated: ClassVar[bool] = False
     few: ClassVar[int] = 0
 

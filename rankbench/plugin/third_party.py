@@ -42,7 +42,9 @@ def disposable_judgments(judged: Judgments) -> Judgments:
 
 def disposable_block(block: Block) -> Block:
     """Return a block that third-party code may change."""
-    return replace(block, design=disposable_queries(block.design), comparisons=disposable_judgments(block.comparisons))
+    validation = None if block.validation is None else disposable_queries(block.validation)
+    said = disposable_judgments(block.comparisons)
+    return replace(block, design=disposable_queries(block.design), comparisons=said, validation=validation)
 
 
 def is_ours(component: Component) -> bool:

@@ -15,6 +15,7 @@ def rankbench_register() -> list[type[Protocol]]:
     """Return the built-in protocols."""
     from rankbench.protocols.aggregation import AggregationTrial, Selection
     from rankbench.protocols.click_prediction import ClickPrediction
+    from rankbench.protocols.graded import Graded
     from rankbench.protocols.items import Items
     from rankbench.protocols.one_step_ahead import OneStepAhead
     from rankbench.protocols.own_log import OwnLog
@@ -28,6 +29,7 @@ def rankbench_register() -> list[type[Protocol]]:
         AggregationTrial,
         BTL,
         ClickPrediction,
+        Graded,
         Items,
         LeftAdvantage,
         OneStepAhead,

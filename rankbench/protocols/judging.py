@@ -60,7 +60,7 @@ def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Excep
             outcomes[cell] = alone if isinstance(alone, Exception) else alone[cell]
     else:
         outcomes.update(together)
-    hidden = replace(block, design=block.design.unlabelled())
+    hidden = replace(block, design=block.design.unlabelled(), validation=None)
     for cell, method in methods.items():
         if not isinstance(method, ERM):
             shown = block if sees_truth(method) else hidden

@@ -125,7 +125,8 @@ def make_plan(
                     members.append(Member(experiment.name, label, found.text, config, *at, cell, order))
         canonical = dict(zip(experiment.losses, metrics, strict=True))
         margin = {canonical[text]: value for text, value in experiment.margin.items()}
-        shown = [one.label for one in competing if any(map(sees_truth, one.contender.points))]
+        told = prepared.protocol.teaches_labels
+        shown = [one.label for one in competing if not told and any(map(sees_truth, one.contender.points))]
         oracles = (*experiment.oracles, *(label for label in shown if not matches(label, experiment.oracles)))
         named.append(experiment.model_copy(update={"losses": metrics, "margin": margin, "oracles": oracles}))
     tasks = [
