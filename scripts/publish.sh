@@ -2,7 +2,8 @@
 # Run suites and put what readers need of them into leaderboards/: publish.sh SUITE[@DATASET]... [-- RUN-ARGUMENTS]
 #
 # A suite on another data set than its own goes to leaderboards/SUITE-DATASET. Real data that may not be shipped is
-# looked for in RANKBENCH_DATA; without it such a page is left as it is, and said so.
+# looked for in RANKBENCH_DATA; without it such a page is left as it is, and said so. Suites of rankbench-peers run in
+# build/peers, which has the libraries that they compare.
 set -eu
 cd "$(dirname "$0")/.."
 # Rankbench chooses the BLAS kernels for this processor; an inherited choice of others would change last digits.
@@ -27,6 +28,12 @@ for page in $pages; do
             continue
         fi
     fi
-    .venv/bin/rankbench run --suite "$suite" ${dataset:+--dataset "$dataset"} --out "runs/$name" "$@"
-    .venv/bin/rankbench report "runs/$name" --out "leaderboards/$name" >/dev/null
+    rankbench=.venv/bin/rankbench
+    case $suite in peers*)
+        sh scripts/peers.sh
+        rankbench=build/peers/bin/rankbench
+        ;;
+    esac
+    $rankbench run --suite "$suite" ${dataset:+--dataset "$dataset"} --out "runs/$name" "$@"
+    $rankbench report "runs/$name" --out "leaderboards/$name" >/dev/null
 done

@@ -1,4 +1,4 @@
-"""Methods of scikit-learn: linear classifiers of feature differences."""
+"""Methods of scikit-learn: linear classifiers of feature differences, and a neural network on grades."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import rankbench
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged
 from rankbench_peers.differences import Differences, differences, one_by_one
+from rankbench_peers.grades import LearnerOfGrades
 from rankbench_peers.packages import package
 
-__all__ = ["SklearnLogistic", "SklearnSgd"]
+__all__ = ["SklearnLogistic", "SklearnMlp", "SklearnSgd"]
 
 
 class SklearnLogistic(rankbench.Method):
@@ -119,6 +120,72 @@ class SklearnSgd(rankbench.Method):
         theta = np.array(peer.coef_[0], dtype=np.float64)
         optimality = _slope(data, theta, self.l2) if self.loss == "log_loss" else math.nan
         return _fitted(theta, optimality, True, self.epochs)
+
+
+class SklearnMlp(LearnerOfGrades):
+    """scikit-learn's multilayer perceptron: a small neural network that predicts the gains ``2^grade - 1``.
+
+    Features are scaled to mean 0 and standard deviation 1 of the training items. With `patience`, and validation
+    queries, it keeps the weights of the epoch with the best NDCG@10 there. Grades come from labels or comparisons, as
+    for `lightgbm`.
+    """
+
+    name: ClassVar[str] = "sklearn-mlp"
+    source: ClassVar[str] = "sklearn.neural_network.MLPRegressor"
+    properties: ClassVar[frozenset[Property]] = frozenset({"stochastic"})
+    packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
+
+    hidden: int = Field(default=32, ge=1, le=10_000, description="Units of each of the two hidden layers.")
+    l2: float = Field(default=1e-3, alias="lambda", ge=0, allow_inf_nan=False, description="scikit-learn's alpha.")
+    rate: float = Field(default=1e-3, gt=0, le=1, description="Learning rate of Adam.")
+    epochs: int = Field(default=100, ge=1, le=100_000, description="Passes over the items, at most.")
+
+    def fit(self, block: rankbench.Block) -> rankbench.Fitted:
+        """Learn from a block.
+
+        Raises
+        ------
+        InputError
+            There are no comparisons, or labels are no whole numbers from 0 to 31.
+        SpecError
+            scikit-learn is not installed.
+        """
+        network = package("sklearn.neural_network", "scikit-learn")
+        scaler = package("sklearn.preprocessing", "scikit-learn").StandardScaler()
+        taught, held = self.taught(block), self.validation(block)
+        x = scaler.fit_transform(block.design.x[taught.rows].astype(np.float64))
+        gains = np.exp2(taught.grades) - 1.0
+        seed = int(block.generator(self).integers(2**31))
+        sizes = (self.hidden, self.hidden)
+        peer = network.MLPRegressor(
+            hidden_layer_sizes=sizes, alpha=self.l2, learning_rate_init=self.rate, random_state=seed
+        )
+        best, kept, weights = -math.inf, 0, None
+        for epoch in range(1, self.epochs + 1):
+            peer.partial_fit(x, gains)
+            if held is None:
+                kept = epoch
+                continue
+            reached = mean_ndcg(peer.predict(scaler.transform(held.x.astype(np.float64))), held)
+            if reached > best:
+                best, kept = reached, epoch
+                weights = [*map(np.copy, peer.coefs_)], [*map(np.copy, peer.intercepts_)]
+            elif epoch - kept >= self.patience:
+                break
+        if weights is not None:
+            peer.coefs_, peer.intercepts_ = weights
+
+        def score(queries: rankbench.Queries) -> NDArray[np.float64]:
+            return np.asarray(peer.predict(scaler.transform(queries.x.astype(np.float64))), dtype=np.float64)
+
+        return rankbench.Fitted(score, info={"epochs": float(kept)})
+
+
+def mean_ndcg(scores: NDArray[np.float64], queries: rankbench.Queries) -> float:
+    """Return the mean NDCG@10 of scores on labelled queries."""
+    loss = rankbench.get(rankbench.Loss, "ndcg:discount=log2,cutoff=10")
+    spans = zip(queries.offsets[:-1], queries.offsets[1:], strict=True)
+    return 1.0 - float(np.mean([loss.value(scores[low:high], queries.labels[low:high]) for low, high in spans]))
 
 
 def _slope(data: Differences, theta: NDArray[np.float64], l2: float) -> float:

@@ -26,8 +26,9 @@ def rankbench_register() -> list[type[rankbench.Component] | Path]:
     from rankbench_peers.from_kickscore import Kickscore
     from rankbench_peers.from_lightgbm import LightgbmRanker
     from rankbench_peers.from_openskill import Openskill
-    from rankbench_peers.from_sklearn import SklearnLogistic, SklearnSgd
+    from rankbench_peers.from_sklearn import SklearnLogistic, SklearnMlp, SklearnSgd
     from rankbench_peers.from_trueskill import TrueskillThroughTime
+    from rankbench_peers.from_xgboost import XgboostRanker
 
     suites = Path(__file__).parent / "suites"
     return [
@@ -49,7 +50,10 @@ def rankbench_register() -> list[type[rankbench.Component] | Path]:
         TrueskillThroughTime,
         SklearnLogistic,
         SklearnSgd,
+        SklearnMlp,
         LightgbmRanker,
+        XgboostRanker,
         suites / "peers.toml",
         suites / "peers-features.toml",
+        suites / "peers-graded.toml",
     ]

@@ -23,6 +23,7 @@ MODULES = {
     "openskill": "openskill",
     "scikit-learn": "sklearn",
     "trueskillthroughtime": "trueskillthroughtime",
+    "xgboost-cpu": "xgboost",
 }
 
 

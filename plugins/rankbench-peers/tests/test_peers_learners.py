@@ -1,4 +1,7 @@
-"""scikit-learn and LightGBM through rankbench, against them called directly and against rankbench's own."""
+"""scikit-learn, LightGBM and XGBoost through rankbench, against them called directly and against rankbench's own."""
+
+import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,11 +10,14 @@ from scipy.special import expit
 import rankbench
 from rankbench.errors import InputError, SpecError
 from rankbench_peers.differences import differences, one_by_one
-from rankbench_peers.from_lightgbm import LightgbmRanker, grades
-from rankbench_peers.from_sklearn import SklearnLogistic, SklearnSgd
+from rankbench_peers.from_lightgbm import LightgbmRanker
+from rankbench_peers.from_sklearn import SklearnLogistic, SklearnMlp, SklearnSgd, mean_ndcg
+from rankbench_peers.from_xgboost import XgboostRanker
+from rankbench_peers.grades import grades
 
 linear = pytest.importorskip("sklearn.linear_model")
 lightgbm = pytest.importorskip("lightgbm")
+xgboost = pytest.importorskip("xgboost")
 
 
 def make_block(queries=12, items=9, d=5, n=3000, seed=0, ties=False):
@@ -133,16 +139,125 @@ def test_lightgbm_is_lightgbm_on_these_grades(case):
     assert np.corrcoef(found, truth)[0, 1] > 0.8, "the labels say the contrary: they were not looked at"
 
 
-@pytest.mark.parametrize("spec", ["lightgbm:aggregator=limit-scores", "lightgbm:aggregator=average-adjacency"])
-def test_grades_are_never_made_of_the_truth(spec):
+@pytest.mark.parametrize("spec", ["lightgbm:aggregator=limit-scores", "xgboost:aggregator=average-adjacency"])
+def test_grades_are_made_of_scores_or_are_labels(spec):
     with pytest.raises(SpecError, match="does not make scores of comparisons"):
         rankbench.get(rankbench.Method, spec)
 
 
-@pytest.mark.parametrize("peer", [SklearnLogistic(), SklearnSgd(), LightgbmRanker()])
+@pytest.mark.parametrize("peer", [SklearnLogistic(), SklearnSgd(), SklearnMlp(), LightgbmRanker(), XgboostRanker()])
 def test_nothing_to_learn_from_is_an_error_and_one_comparison_is_not(peer):
     block, _ = make_block(n=1)
     assert np.isfinite(peer.fit(block).score(block.design)).all()
     empty = rankbench.Comparisons(np.zeros(13, np.int64), *(np.zeros(0, np.int32),) * 2, np.zeros(0))
     with pytest.raises(InputError, match="no comparisons"):
         peer.fit(rankbench.Block(block.design, empty, 0, 0, (1,)))
+
+
+def make_labelled(seed, queries=30, items=12, d=5):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(queries * items, d)).astype(np.float32)
+    y = np.clip(np.round(x @ np.linspace(1, -1, d) + x[:, 0] * x[:, 1] + rng.normal(size=len(x)) + 1), 0, 4)
+    return rankbench.Queries([f"{seed}-{i}" for i in range(queries)], np.arange(queries + 1) * items, x, y)
+
+
+@pytest.fixture(scope="module")
+def graded():
+    block = rankbench.Block.from_labels(make_labelled(1), 0, (3,))
+    return replace(block, validation=make_labelled(2)), make_labelled(3)
+
+
+def test_lightgbm_learns_labels_and_stops_by_validation_queries(graded):
+    block, test = graded
+    spec = "lightgbm:aggregator=labels,trees=200,patience=5,smallest=5,rate=0.3"
+    peer = rankbench.get(rankbench.Method, spec)
+    fitted = peer.fit(block)
+    settings = dict(
+        objective="lambdarank", num_leaves=31, learning_rate=0.3, min_data_in_leaf=5, verbosity=-1, num_threads=1,
+        deterministic=True, force_row_wise=True, seed=int(block.generator(peer).integers(2**31)),
+    )  # fmt: skip
+    kept = int(fitted.info["trees"])
+    assert 1 <= kept < 195
+    direct = lightgbm.train(settings, lightgbm.Dataset(block.design.x, block.design.labels, group=[12] * 30), kept + 5)
+    found = fitted.score(test.unlabelled())
+    np.testing.assert_array_equal(found, direct.predict(test.x, num_iteration=kept))
+    by_round = [
+        mean_ndcg(direct.predict(block.validation.x, num_iteration=t), block.validation) for t in (kept, kept + 5)
+    ]
+    assert by_round[0] >= by_round[1]
+    assert mean_ndcg(found, test) > mean_ndcg(np.random.default_rng(0).normal(size=len(test.x)), test) + 0.1
+
+
+def test_xgboost_is_xgboost_on_these_labels(graded):
+    block, test = graded
+    peer = rankbench.get(rankbench.Method, "xgboost:aggregator=labels,trees=200,patience=5,depth=3,rate=0.3")
+    fitted = peer.fit(block)
+    table = xgboost.DMatrix(block.design.x, block.design.labels)
+    table.set_group([12] * 30)
+    settings = dict(
+        objective="rank:ndcg", max_depth=3, eta=0.3, min_child_weight=1, tree_method="hist", nthread=1, verbosity=0,
+        seed=int(block.generator(peer).integers(2**31)),
+    )  # fmt: skip
+    kept = int(fitted.info["trees"])
+    assert 1 <= kept < 195
+    direct = xgboost.train(settings, table, kept)
+    np.testing.assert_allclose(fitted.score(test.unlabelled()), direct.predict(xgboost.DMatrix(test.x)), rtol=1e-6)
+
+
+def test_the_network_keeps_the_epoch_that_is_best_on_validation_queries(graded):
+    block, test = graded
+    peer = SklearnMlp(aggregator=rankbench.get(rankbench.Aggregator, "labels"), epochs=40, patience=8, rate=0.01)
+    fitted = peer.fit(block)
+    kept = int(fitted.info["epochs"])
+    assert 1 <= kept <= 40
+    on = block.validation
+    again = peer.model_copy(update={"epochs": kept, "patience": 0}).fit(replace(block, validation=None))
+    reached = mean_ndcg(fitted.score(on.unlabelled()), on)
+    assert mean_ndcg(fitted.score(test.unlabelled()), test) > 0.6
+    longest = peer.model_copy(update={"patience": 40}).fit(block)
+    assert mean_ndcg(longest.score(on), on) >= reached
+    assert np.isfinite(again.score(test)).all()
+
+
+def test_ndcg_on_validation_is_that_of_scikit_learn(graded):
+    metrics = pytest.importorskip("sklearn.metrics")
+    _, test = graded
+    scores = test.x @ np.ones(5)
+    of_query = [
+        metrics.ndcg_score([2.0 ** test.labels[at : at + 12] - 1], [scores[at : at + 12]], k=10)
+        for at in range(0, 360, 12)
+    ]
+    assert mean_ndcg(scores.astype(float), test) == pytest.approx(np.mean(of_query))
+
+
+def test_samples_of_k_comparisons_are_lists_of_their_own():
+    block, truth = make_block(queries=4, n=400)
+    found = grades(block, rankbench.get(rankbench.Aggregator, "win-rate"), 5, 20, 7, np.random.default_rng(0))
+    assert len(found.sizes) == 4 * 7
+    assert found.sizes.sum() == len(found.rows) == len(found.grades)
+    starts = np.concatenate([[0], np.cumsum(found.sizes)])
+    for at in range(28):
+        rows = found.rows[starts[at] : starts[at + 1]]
+        assert {*(rows // 9)} == {at // 7}
+        assert len(np.unique(rows)) == len(rows) <= 9
+    lists = [tuple(found.grades[a:b]) for a, b in itertools.pairwise(starts)]
+    assert len({*lists}) > 14, "samples differ"
+    whole = grades(block, rankbench.get(rankbench.Aggregator, "win-rate"), 5, 400, 7, np.random.default_rng(0))
+    plain = grades(block, rankbench.get(rankbench.Aggregator, "win-rate"), 5)
+    for one, other in zip(whole, plain, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.corrcoef(found.grades, truth[found.rows])[0, 1] > 0.3
+
+
+@pytest.mark.parametrize("spec", ["lightgbm:k=20,samples=5,trees=30,smallest=5", "xgboost:k=20,samples=5,trees=30"])
+def test_trees_learn_from_samples_of_comparisons(spec):
+    block, truth = make_block()
+    found = rankbench.get(rankbench.Method, spec).fit(block).score(block.design.unlabelled())
+    assert np.corrcoef(found, truth)[0, 1] > 0.7
+
+
+def test_labels_that_are_no_grades_are_rejected(graded):
+    block, _ = graded
+    half = replace(block, design=replace(block.design, truth=block.design.truth / 2))
+    with pytest.raises(InputError, match="whole numbers from 0 to 31"):
+        rankbench.get(rankbench.Method, "xgboost:aggregator=labels").fit(half)
