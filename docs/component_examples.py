@@ -10,6 +10,7 @@ import contextlib
 import csv
 import inspect
 import io
+import json
 import pprint
 import re
 import tempfile
@@ -28,7 +29,9 @@ from rankbench.interfaces.figure import FigureKind
 from rankbench.plugin import manager
 
 ROOT = Path(__file__).parent.parent
-PUBLISHED = sorted((ROOT / "leaderboards").glob("*/leaderboard.csv"))
+PUBLISHED = sorted(
+    path for path in (ROOT / "leaderboards").glob("*/leaderboard.csv") if (path.parent / "run.json").is_file()
+)
 
 ARRAYS = (
     "import numpy as np",
@@ -186,11 +189,12 @@ def _parts() -> Iterator[_Part]:
 
 
 def _published(part: _Part) -> list[Path]:
-    """Return the published folders of a suite, and of suites that include it."""
+    """Return the published folders of a suite, on its own data or others, and of suites that include it."""
     read = [tomllib.loads(path.read_text(encoding="utf-8")) for path in manager.suites().values()]
     name = part.suite["name"]
     suites = {suite["name"] for suite in read if name in (suite["name"], *suite.get("include", ()))}
-    return [path.parent for path in PUBLISHED if path.parent.name in suites]
+    of_suite = {path: json.loads((path.parent / "run.json").read_text(encoding="utf-8"))["suite"] for path in PUBLISHED}
+    return [path.parent for path, suite in of_suite.items() if suite in suites]
 
 
 def _rows(part: _Part, name: str, **wanted: str) -> tuple[str, list[dict[str, str]]]:
