@@ -26,7 +26,7 @@ from rankbench.reports.results import report as make_report
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.executors import LIMIT, run_in_pool, run_on_cluster
 from rankbench.runner.plan import Planned, check_suite, make_plan
-from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources
+from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources, with_parameters
 from rankbench.runner.progress import Progress
 from rankbench.runner.run_record import check_folder, check_room, default_folder, of_other_code, run_facts, suite_record
 from rankbench.store.store import Store
@@ -45,6 +45,7 @@ def planned(
     reps: int | None = None,
     extra: Sequence[str] = (),
     time_unit: str | None = None,
+    parameters: str = "",
 ) -> Planned:
     """Load a suite and its data and plan it, without running anything.
 
@@ -63,6 +64,9 @@ def planned(
         ``surrogate=mine``, which stands in the place of the built-in ones.
     time_unit : str, optional
         Judgments of one such unit go together, as ``day``, in experiments that go by time.
+    parameters : str
+        Parameters of protocols in place of the suite's, as ``design=50,heldout=200``, in every experiment whose
+        protocol has them.
 
     Raises
     ------
@@ -76,6 +80,8 @@ def planned(
         if reps < 1:
             raise SpecError(f"reps must be 1 or more, not {reps}")
         loaded = _limited(loaded, reps)
+    if parameters:
+        loaded = with_parameters(loaded, parameters)
     by_unit: list[str] = []
     if time_unit is not None:
         loaded, by_unit = in_time_units(loaded, time_unit)
@@ -121,6 +127,7 @@ def run(
     address: str = "",
     extra: Sequence[str] = (),
     time_unit: str | None = None,
+    parameters: str = "",
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -131,7 +138,7 @@ def run(
 
     Parameters
     ----------
-    suite, dataset, reps, extra
+    suite, dataset, reps, extra, time_unit, parameters
         See `planned`.
     workers : int
         Worker processes; 1 runs built-in contenders in this one. Contenders of plugins run in
@@ -176,7 +183,7 @@ def run(
     started = time.perf_counter()
     with told:
         data = _several(dataset)
-        made = planned(suite, dataset=data, reps=reps, extra=extra, time_unit=time_unit)
+        made = planned(suite, dataset=data, reps=reps, extra=extra, time_unit=time_unit, parameters=parameters)
         plan = made.plan
         directory = Path(out) if out is not None else default_folder(made, data)
         store = Store(directory)

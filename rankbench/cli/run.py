@@ -98,6 +98,13 @@ _SUITE_OPTIONS = (
         help="Limit the longest experiment to this many repetitions, others in proportion. Folds by time keep five.",
     ),
     with_option,
+    click.option(
+        "--set",
+        "parameters",
+        default="",
+        metavar="PARAM=VALUE,..",
+        help="Parameters of protocols, as design=50,heldout=200, in every experiment whose protocol has them.",
+    ),
 )
 
 

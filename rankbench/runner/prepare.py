@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from rankbench.core.spec import Spec, parse
 from rankbench.core.system import check_memory, give_back
-from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
+from rankbench.errors import InputError, PluginError, RankbenchError, SpecError, nearest
 from rankbench.interfaces.cell import guarded, reason
 from rankbench.interfaces.dataset import Dataset, forget
 from rankbench.interfaces.metric import Metric
@@ -113,6 +114,39 @@ def in_time_units(suite: Suite, unit: str) -> tuple[Suite, list[str]]:
         raise SpecError(f"no experiment of suite {suite.name!r} goes by time: leave --time-unit out")
     whole = [e.model_copy(update={"protocol": changed.get(e.name, e.protocol)}) for e in suite.experiments]
     return suite.model_copy(update={"experiments": tuple(whole)}), list(changed)
+
+
+def with_parameters(suite: Suite, text: str) -> Suite:
+    """Return a suite with other parameters of its protocols, in every experiment whose protocol has them.
+
+    Parameters
+    ----------
+    suite : Suite
+        With its includes resolved.
+    text : str
+        As ``design=50,heldout=200``.
+
+    Raises
+    ------
+    SpecError
+        No protocol of the suite has such a parameter, or a value does not fit.
+    """
+    given = parse(f"{Protocol.kind}:{text}").params
+    known: set[str] = set()
+    changed = []
+    for experiment in suite.experiments:
+        spec = parse(experiment.protocol)
+        own = component_class(Protocol, spec.name).parameters()
+        known.update(own)
+        fitting = {name: value for name, value in given.items() if name in own}
+        protocol = str(manager.get(Protocol, Spec(spec.name, spec.params | fitting)))
+        changed.append(experiment.model_copy(update={"protocol": protocol} if fitting else {}))
+    if unknown := [name for name in given if name not in known]:
+        having = f"have {', '.join(sorted(known))}" if known else "have no parameters"
+        raise SpecError(
+            f"--set {unknown[0]}: the protocols of suite {suite.name!r} {having}{nearest(unknown[0], known)}"
+        )
+    return suite.model_copy(update={"experiments": tuple(changed)})
 
 
 def _prepared(

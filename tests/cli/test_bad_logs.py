@@ -253,6 +253,8 @@ REFUSED = {
     "plan --log llmfoa": "llmfoa: there is no such file or data set; did you mean 'llmfao'?",
     "plan --columns left=x": "--columns, --control and --reader say how to read a --log",
     "plan --suite demo --time-unit day": "no experiment of suite 'demo' goes by time: leave --time-unit out",
+    "plan --suite demo --set desing=7": "--set desing: the protocols of suite 'demo' have design, heldout",
+    "plan --suite demo --set design=0": "greater than or equal to 1",
     "plan --time-unit fortnight": "Invalid value for '--time-unit'",
     "plan --suite demo --with bradley-terry:penalti=firth": "has no parameter 'penalti'; did you mean 'penalty'?",
     "plan --suite demo --with bradley-terry": "is of kind aggregator: write --with aggregator=bradley-terry",

@@ -117,3 +117,17 @@ def test_losses_are_called_in_the_record_as_cells_name_them(tmp_path: Path) -> N
         "ndcg": "minimize",
     }
     assert all(metric.low == 0 and metric.sentence for metric in record.sources[0].metrics)
+
+
+def test_parameters_of_protocols_can_be_set_wherever_they_are_known(tmp_path):
+    both = suite_text('use = "erm"') + (
+        '[[experiments]]\nname = "b"\ntitle = "B"\nprotocol = "aggregation:populations=3"\nn = [10]\n'
+        'losses = ["misordered"]\ncontenders = [{ use = "borda" }]\n'
+    )
+    path = written(tmp_path / "own.toml", both)
+    made = api.planned(str(path), parameters="design=4,heldout=3")
+    found = {name: made.sources[index] for name, index in made.source_index.items()}
+    assert {split: len(units) for split, units in found["a"].units.items()} == {"design": 4, "heldout": 3}
+    assert [str(one.protocol) for one in found.values()] == ["btl:design=4,heldout=3", "aggregation:populations=3"]
+    both = api.planned(str(path), parameters="populations=2")
+    assert [str(one.protocol) for one in both.sources] == ["btl:design=10,heldout=10", "aggregation:populations=2"]
