@@ -8,15 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
 import rankbench
 from rankbench.cli import main
+from rankbench.data.readers.trec import read_qrels, read_run
 from rankbench.data.tables.items import load_dataset
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset
 from rankbench.plugin.manager import get
+from rankbench.reports.results import PaperFiles, report
 
 DOCS = {
     "d1": "Ranking of documents by ranking functions",
@@ -116,6 +119,14 @@ def test_a_suite_runs_on_a_collection(collections: Any, tmp_path: Any) -> None:
     results = rankbench.run(str(tmp_path / "own.toml"), out=tmp_path / "out", workers=1)
     assert set(results.leaderboard["status"]) == {"done"}
     assert "The features of toy/judged are rankbench's" in (tmp_path / "out" / "details.md").read_text()
+    report(tmp_path / "out", paper=PaperFiles(trec=tmp_path / "trec", bib=tmp_path / "own.bib"))
+    runs = pl.concat(read_run(path) for path in (tmp_path / "trec").glob("*BM25.run"))
+    found = {(topic, doc): score for topic, doc, score in runs.select("topic", "doc", "score").iter_rows()}
+    topics = {"q1": ["ranking", "documents"], "q2": ["cats"]}
+    assert found == pytest.approx({(q, d): expected(topics[q], d)[0] for q, d, _ in QRELS}, rel=1e-6)
+    qrels = pl.concat(read_qrels(path) for path in (tmp_path / "trec").glob("*.qrels"))
+    assert sorted(qrels.iter_rows()) == sorted((q, d, max(grade, 0)) for q, d, grade in QRELS)
+    assert "ir-datasets:id=toy/judged; licence" in (tmp_path / "own.bib").read_text()
 
 
 @pytest.mark.parametrize(
