@@ -21,7 +21,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Fitted, Method
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack, sees_truth
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, ScoredItems, pack, sees_truth
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
@@ -111,16 +111,22 @@ class Graded(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Fit every contender in every fold, choose on validation queries, judge on test queries."""
+        return self.scored(prepared, task)[0]
+
+    def scored(self, prepared: Prepared, task: BlockTask) -> tuple[list[CellResult], list[ScoredItems]]:
+        """Return the results of `execute`, and the scores of the test queries of each fold; see `Protocol.scored`."""
         key, whole = task.key, _queries(prepared)
         parts = prepared.arrays["queries.parts"]
         entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
         found: dict[str, list[CellResult]] = {cell: [] for cell in task.cells}
+        items = list[ScoredItems]()
         for fold in range(self.folds):
             train, validation, test = (whole.take(rows) for rows in _of_fold(parts, fold))
             block = replace(Block.from_labels(train, key.repetition, (*entropy, fold)), validation=validation)
-            for cell, result in _judged(block, test, task).items():
+            items.append(ScoredItems(_TEST, test, {}))
+            for cell, result in _judged(block, items[-1], task).items():
                 found[cell].append(result)
-        return [_together(cell, results) for cell, results in found.items()]
+        return [_together(cell, results) for cell, results in found.items()], items
 
 
 def _parts(ids: list[str]) -> tuple[NDArray[np.int64], str]:
@@ -160,7 +166,7 @@ def _truth(queries: Queries, structure: StructureKind) -> Structures:
     return lambda q: LabelPairs().from_labels(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
 
 
-def _judged(block: Block, test: Queries, task: BlockTask) -> dict[str, CellResult]:
+def _judged(block: Block, test: ScoredItems, task: BlockTask) -> dict[str, CellResult]:
     """Return what the contenders of a fold did: a grid is the point that is best on the validation queries."""
     grids = {cell: contender.grid(Method) for cell, contender in task.cells.items()}
     points = {f"{cell} {at}": method for cell, grid in grids.items() for at, method in enumerate(grid)}
@@ -175,7 +181,7 @@ def _judged(block: Block, test: Queries, task: BlockTask) -> dict[str, CellResul
         names = [f"{cell} {at}" for at in range(len(grid))]
         chosen[cell] = min(names, key=lambda name: validated.get(name, np.inf))
     finalists: _Outcomes = {cell: outcomes[name] for cell, name in chosen.items()}
-    rows = judge(finalists, test.unlabelled(), task.losses, partial(_truth, test))
+    rows = judge(finalists, test.queries.unlabelled(), task.losses, partial(_truth, test.queries), test.scores)
     results = {}
     for cell, outcome in finalists.items():
         results[cell] = answer(cell, outcome, {_TEST: rows.get(cell, {})})

@@ -57,7 +57,9 @@ def trec_files(results: StoredResults) -> dict[str, bytes]:
     if scoring := [m for m in members if m not in ranked and _scores(record.source(m.experiment).protocol)]:
         files |= _fitted(results, scoring)
     if not files:
-        raise SpecError("no contender of this suite scores items, so there are no TREC runs; btl and items have scores")
+        raise SpecError(
+            "no contender of this suite scores items, so there are no TREC runs; btl, graded and items have scores"
+        )
     return files
 
 

@@ -245,6 +245,29 @@ def test_runs_have_the_values_of_trec_eval_and_are_read_again(run: Path) -> None
         assert dict(ranked.select("system", "score").iter_rows()) == pytest.approx(means, abs=1e-6)
 
 
+def test_values_of_queries_are_those_of_trec_eval(tmp_path: Path) -> None:
+    """Judged by labels, in folds: each value in the rows is one minus what trec_eval says of the run."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    loss = "ndcg:gain=identity,cutoff=10"
+    (tmp_path / "own.toml").write_text(
+        f'name = "own"\ntitle = "Own"\nprotocol = "graded"\ndataset = "web10k-like:queries=40,features=8"\n'
+        f'[[experiments]]\nname = "e"\ntitle = "E"\nrepetitions = 1\nlosses = ["{loss}"]\n'
+        'contenders = [{ use = "erm:aggregator=labels,surrogate=regression,lambda=1e-3", label = "ours" }]\n'
+    )
+    rankbench.run(str(tmp_path / "own.toml"), out=tmp_path / "run")
+    rows = report(tmp_path / "run", paper=PaperFiles(trec=tmp_path / "trec")).rows.filter(metric=loss)
+    values = dict(rows.explode("units", "values").select("units", "values").iter_rows())
+    judged: dict[str, dict[str, int]] = {}
+    for topic, doc, grade in read_qrels(tmp_path / "trec" / "e-heldout.qrels").iter_rows():
+        judged.setdefault(topic, {})[doc] = int(grade)
+    found: dict[str, dict[str, float]] = {}
+    for topic, doc, score in read_run(tmp_path / "trec" / "e-heldout-ours.run").drop("system").iter_rows():
+        found.setdefault(topic, {})[doc] = score
+    evaluated = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut_10"}).evaluate(found)
+    assert len(values) == len(judged) >= 35
+    assert {topic: 1 - one["ndcg_cut_10"] for topic, one in evaluated.items()} == pytest.approx(values, abs=1e-6)
+
+
 def test_runs_are_refused_where_fits_or_data_are_others(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Others(SameCells):
         def add(self, place, cell):  # type: ignore[no-untyped-def]
