@@ -21,12 +21,14 @@ from rankbench.interfaces.table import with_column
 from rankbench.ranking.log_dataset import own_log, suite_of
 from rankbench.reports.results import PaperFiles, run_record, run_summary
 from rankbench.reports.results import report as write
+from rankbench.runner.estimate import Estimate, estimate
 from rankbench.runner.plan import Planned
 from rankbench.runner.progress import ConsoleProgress
-from rankbench.runner.run_record import estimated_seconds
 
 _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
 """Contenders of a log with covariates: the same penalty, so that the difference is what the covariates are worth."""
+
+_MB = 1e6
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -137,10 +139,13 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
 @suite_options
 @answering
 def plan(suite: str, **options: Any) -> Answer:
-    """Show the blocks and contenders of a run, without running it."""
+    """Show the blocks and contenders of a run, without running it, and about how much time and memory it takes.
+
+    The estimate comes from small blocks, and from one fit of each contender on a log.
+    """
     made = api.planned(suite, **options)
-    taken = estimated_seconds(made)
-    contenders = _contenders(made, taken)
+    cost = estimate(made)
+    contenders = _contenders(made, cost.cells)
     record = {
         "suite": made.plan.suite.name,
         "sources": [
@@ -157,8 +162,11 @@ def plan(suite: str, **options: Any) -> Answer:
         "blocks": len(made.plan.tasks),
         "cells": sum(len(task.cells) for task in made.plan.tasks),
         "contenders": [_known(row) for row in contenders.iter_rows(named=True)],
+        "seconds": {name: round(getattr(cost, name), 1) for name in ("low", "seconds", "high")},
+        "memory": {"data": cost.data, "worker": cost.worker},
+        "unknown": cost.unknown,
     }
-    return Answer(record, _parts(made, contenders, sum(taken.values())))
+    return Answer(record, _parts(made, contenders, cost))
 
 
 def _experiments(made: Planned, source: int) -> list[str]:
@@ -182,8 +190,8 @@ def _known(row: dict[str, Any]) -> dict[str, Any]:
     return row if seconds is None else row | {"seconds": round(seconds, 1)}
 
 
-def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Table | str]:
-
+def _parts(made: Planned, contenders: pl.DataFrame, cost: Estimate) -> Iterator[Table | str]:
+    total = sum(cost.cells.values())
     known = pl.col("seconds")
     rows = contenders.group_by("experiment", "label", "spec", "repetitions", maintain_order=True).agg(
         pl.col("n"), pl.when(known.count() > 0).then(known.sum()).alias("seconds")
@@ -213,6 +221,14 @@ def _parts(made: Planned, contenders: pl.DataFrame, total: float) -> Iterator[Ta
     if total > 0:
         whole = duration_text(total)
         yield f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each"
+    if cost.seconds > 0:
+        ends = f"{duration_text(cost.low)} to {duration_text(cost.high)}"
+        rest = "" if total == 0 else " for the other blocks"
+        yield f"about {duration_text(cost.seconds)} ({ends}) of one processor{rest}: an estimate, from small blocks"
+    if cost.unknown:
+        yield f"rankbench does not know the time of {count_text(cost.unknown, 'block')}, which plugins compute"
+    worker = f", and about {cost.worker / _MB:,.0f} MB for each worker" if cost.worker else ""
+    yield f"memory: {cost.data / _MB:,.0f} MB of data{worker}, beside its program"
 
 
 @click.command()

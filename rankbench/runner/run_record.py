@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rankbench.core.code_digest import OURSELVES, blas_cores, code_digest, cpu_class, plugin_digest, version
-from rankbench.core.runtime import available_cores, cache_root, one_blas_thread
+from rankbench.core.runtime import available_cores, cache_root
 from rankbench.core.system import check_disk, check_memory
 from rankbench.core.text import count_text
 from rankbench.errors import StoreError
@@ -23,7 +23,6 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.plugin import manager
-from rankbench.plugin.third_party import is_ours
 from rankbench.ranking.log_dataset import LogFile
 from rankbench.runner.plan import Planned
 from rankbench.store.journal import FILE, Journal
@@ -302,28 +301,6 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
         arrays = {id(array): array.nbytes for source in made.sources for array in source.arrays.values()}
         shared = Path(tempfile.gettempdir())
         check_disk(sum(arrays.values()), shared, "what workers share", "a folder with more room (TMPDIR)")
-
-
-def estimated_seconds(made: Planned) -> dict[str, float]:
-    """Return estimated seconds on one processor, by cell; cells without an estimate are absent.
-
-    Of the repetitions of a block one in the middle is asked for (folds by time grow from one to the
-    next), and stands for all; see `rankbench.interfaces.protocol.Protocol.seconds`.
-    """
-    alike: dict[tuple[int, int, tuple[str, ...]], list[BlockTask]] = {}
-    for task in made.plan.tasks:
-        alike.setdefault((task.source, task.key.n, task.metrics), []).append(task)
-    known: dict[str, float] = {}
-    with one_blas_thread():
-        for tasks in alike.values():
-            middle, prepared = tasks[len(tasks) // 2], made.sources[tasks[0].source]
-            if not is_ours(prepared.protocol):
-                continue
-            of_cell = prepared.protocol.seconds(prepared, middle)
-            of_text = {found.text: of_cell[cell] for cell, found in middle.cells.items() if cell in of_cell}
-            for task in tasks:
-                known |= {cell: of_text[found.text] for cell, found in task.cells.items() if found.text in of_text}
-    return known
 
 
 def environment() -> dict[str, Any]:

@@ -11,13 +11,18 @@ import polars as pl
 import pytest
 from amounts import part_of
 from click.testing import CliRunner
+from data_files import written
+from small_suites import suite_text
 
 from rankbench import api
 from rankbench.cli import main
 from rankbench.core.text import duration_text
+from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.plugin import third_party as ownership
+from rankbench.protocols.judging import COMPARISON
+from rankbench.runner import estimate as estimates
 from rankbench.runner.blocks import run_block
-from rankbench.runner.run_record import estimated_seconds
+from rankbench.runner.estimate import estimate, estimated_seconds
 
 
 @pytest.mark.parametrize(
@@ -29,6 +34,10 @@ from rankbench.runner.run_record import estimated_seconds
 )
 def test_durations_are_rounded(seconds: float, said: str) -> None:
     assert duration_text(seconds) == said
+
+
+BLOCK = 2 * COMPARISON
+"""Bytes of a judgment of `btl` where a contender gets a copy."""
 
 
 @pytest.fixture
@@ -103,3 +112,60 @@ def test_plan_prints_what_it_estimates(short: str) -> None:
     facts = json.loads(done.output)["contenders"]
     assert {"seconds" in fact for fact in facts if fact["experiment"] == "methods"} == {True}
     assert {"seconds" in fact for fact in facts if fact["experiment"] == "items"} == {True}
+
+
+SMALL = suite_text('use = "erm:k=[1,10,inf],draws=2000"', 'use = "random-scores"', n="[2000, 32000]", repetitions=2)
+
+
+def test_the_estimate_of_blocks_holds_their_time(tmp_path: Path) -> None:
+    """Within the range that it says, and a factor of two and half a second for a machine that others use."""
+    made = api.planned(str(written(tmp_path / "small.toml", SMALL)))
+    found = estimate(made)
+    begin = time.process_time()
+    for task in made.plan.tasks:
+        run_block(made.sources[task.source], task)
+    taken = time.process_time() - begin
+    assert found.low / 2 - 0.5 < taken < 2 * found.high + 0.5
+    assert found.low < found.seconds < found.high
+    assert (found.cells, found.unknown) == ({}, 0)
+    assert found.data == sum(array.nbytes for array in made.sources[0].arrays.values())
+
+
+@pytest.mark.parametrize("power", [0.0, 0.4, 1.0])
+def test_time_grows_as_small_blocks_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, power: float) -> None:
+    made = api.planned(str(written(tmp_path / "small.toml", SMALL)))
+    seen: list[int] = []
+
+    def seconds(_: Prepared, task: BlockTask) -> float:
+        seen.append(task.key.n)
+        return 0.6 * (task.key.n / 500) ** power
+
+    monkeypatch.setattr(estimates, "_seconds", seconds)
+    monkeypatch.setattr(estimates, "_traced", lambda prepared, task: 1000)
+    found = estimate(made)
+    assert seen == [500, 2000]
+    expected = 2 * sum(0.6 * (n / 500) ** power for n in (2000, 32000))
+    assert found.seconds == pytest.approx(expected)
+    assert found.low < expected < found.high
+    largest, smallest = (BLOCK * n for n in (32000, 500))
+    assert found.worker == 1000 + largest - smallest
+
+
+def test_contenders_of_blocks_that_cannot_be_smaller_are_measured_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = api.planned("theory")
+    times = iter([0.2, 0.4, *[0.1] * 1000])
+    monkeypatch.setattr(estimates, "_seconds", lambda prepared, task: next(times))
+    monkeypatch.setattr(estimates, "_traced", lambda prepared, task: 0)
+    task = made.plan.tasks[0]
+    curve = estimates._measured(made.sources[task.source], [task])
+    assert curve is not None
+    assert curve.seconds(1)[1] == pytest.approx(0.3 * len(task.cells))
+
+
+def test_blocks_of_plugins_alone_are_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(written(tmp_path / "small.toml", SMALL))
+    monkeypatch.setattr(ownership, "is_ours", lambda component: False)
+    done = CliRunner().invoke(main, ["plan", "--suite", path])
+    assert done.exit_code == 0, done.output
+    assert "rankbench does not know the time of 4 blocks, which plugins compute" in done.output
+    assert "memory: " in done.output
