@@ -132,8 +132,17 @@ class Items(LogProtocol):
         if intervals is None or len(log.items) > LARGEST:
             return fit
         few = min(TRIED, self.replicates) if resampled else self.replicates
-        whole = processor_seconds(lambda: rank(log, aggregator, intervals=intervals, resamples=few, seed=seed))
-        return fit + max(whole - fit, 0.0) * self.replicates / few
+
+        def seconds(resamples: int) -> float:
+            return processor_seconds(lambda: rank(log, aggregator, intervals=intervals, resamples=resamples, seed=seed))
+
+        whole = seconds(few)
+        more = min(4 * few, self.replicates)
+        if more == few:
+            return fit + max(whole - fit, 0.0)
+        # Intervals cost something before the first resample.
+        longer = seconds(more)
+        return longer + max(longer - whole, 0.0) * (self.replicates - more) / (more - few)
 
     def _ranking(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> ItemRanking:
         log, intervals = self._log(prepared, aggregator)
