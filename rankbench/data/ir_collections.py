@@ -64,7 +64,7 @@ class IrCollection(Dataset):
     licence: ClassVar[str] = "as the collection says: https://ir-datasets.com"
     citation: ClassVar[str] = "S. MacAvaney et al. Simplified data wrangling with ir_datasets. SIGIR, 2021."
 
-    id: str = Field(description="Identifier of a collection with qrels, as beir/scifact/test.")
+    id: str = Field(default="", description="Identifier of a collection with qrels, as beir/scifact/test. Required.")
 
     def scan(self) -> pl.LazyFrame:
         """Return the judged documents; all are read at once.
@@ -72,9 +72,10 @@ class IrCollection(Dataset):
         Raises
         ------
         SpecError
-            ir_datasets is not installed, or has no such identifier.
+            ir_datasets has no such identifier, or the collection no qrels, queries or documents.
         InputError
-            The collection has no qrels, queries or documents, or a document that is judged twice for a topic.
+            Nobody said an identifier, ir_datasets is not installed or cannot have the data, or the collection has a
+            document that is judged twice for a topic.
         """
         return self._items.lazy()
 
@@ -90,13 +91,19 @@ class IrCollection(Dataset):
     def assumptions(self) -> list[str]:
         """Return where features come from."""
         return [
-            f"The features of {self.id} are rankbench's: {', '.join(FEATURES)}. Their document frequencies and mean "
-            "length are of the judged documents.",
+            f"The features of {self.id or 'a collection'} are rankbench's: {', '.join(FEATURES)}. Their document "
+            "frequencies and mean length are of the judged documents.",
         ]
 
     @cached_property
     def _items(self) -> pl.DataFrame:
         found = _collection(self.id)
+        try:
+            return self._read(found)
+        except (OSError, RuntimeError) as error:
+            raise InputError(f"ir_datasets cannot have the collection {self.id}: {error}") from error
+
+    def _read(self, found: Any) -> pl.DataFrame:
         wanted: dict[str, dict[str, float]] = {}
         for judgment in found.qrels_iter():
             grades = wanted.setdefault(str(judgment.query_id), {})
@@ -130,10 +137,12 @@ class IrCollection(Dataset):
 
 def _collection(identifier: str) -> Any:
     """Return what ir_datasets has under an identifier: queries, documents and qrels."""
+    if not identifier:
+        raise InputError("say which collection of ir_datasets, as ir-datasets:id=beir/scifact/test")
     try:
         import ir_datasets
     except ImportError as error:
-        raise SpecError(
+        raise InputError(
             "test collections need the package ir_datasets: pip install 'rankbench[ir-datasets]'"
         ) from error
     try:

@@ -145,6 +145,18 @@ def test_what_is_wrong_with_a_collection_is_said(collections: Any, identifier: s
         rankbench.scan(f"ir-datasets:id={identifier}")
 
 
+def test_a_collection_must_be_said_and_be_there(collections: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="say which collection of ir_datasets, as ir-datasets:id=beir"):
+        rankbench.scan("ir-datasets")
+
+    def refused(*_: Any) -> Any:
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(type(collections.load("toy/judged").qrels_handler()), "qrels_iter", refused)
+    with pytest.raises(InputError, match="ir_datasets cannot have the collection toy/judged: no network"):
+        rankbench.scan("ir-datasets:id=toy/judged")
+
+
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     found = CliRunner().invoke(main, ["plan", "--dataset", "ir-datasets:id=toy/judged"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,8 @@ from rankbench.interfaces.table_check import RawTable
 from rankbench.plugin.manager import get, names
 from rankbench.plugin.registry import SUITE
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
+
+T = TypeVar("T")
 
 DAMAGES = 60
 JUNK = (b"", b"\x00\xff\xfe" * 50, b"PK\x03\x04 not what it seems", b"\n\n\n", "ünïcode only".encode(), b"{" * 2000)
@@ -262,13 +264,18 @@ def _rows(it: Any) -> pl.DataFrame:
     CheckSkipped
         The data are not on this machine.
     """
+    frame: pl.DataFrame = _here(lambda: it.scan().collect())
+    return frame
+
+
+def _here(read: Callable[[], T]) -> T:
+    """Return what is read of data; skip the check where they are not on this machine."""
     try:
-        frame: pl.DataFrame = it.scan().collect()
+        return read()
     except (ChecksumError, LicenseError):
         raise
     except InputError as error:
         raise CheckSkipped(f"the data are not here: {error}") from error
-    return frame
 
 
 @conformance_check("dataset")
@@ -289,7 +296,7 @@ def described(subject: Subject) -> None:
 def fingerprint_is_a_sha256(subject: Subject) -> None:
     """The fingerprint is 64 hex digits, the same each time; of a simulator, another one for another seed."""
     it = subject.it
-    first = it.fingerprint()
+    first = _here(it.fingerprint)
     if not isinstance(first, str) or not re.fullmatch(r"[0-9a-f]{64}", first):
         raise CheckFailed(f"fingerprint() returned {first!r}, not 64 hex digits")
     if it.fingerprint() != first:
