@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from rankbench.core.component import first_problem
 from rankbench.core.runtime import one_blas_thread
+from rankbench.core.spec import Spec, Value, parse
 from rankbench.core.text import csv_cell, one_line
 from rankbench.drawing.looks import assign_looks
 from rankbench.errors import InputError
@@ -140,22 +141,27 @@ def _commands(record: SuiteRecord, sections: Sequence[Section]) -> str:
     """Return the commands that compute and verify a result again, with what its run changed of the suite."""
     known = record.name in manager.suites()
     planned = {one.name: one for one in load_suite(record.name).experiments} if known else {}
-    options, repetitions = [], list[int]()
+    options, repetitions, parameters = [], list[int](), dict[str, Value]()
+    notes = []
     for one in (one for one in record.experiments if one.name in planned):
         dataset, own = record.sources[record.source_index[one.name]].dataset, planned[one.name]
         if dataset and dataset != own.dataset:
             options += [("--dataset" if own.dataset else "--log", dataset)]
         if one.repetitions != own.repetitions:
             repetitions.append(one.repetitions)
+        now, before = (parse(text).params if text else {} for text in (one.protocol, own.protocol))
+        parameters |= {key: value for key, value in now.items() if before.get(key) != value}
+        if (one.n, one.losses) != (own.n, own.losses) or not before.keys() <= now.keys():
+            notes.append(f"# The suite's {one.name} has other n, losses or parameters than this run.\n")
+    options += [("--set", str(Spec("set", parameters)).removeprefix("set:"))] if parameters else []
     options += [("--reps", str(max(repetitions)))] if repetitions else []
     for section in sections:
         added = record.added.get(section.sampler.experiment.name, ())
         options += [("--with", arm.spec) for race in section.sampler.races for arm in race.arms if arm.label in added]
     words = [f"{name} {shlex.quote(one_line(value))}" for name, value in dict.fromkeys(options)]
     suite = shlex.quote(one_line(record.name if known else f"{record.name}.toml"))
-    return (
-        f"{' '.join([f'rankbench run --suite {suite}', *words, '--out FOLDER'])}\nrankbench verify FOLDER --rerun 2\n"
-    )
+    command = " ".join([f"rankbench run --suite {suite}", *words, "--out FOLDER"])
+    return "".join([*notes, f"{command}\n", "rankbench verify FOLDER --rerun 2\n"])
 
 
 def _table(name: str, title: str, text: str, shown: Collection[str], filters: Collection[str]) -> SortedTable:

@@ -203,15 +203,17 @@ def test_the_command_says_what_a_run_changed_of_its_suite(run: Path) -> None:
         record = results.record()
     (planned,) = load_suite("demo").experiments
     assert planned.dataset == "web10k-like:queries=440"
-    changed = {
-        "name": "demo",
-        "experiments": (planned.model_copy(update={"repetitions": 3}),),
-        "source_index": {"figure-3": 0},
-    }
+    protocol = planned.protocol.replace("heldout=300", "heldout=90")
+    experiment = planned.model_copy(update={"repetitions": 3, "protocol": protocol})
+    assert experiment.protocol != planned.protocol
+    changed = {"name": "demo", "experiments": (experiment,), "source_index": {"figure-3": 0}}
     again = "rankbench verify FOLDER --rerun 2\n"
     assert _commands(record.model_copy(update=changed), []) == (
-        f"rankbench run --suite demo --dataset web10k-like --reps 3 --out FOLDER\n{again}"
+        f"rankbench run --suite demo --dataset web10k-like --set heldout=90 --reps 3 --out FOLDER\n{again}"
     )
+    less = {**changed, "experiments": (planned.model_copy(update={"n": (7,)}),)}
+    note = "# The suite's figure-3 has other n, losses or parameters than this run.\n"
+    assert _commands(record.model_copy(update=less), []).startswith(note)
     theirs = record.model_copy(update={"name": "my own"})
     assert _commands(theirs, []) == f"rankbench run --suite 'my own.toml' --out FOLDER\n{again}"
 
