@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from rankbench.reports.tables import (
     metric_title,
     rank_text,
 )
-from rankbench.stats.contrasts import contender_rank_ranges
+from rankbench.stats.contrasts import contender_rank_ranges, contenders_that_may_be_best
 from rankbench.store.records import SourceRecord
 
 MOST_NAMED = 4
@@ -50,6 +51,8 @@ class Leaders(NamedTuple):
         another one are not among them.
     oracles : tuple of str
         Labels of contenders that know what the others have to learn.
+    best : frozenset of str
+        Labels of contenders that the best one is among at 95%, by comparisons with the best.
     one_draw : bool
         There is one repetition of several that could be drawn: ranks hold for contenders as trained on it.
     """
@@ -59,12 +62,13 @@ class Leaders(NamedTuple):
     split_title: str
     rows: tuple[Standing, ...]
     oracles: tuple[str, ...] = ()
+    best: frozenset[str] = frozenset()
     one_draw: bool = False
 
     @property
     def first(self) -> tuple[Standing, ...]:
-        """Contenders that none is significantly better than."""
-        return tuple(row for row in self.rows if row.rank_low == 1)
+        """Contenders that may be the best: their ranges begin at 1, and no comparison with the best leaves them out."""
+        return tuple(row for row in self.rows if row.rank_low == 1 and row.contender in self.best)
 
     @property
     def sure(self) -> bool:
@@ -93,16 +97,20 @@ def _leaders(section: Section, race: Race, split: Split) -> Leaders:
     known = [arm for arm in race.racing if by_label[arm.label].oracle]
     arms = [arm for arm in race.racing if arm not in known and race.twin(arm) is None]
     rows = [by_label[arm.label] for arm in arms]
-    if known and len(arms) > 1 and rows[0].rank_low is not None:
-        # An oracle takes no place from the others.
-        sample = sampler.sample(arms, metric, split, race.repetitions)
-        ranges = contender_rank_ranges(sample, maximize=source.direction(metric) == "maximize")
-        places = zip(rows, ranges, strict=True)
-        rows = [replace(row, rank_low=int(low), rank_high=int(high)) for row, (low, high) in places]
+    best = [arm.label for arm in arms]
+    if len(arms) > 1 and rows[0].rank_low is not None:
+        sample, maximize = sampler.sample(arms, metric, split, race.repetitions), source.direction(metric) == "maximize"
+        best = list(compress(best, contenders_that_may_be_best(sample, maximize=maximize)))
+        if known:
+            # An oracle takes no place from the others.
+            places = zip(rows, contender_rank_ranges(sample, maximize=maximize), strict=True)
+            rows = [replace(row, rank_low=int(low), rank_high=int(high)) for row, (low, high) in places]
     ranked = tuple(row for row in best_first(rows) if row.rank_low is not None)
     whole = source.pool is not None and race.n >= source.pool
     one_draw = len(race.repetitions) == 1 and bool(source.counts) and not whole
-    return Leaders(race.n, split, source.short(split), ranked, tuple(arm.label for arm in known), one_draw)
+    return Leaders(
+        race.n, split, source.short(split), ranked, tuple(arm.label for arm in known), frozenset(best), one_draw
+    )
 
 
 def said_of_leaders(found: Leaders) -> str:
@@ -229,7 +237,7 @@ def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> 
             against[label] = number(gap, sign=True), interval_text(low, high, sign=True), verdict
         notes.append(f"differences: {found.words}")
         if results.together is None:
-            notes[-1] += ", each by itself; *may be the best*: all pairs at once, 95%"
+            notes[-1] += ", each by itself; *may be the best*: comparisons with the best, 95%"
     else:
         columns.append(Column("rank", "center"))
         against = {row.contender: (rank_text(row),) for row in shown}
@@ -338,6 +346,8 @@ def _best(leaders: Leaders) -> tuple[str, str]:
         return mean, f"significant, of {count}"
     if leaders.ahead:
         return mean, f"significant as trained in the one repetition, of {count}; not known for others"
+    if len(leaders.rows) > 1 and len(leaders.first) == 1:
+        return mean, f"the only one of {count} that may be the best"
     if len(leaders.rows) > 1 and all(one.mean == row.mean for one in leaders.first):
         return mean, f"not significant: {len(leaders.first)} of {count} have the same mean"
     near = f"not significant: {len(leaders.first)} of {count} may be the best"

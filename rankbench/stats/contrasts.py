@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.stats.best import best_of_arms
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.contrast_columns import AllPairs, Contrasts, VarianceSources, contrasts_of, rounding
 from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
@@ -243,6 +244,17 @@ def contender_rank_ranges(sample: Crossed, *, maximize: bool = False, level: flo
     arms = sample.draws.shape[1]
     signs = studentized_contrasts(sample, AllPairs(arms)).signs(level)
     return rank_ranges_of_signs(signs if maximize else -signs, arms)
+
+
+def contenders_that_may_be_best(sample: Crossed, *, maximize: bool = False, level: float = 0.95) -> NDArray[np.bool_]:
+    """Return which of C contenders may be the best, shape (C,): the best is among them with probability `level`.
+
+    Parameters are those of `contender_rank_ranges`; see `rankbench.stats.best`.
+    """
+    sign = 1.0 if maximize else -1.0
+    replicates = sample.replicates if len(sample.queries) > 1 else sample.draw_replicates
+    paired = studentized_contrasts(sample, AllPairs(len(sample.mean)))
+    return best_of_arms(sign * sample.mean, sign * replicates, paired, level=level)
 
 
 def rank_ranges_of_signs(signs: NDArray[np.int8], arms: int) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from synthetic import Contender, Plan
 from rankbench.plugin import manager
 from rankbench.reports import claims_section
 from rankbench.reports.claims_section import _interval
-from rankbench.reports.leaderboard_intro import Leaders, headline_section, leaders_of, said_of_leaders
+from rankbench.reports.leaderboard_intro import Leaders, _best, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.results import report
 from rankbench.reports.standings import Standing, oracle_mark
 from rankbench.reports.tables import difference_verdict
@@ -28,8 +28,8 @@ def row(label: str, mean: float, low: int, high: int) -> Standing:
     return Standing("e", "d", False, 10, label, label, "ndcg", "minimize", "design", **own)  # type: ignore[arg-type]
 
 
-def found(*rows: Standing) -> Leaders:
-    return Leaders(10, "design", "queries", rows)
+def found(*rows: Standing, out: frozenset[str] = frozenset()) -> Leaders:
+    return Leaders(10, "design", "queries", rows, best=frozenset({*"abcd", "a, b"} - out))
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,10 @@ def found(*rows: Standing) -> Leaders:
             "**a** has the best mean; 1 of 3 contenders may be the best (a); 2 others",
         ),
         (
+            found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 1, 3), out=frozenset("bc")),
+            "**a** has the best mean; 1 of 3 contenders may be the best (a); 2 others",
+        ),
+        (
             found(row("a, b", 0.1, 1, 2), row("c", 0.2, 1, 3), row("d", 0.3, 2, 3)),
             "**a, b** has the best mean; 2 of 3 contenders may be the best (a, b; c)",
         ),
@@ -62,6 +66,12 @@ def found(*rows: Standing) -> Leaders:
 def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None:
     assert said_of_leaders(leaders).startswith(said)
     assert leaders.sure is ("is significantly better" in said)
+
+
+def test_the_only_contender_that_may_be_the_best_is_no_tie() -> None:
+    rows = row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 1, 3)
+    assert _best(found(*rows, out=frozenset("bc")))[1] == "the only one of 3 that may be the best"
+    assert _best(found(*rows, out=frozenset("c")))[1] == "not significant: 2 of 3 may be the best"
 
 
 def leaders_in(folder: Path, contenders: list[Contender], repetitions: int = 8, **extra: object) -> list[Leaders]:
