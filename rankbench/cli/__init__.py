@@ -103,7 +103,7 @@ SHORT_HELPS = {
     "rank": "Rank the systems of a score table.",
     "certify": "Decide whether a surrogate is consistent, with a proof.",
     "calibration": "Bound the true excess risk by a surrogate's.",
-    "plan": "Show the blocks and contenders of a run, without running it.",
+    "plan": "Show the blocks, contenders, time and memory of a run, without running it.",
     "report": "Make leaderboards and figures again from stored rows, and publish them.",
     "compare": "Compare two results, and report significant changes.",
     "time": "Time contenders in turns, of one version or of two.",

@@ -139,9 +139,9 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
 @suite_options
 @answering
 def plan(suite: str, **options: Any) -> Answer:
-    """Show the blocks and contenders of a run, without running it, and about how much time and memory it takes.
+    """Show the blocks, contenders, time and memory of a run, without running it.
 
-    The estimate comes from small blocks, and from one fit of each contender on a log.
+    Time and memory are estimates, from small blocks, and from one fit of each contender on a log.
     """
     made = api.planned(suite, **options)
     cost = estimate(made)
