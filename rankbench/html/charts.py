@@ -100,7 +100,7 @@ def _marks(plots: Sequence[Plot]) -> list[Line | Level]:
 
 
 def _dash(look: Look) -> list[float]:
-    return [] if isinstance(look.dashes, str) else [3 * length for length in look.dashes[1]]
+    return [1, 0] if isinstance(look.dashes, str) else [3 * length for length in look.dashes[1]]
 
 
 def _number(value: float) -> float | None:

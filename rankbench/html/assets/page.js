@@ -41,8 +41,10 @@
   };
   // Colors of lines on paper that a dark page would swallow, and of hollow markers.
   const LIGHTER = {"#000000": "#ffffff", "#882255": "#f0e442", white: "#17191c"};
-  const tinted = value => !dark.matches ? value
-    : JSON.parse(JSON.stringify(value).replace(/"(#000000|#882255|white)"/g, (_, color) => `"${LIGHTER[color]}"`));
+  // Bands that are faint on white vanish on black.
+  const tinted = value => !dark.matches ? value : JSON.parse(JSON.stringify(value)
+    .replace(/"(#000000|#882255|white)"/g, (_, color) => `"${LIGHTER[color]}"`)
+    .replace(/"opacity":0\.1\d/g, '"opacity":0.35'));
   const SVG = "http://www.w3.org/2000/svg";
   const swatch = one => {
     const drawn = document.createElementNS(SVG, "svg"), r = 4;
@@ -60,10 +62,10 @@
       "triangle-left": `M${-r},0L${r},${-r}V${r}Z`,
     };
     const outline = outlines[one.shape] ?? `M${-r},${-r}L${r},${r}M${-r},${r}L${r},${-r}`;
-    for (const [key, value] of [["width", 34], ["height", 14], ["aria-hidden", "true"]]) drawn.setAttribute(key, value);
+    for (const [key, value] of [["width", 50], ["height", 14], ["aria-hidden", "true"]]) drawn.setAttribute(key, value);
     const stroke = {stroke: one.color, "stroke-width": 2, fill: "none"};
-    part("line", {x1: 0, x2: 34, y1: 7, y2: 7, "stroke-dasharray": one.dash.join(" "), ...stroke});
-    part("path", {d: outline, transform: "translate(17,7)", ...stroke});
+    part("line", {x1: 0, x2: 50, y1: 7, y2: 7, "stroke-dasharray": one.dash.join(" "), ...stroke});
+    part("path", {d: outline, transform: "translate(25,7)", ...stroke});
     return drawn;
   };
   const chosen = new WeakMap();
@@ -172,6 +174,12 @@
         {targets: numbers.flatMap((is, at) => is ? [at] : []), type: "number"},
         {targets: "_all", type: "string"},
       ],
+    });
+    // The library sorts by Enter alone.
+    table.tHead.addEventListener("keydown", event => {
+      if (event.key !== " ") return;
+      event.preventDefault();
+      event.target.click();
     });
     section.querySelector("nav")?.setAttribute("aria-label", `pages of ${section.querySelector("h2").textContent}`);
     if (table.querySelector("tbody button")) standings = {titles, rows: grid.rows().nodes().toArray()};
