@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.labels import LabelPairs
-from rankbench.core.component import Component, StructureKind
+from rankbench.core.component import Component
 from rankbench.core.runtime import block_entropy
 from rankbench.core.text import count_text
 from rankbench.data.readers.parquet import design_heldout
@@ -24,9 +23,8 @@ from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, ScoredItems, pack, sees_truth
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss
-from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
-from rankbench.protocols.judging import answer, fit, judge
+from rankbench.protocols.judging import answer, fit, judge, label_truth
 
 PARTS = 5
 """Parts of a data set: a fold trains on three of them, validates on the next one and tests on the last one."""
@@ -160,12 +158,6 @@ def _queries(prepared: Prepared) -> Queries:
     return Queries(prepared.arrays["queries.names"].tolist(), offsets.copy(), x, labels.copy())
 
 
-def _truth(queries: Queries, structure: StructureKind) -> Structures:
-    if structure == "scores":
-        return queries.labels
-    return lambda q: LabelPairs().from_labels(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
-
-
 def _judged(block: Block, test: ScoredItems, task: BlockTask) -> dict[str, CellResult]:
     """Return what the contenders of a fold did: a grid is the point that is best on the validation queries."""
     grids = {cell: contender.grid(Method) for cell, contender in task.cells.items()}
@@ -181,7 +173,7 @@ def _judged(block: Block, test: ScoredItems, task: BlockTask) -> dict[str, CellR
         names = [f"{cell} {at}" for at in range(len(grid))]
         chosen[cell] = min(names, key=lambda name: validated.get(name, np.inf))
     finalists: _Outcomes = {cell: outcomes[name] for cell, name in chosen.items()}
-    rows = judge(finalists, test.queries.unlabelled(), task.losses, partial(_truth, test.queries), test.scores)
+    rows = judge(finalists, test.queries.unlabelled(), task.losses, partial(label_truth, test.queries), test.scores)
     results = {}
     for cell, outcome in finalists.items():
         results[cell] = answer(cell, outcome, {_TEST: rows.get(cell, {})})
@@ -192,7 +184,7 @@ def _judged(block: Block, test: ScoredItems, task: BlockTask) -> dict[str, CellR
 
 def _means(outcomes: _Outcomes, queries: Queries, loss: Loss) -> Mapping[str, float]:
     """Return the mean loss of each outcome, less is better; an outcome that has none becomes what went wrong."""
-    rows = judge(outcomes, queries.unlabelled(), [loss], partial(_truth, queries))
+    rows = judge(outcomes, queries.unlabelled(), [loss], partial(label_truth, queries))
     sign = 1.0 if loss.direction == "minimize" else -1.0
     return {name: sign * float(values[str(loss)].mean()) for name, values in rows.items() if values}
 

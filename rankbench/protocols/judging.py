@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.aggregators.labels import LabelPairs
 from rankbench.core.component import Component, StructureKind
 from rankbench.core.text import returned_numbers
 from rankbench.errors import ContenderDiverged
@@ -32,6 +33,13 @@ _TILE = 16
 
 COMPARISON = 16
 """Bytes of a comparison of `Comparisons`: winner, loser and weight."""
+
+
+def label_truth(queries: Queries, structure: StructureKind) -> Structures:
+    """Return what losses compare with where labels are the truth: labels, or the graph of `label-pairs`."""
+    if structure == "scores":
+        return queries.labels
+    return lambda q: LabelPairs().from_labels(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
 
 
 def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:

@@ -34,7 +34,7 @@ from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm import ERM
-from rankbench.protocols.judging import COMPARISON, answer, comparison_bytes, fit, judge
+from rankbench.protocols.judging import COMPARISON, answer, comparison_bytes, fit, judge, label_truth
 
 
 class BTL(Protocol):
@@ -42,8 +42,8 @@ class BTL(Protocol):
 
     An observation is a query, uniform, and a pair of its items, uniform, ordered by
     chance: i before j with probability ``1 / (1 + exp(r_j - r_i))``. All n of a repetition
-    are prefixes of one draw. Losses of scores compare with the limit scores (27), as the paper's do, or with the
-    labels: on the queries that were compared, and on others that were not.
+    are prefixes of one draw. Losses compare with the limit scores (27) and the preference probabilities (26), as the
+    paper's do, or with the labels and their pairs: on the queries that were compared, and on others that were not.
 
     Queries whose items all have one label cannot be judged and are left out. Where a data
     set has fewer queries than are wanted, both parts and n shrink in proportion.
@@ -62,7 +62,8 @@ class BTL(Protocol):
     heldout: int = Field(default=500, ge=0, strict=True, description="Queries that contenders are only evaluated on.")
     transforms: str = Field(default="", description="Feature transforms, applied in order, with + between them.")
     judge: Literal["limit-scores", "labels"] = Field(
-        default="limit-scores", description="Truth of losses of scores: limit-scores (27), as in the paper, or labels."
+        default="limit-scores",
+        description="Truth of losses: limit-scores (27) and probabilities (26), as in the paper, or labels.",
     )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
@@ -104,13 +105,15 @@ class BTL(Protocol):
         compared = (
             "Losses compare scores with the paper's limit scores (27); an item's limit score is its label minus the "
             "mean label of the query's other items. So losses differ from those against labels, and NDCG may exceed 1. "
+            "Losses of graphs compare with the preference probabilities (26)."
             if self.judge == "limit-scores"
             else "Losses compare scores with the labels, not with the paper's limit scores (27). "
+            "Losses of graphs compare with the pairs of different labels, which share a total weight of 1 per query."
         )
         return [
             f"{NOBODY}: every judgment is simulated, a comparison of two items of a query drawn "
             "from their labels by the Bradley-Terry-Luce model (26).",
-            f"{compared}Losses of graphs compare with the preference probabilities (26).",
+            compared,
         ]
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
@@ -138,9 +141,9 @@ class BTL(Protocol):
         return answers, items
 
     def _truth(self, queries: Queries, structure: StructureKind) -> Structures:
-        if structure != "scores":
-            return partial(_preferences, queries)
-        return limit_scores(queries) if self.judge == "limit-scores" else queries.labels
+        if self.judge == "labels":
+            return label_truth(queries, structure)
+        return limit_scores(queries) if structure == "scores" else partial(_preferences, queries)
 
     def cannot_judge(self, loss: Loss) -> str:
         """Return why a loss needs the labels; empty if it does not, or has them."""
