@@ -29,6 +29,7 @@ from rankbench.plugin.third_party import makers
 try:
     from sklearn.base import BaseEstimator
     from sklearn.exceptions import ConvergenceWarning
+    from sklearn.metrics import ndcg_score
     from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
@@ -80,6 +81,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         Iterations of the optimizer.
     n_features_in_ : int
         Number of features of an item.
+    n_queries_ : int
+        Number of queries that `fit` had.
 
     Raises
     ------
@@ -195,17 +198,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         queries, rows = _queries(x, labels, qid)
         entropy = (int(self.random_state),)
         if labelled:
-            chosen = usable(queries)
-            if not len(chosen):
-                raise ValueError(
-                    f"no query has two items with different labels: n_samples = {len(x)}, n_queries = {len(queries)}"
-                )
-            if len(chosen) < len(queries):
-                left = count_text(len(queries) - len(chosen), "query")
-                warnings.warn(
-                    f"Ranker leaves out {left} of {len(queries)}, with one item or equal labels", stacklevel=2
-                )
-            block = Block.from_labels(queries.take(chosen), 0, entropy)
+            block = Block.from_labels(queries.take(_chosen(queries)), 0, entropy)
         else:
             said = _comparisons(comparisons, queries, rows)
             block = Block(queries.unlabelled(), said, len(said), 0, entropy)
@@ -213,6 +206,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         self.coef_ = np.asarray(fitted.theta, np.float64)
         self.optimality_ = fitted.optimality
         self.n_iter_ = int(fitted.info["iterations"])
+        self.n_queries_ = len(queries)
         if not fitted.converged:
             warnings.warn(
                 f"{method.optimizer.name} did not reach its tolerance: optimality {fitted.optimality:.2g}",
@@ -233,6 +227,41 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         scores: NDArray[np.float64] = _found(Model, self.model).features(x) @ self.coef_
         return scores
 
+    def score(self, X: ArrayLike, y: ArrayLike, qid: ArrayLike | None = None) -> float:
+        """Return the mean NDCG@10 over queries, from 0 to 1; higher is better.
+
+        The NDCG of a query is `sklearn.metrics.ndcg_score`: gains are labels, tied items share their mean gain.
+
+        Parameters
+        ----------
+        X : array-like, shape (N, d)
+        y : array-like, shape (N,)
+            Graded labels, at least 0.
+        qid : array-like, shape (N,), optional
+            Query of each item. None: all items belong to one query.
+
+        Raises
+        ------
+        ValueError
+            No query has two items with different labels; or `fit` had several queries, and qid is None.
+
+        Warns
+        -----
+        UserWarning
+            Queries have fewer than two items, or all their labels are equal: the mean leaves them out.
+        """
+        scores = self.predict(X)
+        if qid is None and self.n_queries_ > 1:
+            raise ValueError(
+                "fit had a qid, score has none: pass qid, in a search by set_score_request(qid=True) and "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        x, labels = validate_data(self, X, y, dtype=np.float32, y_numeric=True, reset=False)
+        queries, rows = _queries(x, labels, qid)
+        scores = scores[rows]
+        spans = [slice(queries.offsets[q], queries.offsets[q + 1]) for q in _chosen(queries)]
+        return float(np.mean([ndcg_score([queries.labels[own]], [scores[own]], k=10) for own in spans]))
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write parameters and theta to a JSON file, which `Ranker.load` reads again to the last bit.
 
@@ -249,6 +278,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             "versions": {name: version(name) for name in sorted(makers(self.contender()))},
             "parameters": {name: value for name, value in plain.items() if value != defaults[name].default},
             "features": self.n_features_in_,
+            "queries": self.n_queries_,
             "names": getattr(self, "feature_names_in_", np.zeros(0)).tolist(),
             "optimality": float(self.optimality_),
             "iterations": self.n_iter_,
@@ -281,6 +311,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             ranker.coef_ = np.array(record["coef"], np.float64)
             ranker.n_features_in_, ranker.n_iter_ = int(record["features"]), int(record["iterations"])
             ranker.optimality_ = float(record["optimality"])
+            ranker.n_queries_ = int(record.get("queries", 1))  # earlier files have none
             if record["names"]:
                 ranker.feature_names_in_ = np.array(record["names"], object)
         except (ValueError, KeyError, TypeError) as error:
@@ -290,6 +321,20 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
 def _found(base: Any, part: str | Component) -> Any:
     return get(base, part) if isinstance(part, str) else part
+
+
+def _chosen(queries: Queries) -> NDArray[np.int64]:
+    """Return the queries that have an order to learn or judge, with a warning where some have none."""
+    chosen = usable(queries)
+    if not len(chosen):
+        raise ValueError(
+            "no query has two items with different labels: "
+            f"n_samples = {queries.offsets[-1]}, n_queries = {len(queries)}"
+        )
+    if len(chosen) < len(queries):
+        left = count_text(len(queries) - len(chosen), "query")
+        warnings.warn(f"Ranker leaves out {left} of {len(queries)}, with one item or equal labels", stacklevel=3)
+    return chosen
 
 
 def _queries(

@@ -16,8 +16,12 @@ from rankbench.protocols.judging import fit
 
 estimator_checks = pytest.importorskip("sklearn.utils.estimator_checks")
 from scipy.optimize import minimize  # noqa: E402
+from sklearn import config_context  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning, NotFittedError  # noqa: E402
+from sklearn.model_selection import GridSearchCV, GroupKFold  # noqa: E402
+from sklearn.pipeline import Pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 PAIRWISE = dict(surrogate="pairwise-logistic", optimizer="newton", l2=1e-2)
 
@@ -122,12 +126,50 @@ def test_comparisons_give_the_theta_of_a_runs_contender_to_the_last_bit(spec, gr
         np.testing.assert_allclose(moved.coef_, expected.theta, rtol=1e-9)
 
 
+def test_score_is_the_mean_ndcg_of_queries_with_an_order(graded):
+    x, y, qid = graded
+    found = rankbench.Ranker(l2=0.1).fit(x, y, qid)
+    mixed = np.random.default_rng(2).permutation(len(y))
+    expected = []
+    for features, labels in parts(x, y, qid):
+        discounts = 1 / np.log2(np.arange(2, len(labels) + 2))
+        order = np.argsort(-(features @ found.coef_))
+        expected.append((labels[order] * discounts)[:10].sum() / (np.sort(labels)[::-1] * discounts)[:10].sum())
+    assert found.score(x[mixed], y[mixed], qid[mixed].astype(str)) == pytest.approx(np.mean(expected), rel=1e-9)
+    with pytest.warns(UserWarning, match="leaves out 1 query of 10"):
+        again = found.score([*x, *x[:2]], [*y, 1, 1], [*qid, 20, 20])
+    assert again == pytest.approx(np.mean(expected), rel=1e-9)
+    with pytest.raises(ValueError, match="fit had a qid, score has none"):
+        found.score(x, y)
+    with pytest.raises(ValueError, match="no query has two items with different labels"):
+        found.score(x, np.ones(len(y)), qid)
+
+
+def test_a_search_scores_by_queries_and_chooses_the_better_penalty(graded):
+    x, y, qid = graded
+    with config_context(enable_metadata_routing=True):
+        ranker = rankbench.Ranker(**PAIRWISE).set_fit_request(qid=True).set_score_request(qid=True)
+        folds = GroupKFold(3)
+        search = GridSearchCV(ranker, {"l2": [1e-2, 1.0]}, cv=folds).fit(x, y, qid=qid, groups=qid)
+    for at, l2 in enumerate([1e-2, 1.0]):
+        own = clone(ranker).set_params(l2=l2)
+        scores = [
+            own.fit(x[train], y[train], qid[train]).score(x[test], y[test], qid[test])
+            for train, test in folds.split(x, y, qid)
+        ]
+        assert search.cv_results_["mean_test_score"][at] == pytest.approx(np.mean(scores), rel=1e-12)
+    scaled = Pipeline([("scale", StandardScaler()), ("ranker", rankbench.Ranker())]).fit(x, y, ranker__qid=qid)
+    again = rankbench.Ranker().fit(scaled["scale"].transform(x), y, qid)
+    np.testing.assert_allclose(scaled["ranker"].coef_, again.coef_, rtol=1e-12)
+
+
 def test_saved_and_loaded_it_predicts_the_same_bits(graded, tmp_path):
     names = pytest.importorskip("polars").DataFrame(graded[0], schema=list("abcd"))
     ranker = rankbench.Ranker(rankbench.get(rankbench.Aggregator, "limit-scores"), l2=0.1, k=math.inf)
     ranker.fit(names, *graded[1:]).save(tmp_path / "ranker.json")
     loaded = rankbench.Ranker.load(tmp_path / "ranker.json")
     np.testing.assert_array_equal(loaded.predict(names), ranker.predict(names))
+    assert loaded.n_queries_ == ranker.n_queries_ == 9
     assert loaded.get_params() == ranker.get_params() | {"aggregator": "limit-scores"}
     assert json.loads((tmp_path / "ranker.json").read_text())["versions"]["rankbench"] == rankbench.__version__
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(names), ranker.predict(names))
