@@ -71,6 +71,11 @@ class Leaders(NamedTuple):
         return tuple(row for row in self.rows if row.rank_low == 1 and row.contender in self.best)
 
     @property
+    def only_oracles(self) -> bool:
+        """True if every contender knows the truth."""
+        return bool(self.oracles) and not self.best
+
+    @property
     def sure(self) -> bool:
         """True if one contender is significantly better than every other one, for other repetitions too."""
         return self.ahead and not self.one_draw
@@ -117,6 +122,8 @@ def said_of_leaders(found: Leaders) -> str:
     """Return which contender is significantly better than which, in Markdown, without a period."""
     rows, first = found.rows, found.first
     if not rows:
+        if found.only_oracles:
+            return "no contender is called the best: every contender is an oracle"
         return "no contender is ranked: there are no intervals"
     best, others, rest = f"**{markdown(rows[0].contender)}**", len(rows) - 1, len(rows) - len(first)
     each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
@@ -338,7 +345,7 @@ def said_of_split(source: SourceRecord, split: Split) -> list[str]:
 
 def _best(leaders: Leaders) -> tuple[str, str]:
     if not leaders.rows:
-        return "—", "unknown: no intervals"
+        return "—", "none: every contender is an oracle" if leaders.only_oracles else "unknown: no intervals"
     row, count = leaders.rows[0], grouped_digits(len(leaders.rows))
     name = markdown(row.contender)
     mean = f"{f'**{name}**' if leaders.sure else name} {number(row.mean)}"

@@ -60,6 +60,14 @@ def found(*rows: Standing, out: frozenset[str] = frozenset()) -> Leaders:
             "**a, b** has the best mean; 2 of 3 contenders may be the best (a, b; c)",
         ),
         (found(), "no contender is ranked: there are no intervals"),
+        (
+            Leaders(10, "design", "queries", (), oracles=("truth",)),
+            "no contender is called the best: every contender is an oracle",
+        ),
+        (
+            Leaders(10, "design", "queries", (), oracles=("truth",), best=frozenset("a")),
+            "no contender is ranked: there are no intervals",
+        ),
         (found(row("a", 0.1, 1, 1)), "**a** is alone"),
     ],
 )
@@ -100,6 +108,14 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     assert "; an oracle knows the truth, and is no contender for the best." in text
     (said, _) = report(tmp_path / "known").headline.sentences
     assert "other one (by `ndcg` loss in `e`; not counted: truth, an oracle, which knows the truth)." in said
+
+
+def test_a_page_of_oracles_alone_says_so(tmp_path: Path) -> None:
+    plan = [Plan("e", [Contender("truth", {}, 0.0), Contender("near", {}, 0.1)], n=(10,), extra={"oracles": ["*"]})]
+    report(synthetic.write(tmp_path, plan))
+    text = synthetic.both_pages(tmp_path)
+    assert "no contender is called the best: every contender is an oracle" in text
+    assert "no contender is ranked" not in text
 
 
 @pytest.mark.parametrize("repetitions", [1, 8])
