@@ -37,6 +37,9 @@ __all__ = [
     "nearest",
 ]
 
+MOST_CLOSE = 3
+"""Names that an error suggests."""
+
 
 class RankbenchError(Exception):
     """Base of all errors that are part of rankbench's interface."""
@@ -136,6 +139,11 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def closest(name: str, names: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the closest of `names`; empty if none is close: for names that are many."""
-    close = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    """Return ``"; did you mean 'x'?"`` for the closest of `names`; empty if none is close: for names that are many.
+
+    A few names that have `name` between their hyphens are as close as each other: the answer has each of them.
+    """
+    valid = sorted(names)
+    whole = [known for known in valid if name in known.split("-")]
+    close = whole if 1 < len(whole) <= MOST_CLOSE else difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""

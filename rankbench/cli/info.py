@@ -13,8 +13,9 @@ from rankbench.cli import offered, subcommands
 from rankbench.cli.output import complete_any, complete_kinds, kind_option, unmarked
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.errors import RankbenchError, SpecError, closest
+from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.component_description import Description, describe_component
-from rankbench.plugin.manager import broken_plugins, names, statuses
+from rankbench.plugin.manager import broken_plugins, get, names, statuses
 from rankbench.plugin.registry import KINDS, SUITE, kind_of, plural_of
 from rankbench.suites.suite_files import describe_suite
 
@@ -27,6 +28,8 @@ _FORMS = {True: "compiled", False: "interpreted", None: ""}
 @answering
 def info(name: str, kind: str | None) -> Answer:
     """Describe a component or a suite."""
+    if "@" in name and (kind is None or kind_of(kind) == Loss.kind):
+        name, kind = get(Loss, name).name, Loss.kind
     chosen = _kind(name, kind)
     if chosen == SUITE:
         suite = describe_suite(name)

@@ -124,7 +124,8 @@ def test_a_law_outside_of_dag_is_named():
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"surrogate": "pairwise-logistik"}, "did you mean"),
+        ({"surrogate": "pairwise-logistik"}, "did you mean 'pairwise-logistic'"),
+        ({"surrogate": "hinge"}, "did you mean 'pairwise-hinge' or 'pairwise-squared-hinge' or 'squared-hinge'"),
         ({"loss": "ndcg:gain=exp"}, "rational"),
         ({"loss": "precision:k=3"}, "every order"),
         ({"noise": "none"}, "low, dag or any"),

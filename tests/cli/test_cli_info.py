@@ -269,6 +269,16 @@ def test_a_suite_and_a_suites_file_as_json(rankbench, tmp_path):
     assert rankbench("check", "demo", "--kind", "suite").exit_code == 0
 
 
+def test_a_loss_with_a_place_is_described_as_the_loss(rankbench):
+    plain = rankbench("info", "ndcg", "--kind", "loss")
+    assert plain.exit_code == 0
+    assert rankbench("info", "ndcg@10").stdout == plain.stdout
+    assert rankbench("info", "ndcg@10", "--kind", "losses").stdout == plain.stdout
+    wrong = rankbench("info", "precision@5")
+    assert wrong.exit_code == 2
+    assert "no parameter cutoff" in wrong.stderr
+
+
 def test_what_is_not_there_gets_the_nearest(rankbench):
     shown = rankbench("check", "regresion")
     assert shown.exit_code == 2
