@@ -56,7 +56,7 @@ class ClickPrediction(Protocol):
     """
 
     name: ClassVar[str] = "click-prediction"
-    source: ClassVar[str] = "[DMJ13]_ section 5.2; Chuklin, Markov and de Rijke 2015, section 5.1"
+    source: ClassVar[str] = "[DMJ13]_ section 5.2; [CMR15]_ section 5.1"
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[str | None] = "selections"
     metrics: ClassVar[tuple[Metric, ...]] = (

@@ -24,6 +24,40 @@ from rankbench.store.records import SourceRecord
 KINDS = ("method", "aggregator", "surrogate", "model", "optimizer")
 """Kinds of components that a contender is made of."""
 
+BY_AUTHOR = (
+    ("Beck", "A. Beck and M. Teboulle. A fast iterative shrinkage-thresholding algorithm for linear inverse problems. "
+     "SIAM Journal on Imaging Sciences 2(1), 2009."),
+    ("Boyd", "S. Boyd and L. Vandenberghe. Convex optimization. Cambridge University Press, 2004."),
+    ("Byrd", "R. H. Byrd, P. Lu, J. Nocedal and C. Zhu. A limited memory algorithm for bound constrained optimization. "
+     "SIAM Journal on Scientific Computing 16(5), 1995."),
+    ("Cao", "Z. Cao, T. Qin, T.-Y. Liu, M.-F. Tsai and H. Li. Learning to rank: from pairwise approach to listwise "
+     "approach. ICML, 2007."),
+    ("Chapelle", "O. Chapelle. Training a support vector machine in the primal. Neural Computation 19(5), 2007."),
+    ("Chapelle", "O. Chapelle, D. Metzler, Y. Zhang and P. Grinspan. Expected reciprocal rank for graded relevance. "
+     "CIKM, 2009."),
+    ("Chapelle", "O. Chapelle and S. S. Keerthi. Efficient algorithms for ranking with SVMs. "
+     "Information Retrieval 13(3), 2010."),
+    ("Dekel", "O. Dekel, C. D. Manning and Y. Singer. Log-linear models for label ranking. NIPS, 2004."),
+    ("Freund", "Y. Freund, R. Iyer, R. E. Schapire and Y. Singer. An efficient boosting algorithm for combining "
+     "preferences. Journal of Machine Learning Research 4, 2003."),
+    ("Friedman", "M. Friedman. The use of ranks to avoid the assumption of normality implicit in the analysis of "
+     "variance. Journal of the American Statistical Association 32, 1937."),
+    ("Herbrich", "R. Herbrich, T. Graepel and K. Obermayer. Large margin rank boundaries for ordinal regression. "
+     "Advances in Large Margin Classifiers, MIT Press, 2000."),
+    ("Hoerl", "A. E. Hoerl and R. W. Kennard. Ridge regression: biased estimation for nonorthogonal problems. "
+     "Technometrics 12(1), 1970."),
+    ("Joachims", "T. Joachims, L. Granka, B. Pan, H. Hembrooke and G. Gay. Accurately interpreting clickthrough data "
+     "as implicit feedback. SIGIR, 2005."),
+    ("O'Donoghue", "B. O'Donoghue and E. Candès. Adaptive restart for accelerated gradient schemes. "
+     "Foundations of Computational Mathematics 15(3), 2015."),
+    ("Ravikumar", "P. Ravikumar, A. Tewari and E. Yang. On NDCG consistency of listwise ranking methods. "
+     "AISTATS, 2011."),
+    ("Shamanskii", "V. E. Shamanskii. A modification of Newton's method. Ukrainian Mathematical Journal 19, 1967."),
+    ("Zhang", "T. Zhang. Statistical analysis of some multi-category large margin classification methods. "
+     "Journal of Machine Learning Research 5, 2004."),
+)  # fmt: skip
+"""First authors and texts of the works that a component cites by author and year, without a label."""
+
 
 def own_components(config: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Yield kind, name and parameters of rankbench's own components of a contender.
@@ -67,6 +101,10 @@ def works_of(cls: type[Component]) -> Iterator[tuple[str, str]]:
     """Yield label and text of the works that the source of one of rankbench's own components cites."""
     for label in re.findall(r"\[(\w+)\]_", cls.source):
         yield label, _references()[label]
+    for author, text in BY_AUTHOR:
+        year = text[-5:-1]
+        if re.search(rf"(?<![\w']){author}\b[^;]*\b{year}\b", cls.source):
+            yield f"{re.sub(r'[^A-Za-z]', '', author)}{year[2:]}", text
 
 
 @functools.cache

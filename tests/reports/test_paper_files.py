@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import subprocess
@@ -164,15 +165,16 @@ def test_references_become_entries() -> None:
 
 
 def test_every_work_that_a_component_cites_has_authors_a_title_and_a_year() -> None:
-    works = dict(
-        work
-        for kind in (*KINDS, "loss", "protocol")
-        for name in manager.names(kind)
-        if is_own(kind, name)
-        for work in works_of(manager.component_class(base_of(kind), name))
-    )
+    works: dict[str, str] = {}
+    for kind in (*KINDS, "loss", "protocol"):
+        for name in filter(functools.partial(is_own, kind), manager.names(kind)):
+            cls = manager.component_class(base_of(kind), name)
+            works |= (own := dict(works_of(cls)))
+            years = re.findall(r"\b(?:1[89]|20)\d\d\b", cls.source)
+            assert set(years) <= {text[-5:-1] for text in own.values()}, f"{cls.source}: a work is not in {own}"
     assert len(works) > 20
     assert works["BT52"].startswith("R. A. Bradley and M. E. Terry. Rank analysis")
+    assert {"Ravikumar11", "Herbrich00", "Chapelle07", "Chapelle09", "Zhang04", "CMR15"} <= works.keys()
     bare = []
     for label, text in works.items():
         fields = entries(bibtex(label, text))[label]
@@ -308,6 +310,7 @@ def test_the_bibliography_names_the_data_and_the_works(run: Path, tmp_path: Path
     found = entries((run / "mine.bib").read_text(encoding="utf-8"))
     assert found["rankbench"]["version"] == rankbench.__version__
     assert found["DMJ13"]["doi"] == "10.1214/13-AOS1142"
+    assert {"rankbench", "DMJ13", "Hoerl70"} <= found.keys()
     llmfao = synthetic.write(tmp_path / "run", [synthetic.drawn()], fingerprint=LLMFAO, dataset="llmfao")
     report(llmfao, paper=PaperFiles(bib=tmp_path / "own.bib"))
     entry = entries((tmp_path / "own.bib").read_text(encoding="utf-8"))["llmfao"]
