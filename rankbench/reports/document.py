@@ -58,15 +58,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: columns, and rows with a text for each of them."""
+    """A table: columns, and rows with a text for each of them; a caption where no paragraph above it is one."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
 
     @classmethod
-    def from_rows(cls, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Grid:
+    def from_rows(cls, columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str = "") -> Grid:
         """Return a table of any sequences."""
-        return cls(tuple(columns), tuple(tuple(row) for row in rows))
+        return cls(tuple(columns), tuple(tuple(row) for row in rows), caption)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from rich.markdown import Markdown
 
@@ -14,7 +17,15 @@ from rankbench.reports.document import Grid, Heading, Node, Paragraph, RowsLeftO
 _ALIGN = {"left": "l", "center": "c", "right": "r"}
 _STYLES = {"strong_open": r"\textbf{", "em_open": r"\emph{", "strong_close": "}", "em_close": "}"}
 
-PREAMBLE = r"% \usepackage[T1]{fontenc}, textcomp and booktabs; letters that are not Latin need LuaLaTeX or XeLaTeX."
+PREAMBLE = (
+    r"% \usepackage[T1]{fontenc}, textcomp, booktabs and graphicx; letters that are not Latin need LuaLaTeX or XeLaTeX."
+)
+
+HEADING_WIDTH = 14
+"""Letters in a line of a column's heading: an interval is as wide."""
+
+FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+"""A table wider than the text shrinks to it; a narrower one keeps its size."""
 
 
 def latex_of(text: str) -> str:
@@ -34,7 +45,7 @@ def latex_tables(documents: Mapping[str, Sequence[Node]]) -> dict[str, bytes]:
     times = Counter[str]()
     for blocks in documents.values():
         for heading, caption, grid, rest in _tables(blocks):
-            section = re.sub(r"[^a-z0-9]+", "-", heading.lower())[:60].strip("-") or "table"
+            section = re.sub(r"[^a-z0-9]+", "-", html.unescape(heading).lower())[:60].strip("-") or "table"
             times[section] += 1
             name = f"{section}-{times[section]}"
             made[f"{name}.tex"] = _table(name, " ".join(filter(None, (caption, rest))), grid).encode()
@@ -42,7 +53,7 @@ def latex_tables(documents: Mapping[str, Sequence[Node]]) -> dict[str, bytes]:
 
 
 def _tables(blocks: Sequence[Node]) -> Iterator[tuple[str, str, Grid, str]]:
-    """Yield each table with its heading, the words above it, and the words on rows that it leaves out."""
+    """Yield each table with its heading, its caption or the words above it, and the words on rows left out."""
     heading = caption = ""
     for at, block in enumerate(blocks):
         match block:
@@ -52,7 +63,7 @@ def _tables(blocks: Sequence[Node]) -> Iterator[tuple[str, str, Grid, str]]:
                 caption = text
             case Grid():
                 after = blocks[at + 1] if at + 1 < len(blocks) else None
-                yield heading, caption, block, after.text if isinstance(after, RowsLeftOut) else ""
+                yield heading, block.caption or caption, block, after.text if isinstance(after, RowsLeftOut) else ""
                 caption = heading
             case _:
                 caption = heading
@@ -60,15 +71,26 @@ def _tables(blocks: Sequence[Node]) -> Iterator[tuple[str, str, Grid, str]]:
 
 def _table(name: str, caption: str, grid: Grid) -> str:
     columns = "".join(_ALIGN[column.align] for column in grid.columns)
-    head, *rows = (
-        " & ".join(map(_cell, row)) + r" \\" for row in ([column.title for column in grid.columns], *grid.rows)
-    )
+    head, rows = ([" & ".join(map(_cell, row)) + r" \\" for row in part] for part in (_heads(grid), grid.rows))
     lines = [
         PREAMBLE, r"\begin{table}", r"\centering", rf"\caption{{{latex_of(caption)}}}", rf"\label{{tab:{name}}}",
-        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
-        r"\end{table}",
+        r"\footnotesize", r"\setlength{\tabcolsep}{4pt}", FIT,
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *head, r"\midrule", *rows, r"\bottomrule",
+        r"\end{tabular}}", r"\end{table}",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _heads(grid: Grid) -> list[tuple[str, ...]]:
+    """Return the rows of the headings, which end in the last; a title used before follows the title on its left."""
+    titles = [column.title for column in grid.columns]
+    apart = [f"{titles[at - 1]}, {title}" if title in titles[:at] else title for at, title in enumerate(titles)]
+    # A line may not end within code or bold words.
+    wrapped = [
+        [title] if re.search("[`*]", title) else textwrap.wrap(title, HEADING_WIDTH, break_long_words=False) or [""]
+        for title in apart
+    ]
+    return list(zip_longest(*map(reversed, wrapped), fillvalue=""))[::-1]
 
 
 def _cell(text: str) -> str:

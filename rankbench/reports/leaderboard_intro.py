@@ -261,7 +261,7 @@ def _contenders(section: Section, leaders: Leaders, results: SampledResults) -> 
     if any(cells[-1] == NO_DIFFERENCE for cells in against.values()):
         explained.append(f"*{NO_DIFFERENCE.capitalize()}* does not mean equal: more data may separate contenders.")
     lines = f"{'; '.join(notes)}.", " ".join([*explained, *thin(race, source)])
-    return [Grid.from_rows(columns, table), Bullets(lines)]
+    return [Grid.from_rows(columns, table, caption=lines[0]), Bullets(lines)]
 
 
 def _compared_with(source: SourceRecord) -> list[str]:

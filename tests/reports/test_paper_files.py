@@ -25,6 +25,7 @@ from rankbench.data.readers.trec import read_qrels, read_run
 from rankbench.errors import SpecError, StoreError
 from rankbench.plugin import manager
 from rankbench.plugin.registry import base_of
+from rankbench.reports.document import Column, Grid, Heading
 from rankbench.reports.latex import latex_of, latex_tables
 from rankbench.reports.references import KINDS, bibtex, is_own, works_of
 from rankbench.reports.render import pages_of
@@ -79,8 +80,9 @@ def test_tables_of_hostile_names_have_all_their_cells(tmp_path: Path) -> None:
     for name, data in made.items():
         head, body = re.split(r"\\begin\{tabular\}\{[lcr]+\}\n\\toprule\n", data.decode())
         label = name.removesuffix(".tex")
-        assert re.search(r"\\caption\{.+\}\n\\label\{tab:" + label + r"\}\n\Z", head), head
-        lines = body.removesuffix("\\bottomrule\n\\end{tabular}\n\\end{table}\n").splitlines()
+        assert re.search(r"\\caption\{.+\}\n\\label\{tab:" + label + r"\}\n", head), head
+        assert head.endswith("\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"), head
+        lines = body.removesuffix("\\bottomrule\n\\end{tabular}}\n\\end{table}\n").splitlines()
         rows = [line.removesuffix(r" \\") for line in lines if line != r"\midrule"]
         assert len(rows) == len(lines) - 1
         cells = [[re.sub(r"\\(textbf|texttt|emph)\{(.*)\}", r"\2", cell) for cell in row.split(" & ")] for row in rows]
@@ -89,6 +91,34 @@ def test_tables_of_hostile_names_have_all_their_cells(tmp_path: Path) -> None:
     shown = {row[1] for row in names if len(row) > 1}
     assert shown >= set(HOSTILE)
     assert any(b"more rows are in leaderboard.csv" in data for data in made.values())
+
+
+def test_the_first_table_says_what_its_means_are(tmp_path: Path) -> None:
+    with open_results(synthetic.write(tmp_path, [synthetic.drawn()])) as results:
+        first = next(iter(latex_tables(pages_of(results).documents).values())).decode()
+    caption = re.search(r"(?m)^\\caption\{(.*)\}$", first)
+    assert caption
+    name, judged, metric, *_ = caption[1].split("; ")
+    assert re.fullmatch(r"\\texttt\{[a-z0-9-]+\}, n = [\d,]+ .+", name), name
+    assert judged.startswith("judged on "), judged
+    assert metric.endswith("loss, less is better"), metric
+
+
+def test_headings_are_narrow_and_all_different() -> None:
+    titles = ("contender", "over queries and repetitions", "minus a", "over queries and repetitions", "`a b c d e f g`")
+    grid = Grid.from_rows([Column(title) for title in titles], [["1", "2", "3", "4", "5"]])
+    made = latex_tables({"page.md": [Heading(1, "A &amp; B"), grid]})
+    assert list(made) == ["a-b-1.tex"]
+    table = made["a-b-1.tex"].decode()
+    head = re.search(r"\\toprule\n(.*)\\midrule", table, re.DOTALL)
+    assert head
+    lines = [line.removesuffix(r" \\").split(" & ") for line in head[1].splitlines()]
+    assert [" ".join(filter(None, column)) for column in zip(*lines, strict=True)] == [
+        "contender", "over queries and repetitions", "minus a", "minus a, over queries and repetitions",
+        r"\texttt{a b c d e f g}",
+    ]  # fmt: skip
+    assert max(len(cell) for row in lines for cell in row if "texttt" not in cell) <= 14
+    assert all(lines[-1]), "headings end in one line"
 
 
 def test_tables_have_the_numbers_of_the_page(tmp_path: Path) -> None:
