@@ -14,7 +14,7 @@ from rankbench.interfaces.aggregator_calls import sample_structure
 from rankbench.interfaces.method import StepOptimizer
 from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.contender_arrays import SampledVotes, as_order, scratch_for
+from rankbench.methods.erm.contender_arrays import SampledVotes, Target, as_order, scratch_for
 from rankbench.methods.erm.kernels.sampling import WINDOW, ContenderPath
 from rankbench.methods.erm.kernels.targets import draw_sample
 from rankbench.methods.erm.lockstep import FEWEST, FRESH, Stream, unaveraged
@@ -51,11 +51,15 @@ class Interpreted(Stream):
             low, high = block.design.offsets[q : q + 2]
             whole = self._judgments(*block.comparisons.offsets[q : q + 2])
             for row, target in enumerate(plan.targets):
-                labels = block.design.labels[low:high].copy()
+                labels = self._labels(target, low, high)
                 heaviest = float(whole[2].max())
                 truth = target.aggregator.needs_truth
                 self.floors[row, q] = target.floor(0.0, labels) if truth else floor(target, heaviest, len(labels))
                 self.complete[row, low:high] = target.make(whole, labels, self.floors[row, q])
+
+    def _labels(self, target: Target, low: int, high: int) -> NDArray[np.float64]:
+        """Return a query's labels for an aggregator that is shown the truth, zeros for any other one."""
+        return self.block.design.labels[low:high].copy() if target.aggregator.needs_truth else np.zeros(high - low)
 
     def _judgments(self, first: int, last: int) -> SampledVotes:
         said = self.block.comparisons
@@ -69,7 +73,7 @@ class Interpreted(Stream):
         targets = self.complete[:, low:high].copy()
         for row, target in enumerate(self.plan.targets):
             if target.order < n_q:
-                labels = self.block.design.labels[low:high].copy()
+                labels = self._labels(target, low, high)
                 targets[row] = target.make(self._sample(target.order), labels, self.floors[row, q])
         return q, targets
 
@@ -84,7 +88,7 @@ class Interpreted(Stream):
                 continue
             for q, n_q in enumerate(said.counts):
                 low, high = self.block.design.offsets[q : q + 2]
-                labels = self.block.design.labels[low:high].copy()
+                labels = self._labels(target, low, high)
                 for t in range(said.offsets[q], said.offsets[q + 1]):
                     single = self._judgments(t, t + 1)
                     means[row, low:high] += target.make(single, labels, self.floors[row, q]) / n_q
