@@ -179,7 +179,11 @@ def api_page() -> str:
 def _documented(name: str, value: object) -> list[str]:
     where = f"rankbench.{name}"
     if inspect.isclass(value):
-        return [f".. autoclass:: {where}", "   :members:", "   :exclude-members: model_config, set_fit_request"]
+        return [
+            f".. autoclass:: {where}",
+            "   :members:",
+            "   :exclude-members: model_config, set_fit_request, set_score_request",
+        ]
     return [f".. autofunction:: {where}" if inspect.isroutine(value) else f".. autodata:: {where}"]
 
 
