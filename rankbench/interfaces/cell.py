@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from types import TracebackType
-from typing import Literal, TypeAlias, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from rankbench.core.code_digest import OURSELVES
 from rankbench.core.component import Component
 from rankbench.core.text import exception_text
 from rankbench.errors import ContenderDiverged, RankbenchError, SpecError
+from rankbench.interfaces.queries import Queries
 
 Split: TypeAlias = Literal["design", "heldout"]
 Direction: TypeAlias = Literal["minimize", "maximize"]
@@ -106,6 +107,22 @@ class CellResult:
     curves: dict[str, Curve] = field(default_factory=dict)
     info: dict[str, float] = field(default_factory=dict)
     trace: str = ""
+
+
+class ScoredItems(NamedTuple):
+    """Scores of the items of queries.
+
+    Attributes
+    ----------
+    split : Split
+    queries : Queries
+        Q queries of N items.
+    scores : dict of cell id to ndarray of float64, shape (N,)
+    """
+
+    split: Split
+    queries: Queries
+    scores: dict[str, NDArray[np.float64]]
 
 
 def cell_problem(

@@ -10,17 +10,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.core.component import Component
 from rankbench.errors import SpecError
-from rankbench.interfaces.cell import BlockKey, CellResult, Direction, Layout, Split
+from rankbench.interfaces.cell import BlockKey, CellResult, Direction, Layout, ScoredItems, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import BUDGET, COLUMN_FACTS, Budget, Fact, Metric
-from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
 
 C = TypeVar("C", bound=Component)
@@ -218,22 +217,6 @@ class Prepared:
     def assumptions(self) -> list[str]:
         """Return what a reader of a leaderboard must know, one sentence each."""
         return [*(self.dataset.assumptions() if self.dataset else []), *self.protocol.assumptions()]
-
-
-class ScoredItems(NamedTuple):
-    """Scores of the items of queries.
-
-    Attributes
-    ----------
-    split : Split
-    queries : Queries
-        Q queries of N items.
-    scores : dict of cell id to ndarray of float64, shape (N,)
-    """
-
-    split: Split
-    queries: Queries
-    scores: dict[str, NDArray[np.float64]]
 
 
 class Protocol(Component):

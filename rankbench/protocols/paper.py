@@ -17,19 +17,10 @@ from rankbench.data.readers.parquet import design_heldout
 from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix
 from rankbench.data.tables.items import apply, load_queries, load_some, usable
 from rankbench.errors import InputError
-from rankbench.interfaces.cell import CellResult, Split
+from rankbench.interfaces.cell import CellResult, ScoredItems, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Method
-from rankbench.interfaces.protocol import (
-    JUDGMENT,
-    NOBODY,
-    BlockTask,
-    Contender,
-    Prepared,
-    Protocol,
-    ScoredItems,
-    pack,
-)
+from rankbench.interfaces.protocol import JUDGMENT, NOBODY, BlockTask, Contender, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures

@@ -14,9 +14,9 @@ from rankbench.core.runtime import settle_runtime
 from rankbench.core.spec import parse
 from rankbench.core.text import distinct
 from rankbench.errors import SpecError, StoreError
-from rankbench.interfaces.cell import RANKING, Split
+from rankbench.interfaces.cell import RANKING, ScoredItems, Split
 from rankbench.interfaces.dataset import Dataset
-from rankbench.interfaces.protocol import Protocol, ScoredItems
+from rankbench.interfaces.protocol import Protocol
 from rankbench.plugin import manager
 from rankbench.reports.rerun import planned_again, same_machine
 from rankbench.reports.same_cells import SameCells, places_of
