@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from rankbench.certify.answer import answer_question
 from rankbench.certify.certificate import Certificate, source_hash
 from rankbench.certify.check import check_file, described, printable
 from rankbench.certify.checking.numbers import Rejected, Uncheckable
 from rankbench.certify.laws import NoiseClass
-from rankbench.certify.question import Question, answer_question, read_law
+from rankbench.certify.question import Question, read_law
 from rankbench.certify.true_risk import Aggregated, true_loss
 from rankbench.core.text import seconds_of
 from rankbench.errors import InputError, RankbenchError, SpecError
