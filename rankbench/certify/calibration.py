@@ -219,30 +219,33 @@ def calibration(
     if mu is not None and structures is not None:
         raise SpecError("a law has structures of its own: give mu or structures")
     law = None if mu is None else read_law(mu, items)
+    given = law
     if structures is not None:
-        law = law_from_json([{"weight": Fraction(1, len(structures)), "structure": s} for s in structures], items)
-    asked = question_of(surrogate, loss, noise, items if law is None else law.items, aggregator, math.inf, seed)
+        given = law_from_json([{"weight": Fraction(1, len(structures)), "structure": s} for s in structures], items)
+    asked = question_of(surrogate, loss, noise, items if given is None else given.items, aggregator, math.inf, seed)
     if asked.items > MOST_ITEMS:
         raise SpecError(f"a calibration function takes 2 to {MOST_ITEMS} items, not {asked.items}")
-    if law is not None and law.of_graphs != asked.loss.graphs:
+    if given is not None and given.of_graphs != asked.loss.graphs:
         kind = "graphs" if asked.loss.graphs else "scores"
         raise InputError(f"loss {asked.loss.loss} is of {kind}, the structures are not")
-    if mu is not None and law is not None and (why := why_not_in_class(noise, law)):
+    if law is not None and (why := why_not_in_class(noise, law)):
         raise InputError(f"mu is not in the noise class {noise!r}: {why}")
-    over = _default_structures(asked) if law is None else [s for _, s in law.support]
+    over = _default_structures(asked) if given is None else [s for _, s in given.support]
     probe_surrogate(asked)
-    cells = law_cells(asked, over, None if mu is None or law is None else tuple(weight for weight, _ in law.support))
+    cells = law_cells(asked, over, None if law is None else tuple(weight for weight, _ in law.support))
     largest = max(dot(gap, corner) for cell in cells for gap in cell.gaps.values() for corner in cell.corners)
     if largest <= 0:
         raise InputError("every order has the same loss under these laws: no order has an excess")
     grid = [largest * k / PARTS for k in range(1, PARTS + 1)] if eps is None else sorted(map(_rational, eps))
     if grid[0] <= 0:
         raise SpecError("every eps must be above 0")
-    return (_exactly if all(map(_piecewise_linear, cells)) else _numerically)(asked, over, cells, grid, largest, steps)
+    if all(map(_piecewise_linear, cells)):
+        return _exactly(asked, over, cells, grid, largest)
+    return _numerically(asked, over, cells, grid, largest, steps)
 
 
 def _exactly(
-    asked: Question, over: Sequence[Any], cells: list[LawCell], eps: list[Fraction], largest: Fraction, _: int
+    asked: Question, over: Sequence[Any], cells: list[LawCell], eps: list[Fraction], largest: Fraction
 ) -> Calibration:
     least, zero, branches = exact_modulus(cells, eps)
     h = tuple(math.inf if value is None else value for value in least)
