@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -265,13 +265,15 @@ class UStatistics(Protocol):
         def largest(mean: Vector, square: Vector) -> float:
             return _largest(x, np.zeros_like(p), p * mean, float(p @ square))
 
+        moments = cache(partial(order_moments, votes.chance, smoothing=c))
+
         def order_bias(order: int) -> float:
-            mean, square = order_moments(votes.chance, order, c)
+            mean, square = moments(order)
             return largest(mean - limit, square - limit**2)
 
         def sampling_bias() -> float:
             there = expected_moments(votes.chance, p, n, k, c)
-            return largest(*(a - b for a, b in zip(there, order_moments(votes.chance, k, c), strict=True)))
+            return largest(*(a - b for a, b in zip(there, moments(k), strict=True)))
 
         def of_subsets(measure: Callable[[], float]) -> float:
             if not isinstance(method, UStatistic):
