@@ -9,14 +9,17 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
 from operator import getitem
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import rankbench
 from rankbench.certify.check import check
 from rankbench.certify.checking.numbers import Rejected
+from rankbench.certify.floats import jets
+from rankbench.interfaces.exact import ConvexPhi
 
 THEOREM_2 = [
     {"weight": "1/2", "structure": {"1>2": "1", "1>3": "3"}},
@@ -99,6 +102,29 @@ def is_low_noise(mean: np.ndarray) -> bool:
     lead, m = mean - mean.T, len(mean)
     chains = [c for c in itertools.permutations(range(m), 3) if min(lead[c[0], c[1]], lead[c[1], c[2]]) > 1e-12]
     return all(lead[i, k] >= lead[i, j] + lead[j, k] - 1e-12 * mean.max() for i, j, k in chains)
+
+
+class StatedPhi(rankbench.PairwiseSurrogate):
+    """Charge what phi as it is stated says."""
+
+    name: ClassVar[str] = "test-stated-phi"
+    source: ClassVar[str] = "these tests"
+    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
+    stated: ClassVar[ConvexPhi] = ConvexPhi()
+
+    def phi(self, margin):
+        return jets(self.stated, margin)[0]
+
+    def dphi(self, margin):
+        return jets(self.stated, margin)[1]
+
+    def exact_phi(self):
+        return self.stated
+
+
+def of_phi(phi: ConvexPhi) -> StatedPhi:
+    """Return a surrogate with this phi."""
+    return type("OfPhi", (StatedPhi,), {"__module__": __name__, "stated": phi})()
 
 
 THEIRS = {"surrogate/name": "theirs", "surrogate/distribution": "somebody 1.0"}

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from amounts import examples
+from certify_laws import of_phi
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -232,29 +233,11 @@ def test_coercive_risks_grow_in_every_direction():
     assert np.abs(minimize(lambda a: float_risk(inside)(a)[0], np.zeros(3)).x).max() < 5
 
 
-class Theirs(rankbench.PairwiseSurrogate):
-    """Charge what falls for ever, with a kink at 0."""
-
-    name: ClassVar[str] = "test-kinked"
-    source: ClassVar[str] = "this test"
-    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
-    stated: ClassVar[ConvexPhi] = KINKED
-
-    def phi(self, margin):
-        return jets(self.stated, margin)[0]
-
-    def dphi(self, margin):
-        return jets(self.stated, margin)[1]
-
-    def exact_phi(self):
-        return self.stated
-
-
 def test_a_surrogate_is_told_which_condition_it_fails():
-    assert [why.partition(":")[0] for why in failing(Theirs())] == ["Assumption A fails", "phi has a kink at 0"]
-    rising = type("Rising", (Theirs,), {"__module__": __name__, "stated": ConvexPhi.polynomial(0, 1, 1)})()
+    theirs, rising = of_phi(KINKED), of_phi(ConvexPhi.polynomial(0, 1, 1))
+    assert [why.partition(":")[0] for why in failing(theirs)] == ["Assumption A fails", "phi has a kink at 0"]
     assert failing(rising) == ["phi'(0) is 1, not below 0, so that (12) is not consistent on two items"]
-    for surrogate, reasons in ((Theirs(), 1), (PairwiseLogistic(), 0)):
+    for surrogate, reasons in ((theirs, 1), (PairwiseLogistic(), 0)):
         results = {result.check: result for result in check_component(surrogate)}
         assert results["consistency-conditions"].status == "passed"
         assert results["consistency-conditions"].reason.count("kink at 0") == reasons

@@ -7,10 +7,10 @@ import time
 from collections import Counter
 from fractions import Fraction
 from itertools import islice
-from typing import ClassVar
 
 import pytest
 from amounts import trials
+from certify_laws import of_phi
 
 import rankbench
 from rankbench.certify.classes import decide_class
@@ -60,23 +60,6 @@ def test_none_of_many_trials(case, three, four):
     assert found["INCONCLUSIVE"] <= max(1.0, 0.02 * sum(found.values()))
 
 
-class Bent(rankbench.PairwiseSurrogate):
-    """Any piecewise linear phi."""
-
-    name: ClassVar[str] = "test-bent"
-    source: ClassVar[str] = "this test"
-    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
-    pieces: ClassVar[ConvexPhi] = ConvexPhi()
-
-    def phi(self, margin):
-        raise NotImplementedError
-
-    dphi = phi
-
-    def exact_phi(self):
-        return type(self).pieces
-
-
 def bent(rng: random.Random) -> ConvexPhi:
     """Return a convex phi of two to four linear pieces, bounded below."""
     ends = sorted(Fraction(end, 2) for end in rng.sample(range(-4, 5), rng.choice([1, 1, 2, 3])))
@@ -96,9 +79,9 @@ def classes_and_single_laws_agree(count: int, seed: int) -> Counter[str]:
     loss = true_loss(rankbench.get(rankbench.Loss, "pairwise-disagreement"), 3)
     on_differences = Aggregated(rankbench.get(rankbench.Aggregator, "difference-graph"))
     while sum(found.values()) < count:
-        Bent.pieces, noise = bent(rng), rng.choice(["low", "dag", "dag", "any"])
+        phi, noise = bent(rng), rng.choice(["low", "dag", "dag", "any"])
         aggregated = rng.choice([on_differences, on_differences, None])
-        decided = decide_class(Bent.pieces, noise, aggregated is not None, 3, time.monotonic() + 60)
+        surrogate, decided = of_phi(phi), decide_class(phi, noise, aggregated is not None, 3, time.monotonic() + 60)
         assert not decided.left
         if decided.mean is not None:
             laws = [Law(3, ((Fraction(1), decided.mean),))]
@@ -108,9 +91,9 @@ def classes_and_single_laws_agree(count: int, seed: int) -> Counter[str]:
             assert why_not_in_class(noise, law) == ""
             right, wrong = orders_of(loss, law)
             if wrong or decided.mean is not None:
-                exact = exact_risk(Bent(), seen_law(law, aggregated), loss)
+                exact = exact_risk(surrogate, seen_law(law, aggregated), loss)
                 violates = decide_at(exact.risk, right, wrong).verdict.startswith("VIOLATION")
-                assert violates == (decided.mean is not None), (Bent.pieces, noise, law)
+                assert violates == (decided.mean is not None), (phi, noise, law)
         found["violates" if decided.mean is not None else "consistent"] += 1
     return found
 

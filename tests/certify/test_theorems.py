@@ -6,12 +6,11 @@ import itertools
 from fractions import Fraction
 from functools import cache
 from itertools import islice
-from typing import ClassVar
 
 import numpy as np
 import pytest
 from amounts import trials
-from certify_laws import changed, refused
+from certify_laws import changed, of_phi, refused
 
 import rankbench
 from rankbench.certify.check import check
@@ -125,23 +124,6 @@ def check_of(content: dict):
     return check(rankbench.certify.certificate.Certificate(content).to_bytes())
 
 
-class Bowl(rankbench.PairwiseSurrogate):
-    """A differentiable phi of quadratic pieces."""
-
-    name: ClassVar[str] = "test-bowl"
-    source: ClassVar[str] = "this test"
-    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
-    pieces: ClassVar[ConvexPhi] = ConvexPhi()
-
-    def phi(self, margin):
-        raise NotImplementedError
-
-    dphi = phi
-
-    def exact_phi(self):
-        return type(self).pieces
-
-
 def bowl(rng: np.random.Generator) -> ConvexPhi:
     """Return two parabolas that meet with one slope, falling at 0, rising in the end."""
     end = Fraction(int(rng.integers(-3, 4)), 2)
@@ -157,11 +139,11 @@ def test_three_items_agree_with_single_laws_whatever_the_phi():
     rng, loss = np.random.default_rng(8), true_loss(rankbench.get(rankbench.Loss, "pairwise-disagreement"), 3)
     aggregated, found = Aggregated(rankbench.get(rankbench.Aggregator, "difference-graph")), set()
     for number in range(trials(60)):
-        Bowl.pieces = bowl(rng)
+        surrogate = of_phi(bowl(rng))
         for law in islice(draws(True, "dag", 3, number, wide=number % 2 == 0), 3):
             right, wrong = orders_of(loss, law)
             if wrong:
-                risk = exact_risk(Bowl(), seen_law(law, aggregated), loss).risk
+                risk = exact_risk(surrogate, seen_law(law, aggregated), loss).risk
                 found.add(decide_at(risk, right, wrong).verdict)
     assert "CONSISTENT_AT_MU" in found
     assert found <= {"CONSISTENT_AT_MU", "INCONCLUSIVE"}
