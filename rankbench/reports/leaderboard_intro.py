@@ -156,6 +156,10 @@ MOST_CONTENDERS = 6
 """Contenders of the first table, the baseline not counted: with it the page's first screen has 25 lines."""
 
 
+MOST_EXPERIMENTS = 3
+"""Other experiments that the first screen names."""
+
+
 def headline_section(analysis: Analysis) -> Section | None:
     """Return the experiment that stands for a suite.
 
@@ -185,6 +189,7 @@ def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
         found = leaders_of(section)
         for one in found:
             lines.append(f"On {one.split_title} {said_of_leaders(one)}.{_best_numbers(section, one, results)}")
+        lines += _elsewhere(analysis, section, found)
         for leaders in found[:1]:
             parts += _contenders(section, leaders, results)
         for figure in section.sampler.experiment.figures[:1]:
@@ -199,6 +204,28 @@ def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
     )
     lines += items_said(analysis)
     return [*([Bullets(tuple(lines))] if lines else []), *parts, Paragraph(how)]
+
+
+def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders]) -> list[str]:
+    """Name the other experiments that compare the best contender and do not confirm it; one sentence, or none.
+
+    An experiment with the same best mean confirms it, unless the difference is significant here, and not there.
+    """
+    first = next((one for one in leaders if one.rows), None)
+    best = first.rows[0].contender if first is not None else None
+    found = []
+    for other in (one for one in analysis.sections if one is not section):
+        for one in leaders_of(other):
+            compared = best in {row.contender for row in one.rows}
+            alike = compared and one.rows[0].contender == best
+            if compared and not (alike and (one.sure or (first is not None and not first.sure))):
+                name, verdict = _best(one)
+                found.append(f"{code(other.sampler.experiment.name)} on {one.split_title}, {name} ({verdict})")
+    if not found:
+        return []
+    left = len(found) - MOST_EXPERIMENTS
+    more = f"; and {left} more, see *Each experiment*" if left > 0 else ""
+    return [f"Other experiments do not confirm **{markdown(str(best))}**: {'; '.join(found[:MOST_EXPERIMENTS])}{more}."]
 
 
 def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -> str:

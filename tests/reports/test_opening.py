@@ -184,6 +184,19 @@ def test_the_headline_is_what_most_is_claimed_of(tmp_path: Path) -> None:
     assert headline.sampler.experiment.name == "other"
 
 
+def test_the_first_screen_names_experiments_that_do_not_confirm_the_best(tmp_path: Path) -> None:
+    """The headline's best has the worst mean in one other experiment, and is the best in the next one."""
+    plans = []
+    for name, order in (("a", (0, 1, 2)), ("b", (1, 2, 0)), ("c", (0, 2, 1))):
+        losses = {label: 0.1 * place for place, label in enumerate(order)}
+        contenders = [Contender(f"c{i}", {"k": i + 1}, losses[i], noise=0.001) for i in range(3)]
+        plans.append(Plan(name, contenders, repetitions=8, baseline="c1", extra=synthetic.drawn().extra))
+    report(synthetic.write(tmp_path, plans, {"heldout": 30}))
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert text.count("do not confirm") == 1
+    assert re.search(r"do not confirm \*\*c0\*\*: `b` on [\w -]+, \*\*c1\*\* 0\.\d{4} \(significant, of 3\)\.\n", text)
+
+
 def test_the_first_screen_has_the_answer_the_verdicts_and_how_to_verify(tmp_path: Path) -> None:
     """Question, answer, at most seven contenders, chance level and figure within 25 lines."""
     contenders = [Contender(f"c{i:02}", {"k": i + 1}, 0.01 * i, noise=0.0) for i in range(12)]
