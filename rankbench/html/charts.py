@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -153,6 +154,17 @@ _INTERVAL = [
     {"field": "high", "title": "to", "type": "quantitative", "format": ".4~g"},
 ]
 
+_ENDS = "' (' + format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g') + ')'"
+
+
+def _spoken(words: str, value: str) -> JsonObject:
+    """Return the transform that makes a point's words for screen readers: places on an axis are no values."""
+    said = f"{words} + ': ' + format(datum.{value}, '.5~g') + (isValid(datum.low) ? {_ENDS} : '')"
+    return {"calculate": said, "as": "spoken"}
+
+
+_SPOKEN: JsonObject = {"description": {"field": "spoken", "type": "nominal"}}
+
 _KEPT: list[JsonObject] = [
     {"filter": "indexof(hidden, datum.series) < 0"},
     {"calculate": "wide ? datum.lower2 : datum.lower", "as": "low"},
@@ -279,9 +291,12 @@ class _Lines:
             "encoding": {"strokeDash": self._scaled([*map(_dash, self.looks)])},
         }
         longest = max((len(line.x) for line in self.plot.lines), default=0)
+        across = json.dumps(f", {one_line(self.plot.x_label)} ")
         yield {
+            "transform": [_spoken(f"datum.series + {across} + datum.{'at' if self.axis else 'x'}", "y")],
             "mark": {"type": "point", "size": 40 if longest <= FEW_POINTS else 8},
             "encoding": {
+                **_SPOKEN,
                 "shape": self._scaled([SHAPES[look.marker] for look in self.looks]),
                 "fill": {"condition": {"test": "datum.hollow", "value": "white"}, **self._tint()["color"]},
                 "tooltip": self._told(),
@@ -305,9 +320,9 @@ class _Lines:
             "encoding": {**common["encoding"], "y": value | {"field": "low"}, "y2": {"field": "high"}},
         }
         yield common | {
-            "transform": _KEPT,
+            "transform": [*_KEPT, _spoken("datum.series", "y")],
             "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [6, 3]},
-            "encoding": {**common["encoding"], "y": value},
+            "encoding": {**common["encoding"], **_SPOKEN, "y": value},
         }
 
 
@@ -334,8 +349,9 @@ def _dots(plot: Plot) -> JsonObject:
             "encoding": common | {"x": across | {"field": "low"}, "x2": {"field": "high"}},
         },
         {
+            "transform": [_spoken("datum.row", "value")],
             "mark": {"type": "point", "filled": True, "size": 45},
-            "encoding": common | {"x": across | {"field": "value"}},
+            "encoding": common | _SPOKEN | {"x": across | {"field": "value"}},
         },
     ]
     return {
