@@ -12,7 +12,8 @@ from rankbench.reports.analysis import Analysis
 from rankbench.reports.document import Bullets, Column, Grid, Paragraph, TerminalNode
 from rankbench.reports.experiment_data import samplers_of
 from rankbench.reports.figures import DrawnFigure
-from rankbench.reports.leaderboard_intro import headline_section, items_said, leaders_of, who_is_best
+from rankbench.reports.leaderboard_intro import items_said, who_is_best
+from rankbench.reports.leaders import headline_section, leaders_of
 from rankbench.reports.standings import Standing, best_first, standings_so_far
 from rankbench.reports.tables import metric_name, metric_title, rank_text
 from rankbench.store.journal import StoredResults

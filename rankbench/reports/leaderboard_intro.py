@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import compress
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,12 +12,13 @@ from rankbench.interfaces.cell import RANKING, VOTES, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.document import Bullets, Column, Grid, Image, Node, Paragraph, first_rows
-from rankbench.reports.experiment_data import Arm, Race
+from rankbench.reports.experiment_data import Arm
 from rankbench.reports.figures import SampledResults
 from rankbench.reports.footnotes import judgments_simulated, thin
+from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.recommendation import joined_words
 from rankbench.reports.recommendation_facts import together_level
-from rankbench.reports.standings import Standing, best_first
+from rankbench.reports.standings import best_first
 from rankbench.reports.tables import (
     NO_DIFFERENCE,
     difference_verdict,
@@ -30,124 +28,7 @@ from rankbench.reports.tables import (
     metric_title,
     rank_text,
 )
-from rankbench.stats.contrasts import contender_rank_ranges, contenders_that_may_be_best
 from rankbench.store.records import SourceRecord
-
-MOST_NAMED = 4
-"""Contenders that a sentence names; of more it says how many."""
-
-
-class Leaders(NamedTuple):
-    """Contenders that may be the best of a table: the headline at the largest n that has results, on one split.
-
-    Attributes
-    ----------
-    n : int
-    split : Split
-    split_title : str
-        In a few words.
-    rows : tuple of Standing
-        Contenders with a place, the best mean first; places are among these rows. Oracles and contenders that equal
-        another one are not among them.
-    oracles : tuple of str
-        Labels of contenders that know what the others have to learn.
-    best : frozenset of str
-        Labels of contenders that the best one is among at 95%, by comparisons with the best.
-    one_draw : bool
-        There is one repetition of several that could be drawn: ranks hold for contenders as trained on it.
-    """
-
-    n: int
-    split: Split
-    split_title: str
-    rows: tuple[Standing, ...]
-    oracles: tuple[str, ...] = ()
-    best: frozenset[str] = frozenset()
-    one_draw: bool = False
-
-    @property
-    def first(self) -> tuple[Standing, ...]:
-        """Contenders that may be the best: their ranges begin at 1, and no comparison with the best leaves them out."""
-        return tuple(row for row in self.rows if row.rank_low == 1 and row.contender in self.best)
-
-    @property
-    def only_oracles(self) -> bool:
-        """True if every contender knows the truth."""
-        return bool(self.oracles) and not self.best
-
-    @property
-    def sure(self) -> bool:
-        """True if one contender is significantly better than every other one, for other repetitions too."""
-        return self.ahead and not self.one_draw
-
-    @property
-    def ahead(self) -> bool:
-        """True if one contender is significantly better than every other one, as it was trained here."""
-        return len(self.rows) > 1 and self.rows[0].rank_high == 1 and len(self.first) == 1
-
-
-def leaders_of(section: Section) -> list[Leaders]:
-    """Return the leaders of an experiment, one for each split; nothing where no contender has a number."""
-    sampler = section.sampler
-    races = [race for race in sampler.races if race.racing and race.repetitions]
-    if not races or not section.rows:
-        return []
-    return [_leaders(section, races[-1], split) for split in sampler.source.shown_splits()]
-
-
-def _leaders(section: Section, race: Race, split: Split) -> Leaders:
-    sampler, source = section.sampler, section.sampler.source
-    metric = sampler.metrics[0]
-    by_label = {row.contender: row for row in section.rows if (row.n, row.metric, row.split) == (race.n, metric, split)}
-    known = [arm for arm in race.racing if by_label[arm.label].oracle]
-    arms = [arm for arm in race.racing if arm not in known and race.twin(arm) is None]
-    rows = [by_label[arm.label] for arm in arms]
-    best = [arm.label for arm in arms]
-    if len(arms) > 1 and rows[0].rank_low is not None:
-        sample, maximize = sampler.sample(arms, metric, split, race.repetitions), source.direction(metric) == "maximize"
-        best = list(compress(best, contenders_that_may_be_best(sample, maximize=maximize)))
-        if known:
-            # An oracle takes no place from the others.
-            places = zip(rows, contender_rank_ranges(sample, maximize=maximize), strict=True)
-            rows = [replace(row, rank_low=int(low), rank_high=int(high)) for row, (low, high) in places]
-    ranked = tuple(row for row in best_first(rows) if row.rank_low is not None)
-    whole = source.pool is not None and race.n >= source.pool
-    one_draw = len(race.repetitions) == 1 and bool(source.counts) and not whole
-    return Leaders(
-        race.n, split, source.short(split), ranked, tuple(arm.label for arm in known), frozenset(best), one_draw
-    )
-
-
-def said_of_leaders(found: Leaders) -> str:
-    """Return which contender is significantly better than which, in Markdown, without a period."""
-    rows, first = found.rows, found.first
-    if not rows:
-        if found.only_oracles:
-            return "no contender is called the best: every contender is an oracle"
-        return "no contender is ranked: there are no intervals"
-    best, others, rest = f"**{markdown(rows[0].contender)}**", len(rows) - 1, len(rows) - len(first)
-    each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
-    if not others:
-        return f"{best} is alone"
-    if found.ahead:
-        draw = "" if found.sure else " as trained in the one repetition; others may differ"
-        return f"{best} is significantly better than {each}{draw}"
-    if not rest:
-        return f"{best} has the best mean; no two of the {grouped_digits(len(rows))} contenders differ significantly"
-    names = [markdown(row.contender) for row in first]
-    kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
-    listed = ("; " if any("," in name for name in kept) else ", ").join(kept)
-    more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
-    trained = " as trained in the one repetition" if found.one_draw else ""
-    other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
-    near = f"{len(first)} of {grouped_digits(len(rows))} contenders may be the best"
-    return f"{best} has the best mean; {near} ({listed}{more}); {other} significantly worse than at least one{trained}"
-
-
-def are(count: int) -> str:
-    """Return *is* or *are*."""
-    return "is" if count == 1 else "are"
-
 
 MOST_ITEMS = 10
 """Items of a ranking that stand on the page."""
@@ -158,19 +39,6 @@ MOST_CONTENDERS = 6
 
 MOST_EXPERIMENTS = 3
 """Other experiments that the first screen names."""
-
-
-def headline_section(analysis: Analysis) -> Section | None:
-    """Return the experiment that stands for a suite.
-
-    It has a recommendation, or else the most claims; of equals it is the first with a figure.
-    """
-
-    def weight(section: Section) -> tuple[bool, int, bool]:
-        experiment = section.sampler.experiment
-        return experiment.recommend, len(experiment.claims), bool(experiment.figures)
-
-    return max((section for section in analysis.sections if section.rows), key=weight, default=None)
 
 
 def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
@@ -219,7 +87,7 @@ def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders])
             compared = best in {row.contender for row in one.rows}
             alike = compared and one.rows[0].contender == best
             if compared and not (alike and (one.sure or (first is not None and not first.sure))):
-                name, verdict = _best(one)
+                name, verdict = best_and_verdict(one)
                 found.append(f"{code(other.sampler.experiment.name)} on {one.split_title}, {name} ({verdict})")
     if not found:
         return []
@@ -325,7 +193,7 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
             n = grouped_digits(leaders.n) if source.counts else ""
             metric = section.sampler.metrics[0]
             how = metric_title(source.metric(metric))
-            rows.append((markdown(experiment.name), data, n, leaders.split_title, how, *_best(leaders)))
+            rows.append((markdown(experiment.name), data, n, leaders.split_title, how, *best_and_verdict(leaders)))
             if source.test_share is None:
                 units[source.judged_on] = None
     if not rows:
@@ -368,24 +236,6 @@ def said_of_split(source: SourceRecord, split: Split) -> list[str]:
     """Return the explanation in the parentheses of a split's title, as a sentence; nothing without parentheses."""
     found = re.fullmatch(r"(.+?) \((.+)\)", source.splits.get(split, ""))
     return [f"*{markdown(found[1][:1].lower() + found[1][1:])}*: {markdown(found[2])}."] if found else []
-
-
-def _best(leaders: Leaders) -> tuple[str, str]:
-    if not leaders.rows:
-        return "—", "none: every contender is an oracle" if leaders.only_oracles else "unknown: no intervals"
-    row, count = leaders.rows[0], grouped_digits(len(leaders.rows))
-    name = markdown(row.contender)
-    mean = f"{f'**{name}**' if leaders.sure else name} {number(row.mean)}"
-    if leaders.sure:
-        return mean, f"significant, of {count}"
-    if leaders.ahead:
-        return mean, f"significant as trained in the one repetition, of {count}; not known for others"
-    if len(leaders.rows) > 1 and len(leaders.first) == 1:
-        return mean, f"the only one of {count} that may be the best"
-    if len(leaders.rows) > 1 and all(one.mean == row.mean for one in leaders.first):
-        return mean, f"not significant: {len(leaders.first)} of {count} have the same mean"
-    near = f"not significant: {len(leaders.first)} of {count} may be the best"
-    return mean, near if len(leaders.rows) > 1 else "alone"
 
 
 def top_items(analysis: Analysis) -> list[Node]:

@@ -12,7 +12,7 @@ from rankbench.reports.claims_section import contrast_rows
 from rankbench.reports.document import Node, csv_of, markdown_of
 from rankbench.reports.figures import DrawnFigure, drawn_figures, figure_csv
 from rankbench.reports.leaderboard import leaderboard
-from rankbench.reports.leaderboard_intro import headline_section
+from rankbench.reports.leaders import headline_section
 from rankbench.reports.recommendation import Recommendation, recommendations
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.standings import COLUMNS, units_csv, values_of

@@ -30,7 +30,7 @@ from rankbench.plugin.registry import base_of
 from rankbench.reports.analysis import Section
 from rankbench.reports.figures import over_units
 from rankbench.reports.leaderboard import DETAILS, PAGE
-from rankbench.reports.leaderboard_intro import headline_section
+from rankbench.reports.leaders import headline_section
 from rankbench.reports.recommendation_facts import together_level
 from rankbench.reports.references import bibliography, own_components, works_of
 from rankbench.reports.render import Pages

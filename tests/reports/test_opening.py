@@ -16,7 +16,7 @@ from synthetic import Contender, Plan
 from rankbench.plugin import manager
 from rankbench.reports import claims_section
 from rankbench.reports.claims_section import _interval
-from rankbench.reports.leaderboard_intro import Leaders, _best, headline_section, leaders_of, said_of_leaders
+from rankbench.reports.leaders import Leaders, best_and_verdict, headline_section, leaders_of, said_of_leaders
 from rankbench.reports.results import report
 from rankbench.reports.standings import Standing, oracle_mark
 from rankbench.reports.tables import difference_verdict
@@ -78,8 +78,8 @@ def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None
 
 def test_the_only_contender_that_may_be_the_best_is_no_tie() -> None:
     rows = row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 1, 3)
-    assert _best(found(*rows, out=frozenset("bc")))[1] == "the only one of 3 that may be the best"
-    assert _best(found(*rows, out=frozenset("c")))[1] == "not significant: 2 of 3 may be the best"
+    assert best_and_verdict(found(*rows, out=frozenset("bc")))[1] == "the only one of 3 that may be the best"
+    assert best_and_verdict(found(*rows, out=frozenset("c")))[1] == "not significant: 2 of 3 may be the best"
 
 
 def leaders_in(folder: Path, contenders: list[Contender], repetitions: int = 8, **extra: object) -> list[Leaders]:
