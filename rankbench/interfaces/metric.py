@@ -60,8 +60,8 @@ class Metric:
         """The better direction, in words."""
         return "less is better" if self.direction == "minimize" else "more is better"
 
-    def axis(self, *, before: str = "", after: str = "", lines: int = 1) -> str:
-        """Return the words of an axis: mean NDCG (cutoff 10; less is better).
+    def axis(self, *, before: str = "", after: str = "", lines: int = 1, what: str = "loss") -> str:
+        """Return the words of an axis: mean NDCG loss (cutoff 10; less is better).
 
         Parameters
         ----------
@@ -69,11 +69,15 @@ class Metric:
             Texts before and after the metric's name.
         lines : {1, 2}
             Of the text; a metric with parameters has two.
+        what : {"loss", "risk"}
+            Word after the metric's name, where less is better and the name lacks it.
         """
         name, _, parameters = self.name.partition(":")
         name = name.upper() if name.isalpha() and len(name) <= _MOST_INITIALS else name
         more = f"{parameters.replace('=', ' ').replace(',', ', ')}; " if parameters else ""
         apart = "\n" if parameters or lines > 1 else " "
+        if self.direction == "minimize" and what not in name:
+            name = f"{name} {what}"
         return f"{before}{name}{after}{apart}({more}{self.better})"
 
 

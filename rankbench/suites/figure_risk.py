@@ -201,7 +201,7 @@ class Risk(FigureKind):
         """Return rows of plots: with a single n the splits are columns, else rows."""
         splits, races, metric = results.splits, results.races, results.metrics[0]
         headline, single = results.metric(metric), len(races) == 1
-        means = headline.axis(after=" risk") if headline.direction == "minimize" else headline.axis(before="mean ")
+        means = headline.axis(before="" if headline.direction == "minimize" else "mean ", what="risk")
         places = [[(split, races[0]) for split in splits]] if single else [
             [(split, race) for race in races] for split in splits
         ]  # fmt: skip
@@ -211,7 +211,7 @@ class Risk(FigureKind):
             where = "" if single else f",\n{results.split_title(cells[0][0])}"
             for base in bases:
                 last = cells is places[-1] and base == bases[-1]
-                what = headline.axis(after=f" minus {base}", lines=2) if base else means
+                what = headline.axis(after=f" minus {base}", lines=2, what="risk") if base else means
                 plots = [
                     Plot(
                         (results.split_title(split) if single else f"n = {race.n:,}") if not rows else "",

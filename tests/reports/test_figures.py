@@ -143,7 +143,7 @@ def test_growth(samplers: dict[str, Sampler]) -> None:
     np.testing.assert_allclose(line.get_xdata(), np.log10(n))
     expected = [mean_of(sampler, "regression k=10", "heldout", race) for race in range(len(n))]
     np.testing.assert_allclose(line.get_ydata(), expected)
-    assert canvas.axes[0].get_ylabel() == "mean NDCG\n(less is better)"
+    assert canvas.axes[0].get_ylabel() == "mean NDCG loss\n(less is better)"
 
 
 def test_a_long_title_stays_inside_the_picture() -> None:
@@ -244,9 +244,9 @@ def test_zero_and_infinity_have_places_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("metric", "lines", "words"),
     [
-        ("ndcg:gain=identity,cutoff=10", 1, "mean NDCG\n(gain identity, cutoff 10; less is better)"),
-        ("ndcg", 1, "mean NDCG (less is better)"),
-        ("misordered", 2, "mean misordered\n(less is better)"),
+        ("ndcg:gain=identity,cutoff=10", 1, "mean NDCG loss\n(gain identity, cutoff 10; less is better)"),
+        ("ndcg", 1, "mean NDCG loss (less is better)"),
+        ("misordered", 2, "mean misordered loss\n(less is better)"),
         ("log-loss", 1, "mean log-loss (less is better)"),
     ],
 )
