@@ -77,7 +77,7 @@ def in_short(analysis: Analysis, data: Sequence[str]) -> list[Node]:
 def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders]) -> list[str]:
     """Name the other experiments that compare the best contender and do not confirm it; one sentence, or none.
 
-    An experiment with the same best mean confirms it, unless the difference is significant here, and not there.
+    An experiment with the same best mean confirms it, unless others may be the best there, and none here.
     """
     first = next((one for one in leaders if one.rows), None)
     best = first.rows[0].contender if first is not None else None
@@ -86,7 +86,7 @@ def _elsewhere(analysis: Analysis, section: Section, leaders: Sequence[Leaders])
         for one in leaders_of(other):
             compared = best in {row.contender for row in one.rows}
             alike = compared and one.rows[0].contender == best
-            if compared and not (alike and (one.sure or (first is not None and not first.sure))):
+            if compared and not (alike and (len(one.first) == 1 or (first is not None and not first.sure))):
                 name, verdict = best_and_verdict(one)
                 found.append(f"{code(other.sampler.experiment.name)} on {one.split_title}, {name} ({verdict})")
     if not found:
