@@ -210,19 +210,18 @@ def _html(answer: Answer) -> bytes:
     from rankbench.html.content import Chart, Page, SortedTable
     from rankbench.html.page import page_bytes
 
-    parts = [part for part in answer.parts if isinstance(part, Table)]
+    # A page of words has no tables, and a terminal shows the parts after it.
+    parts = [] if answer.page else [part for part in answer.parts if isinstance(part, Table)]
     title = answer.title or next((part.title for part in parts if part.title), "Result")
     notes = "".join(f"- {markdown(note)}\n" for note in answer.below)
     words, charts, tables = answer.page or f"# {markdown(title)}\n\n{notes}", [], []
     if answer.drawing is not None:
         figure = answer.drawing()
-        svg, content = (
-            picture_bytes(figure.canvas())["svg"],
-            chart_content(figure.drawing, assign_looks([figure.drawing])),
-        )
+        svg = picture_bytes(figure.canvas())["svg"]
+        content = chart_content(figure.drawing, assign_looks([figure.drawing]))
         charts = [Chart("figure", one_line(figure.title), svg, content)]
         words += f"\n![{markdown(figure.title.splitlines()[0])}](figures/figure.svg)\n"
-    for at, part in enumerate([] if answer.page else parts):
+    for at, part in enumerate(parts):
         titles, numeric = distinct(part.columns, one_line), {*range(len(part.columns))} - {*part.words}
         heading = one_line(part.title) if at and part.title else "All rows"
         columns = [titles[column] for column in part.columns]

@@ -363,7 +363,9 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     assert run.exit_code == 1
     assert run.stdout.startswith("::error")
     assert summary.read_text() == (tmp_path / "c.md").read_text() == page
+    written = CliRunner().invoke(compare, [str(base), str(head), "--out", str(tmp_path / "c.html")]).stdout
     lines = CliRunner().invoke(compare, [str(base), str(head)]).stdout.splitlines()
+    assert written.splitlines() == lines
     assert lines[0].startswith("A positive difference of a metric is worse. The interval is for its row alone")
     assert "change (+ worse)" in lines[1]
     assert CliRunner().invoke(compare, [str(base), str(base)]).exit_code == 0
