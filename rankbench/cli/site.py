@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
@@ -85,6 +86,6 @@ def _entry(page: str, size: int, words: str) -> str:
     """Return a result's entry in the index: its title, and what its page says before the first table or figure."""
     title, _, rest = words.partition("\n")
     text = re.split(r"^(?=\||!|## )", rest, maxsplit=1, flags=re.MULTILINE)[0].strip()
-    text = text.replace("](details.md)", f"]({page}#details)").replace("](details.md#", f"]({page}#")
-    name = markdown(page.removesuffix(".html"))
-    return f"## {name}: {title.removeprefix('# ')}\n\n{text}\n\n[Open the page]({page}) ({size / 1e6:.1f} MB)"
+    link, name = quote(page), markdown(page.removesuffix(".html"))
+    text = text.replace("](details.md)", f"]({link}#details)").replace("](details.md#", f"]({link}#")
+    return f"## {name}: {title.removeprefix('# ')}\n\n{text}\n\n[Open the page]({link}) ({size / 1e6:.1f} MB)"

@@ -185,11 +185,12 @@ def data_of(page: Path) -> dict[str, Any]:
 
 
 def test_a_page_without_rows_says_so(run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "alone"
+    folder = tmp_path / "alone (1)"
     shutil.copytree(run, folder, ignore=shutil.ignore_patterns("journal*", "*.html"))
     done = CliRunner().invoke(main, ["site", str(folder), "--out", str(tmp_path / "site")])
     assert done.exit_code == 0, done.output
-    page = tmp_path / "site" / "alone.html"
+    assert '<a href="alone%20%281%29.html">' in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    page = tmp_path / "site" / "alone (1).html"
     text = page.read_text(encoding="utf-8")
     assert WITHOUT_DATA in text
     assert data_of(page)["charts"] == {}
