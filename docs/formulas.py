@@ -16,7 +16,7 @@ from math_core import LatexToMathML  # type: ignore[import-not-found]
 
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
-from rankbench.reports.references import KINDS
+from rankbench.reports.references import KINDS, is_own
 from rankbench.reports.web_page import formulas_in
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def asset() -> str:
         describe_component(kind, name).documentation
         for kind in KINDS
         for name in manager.names(kind)
-        if manager.origin(kind, name).distribution == "rankbench"
+        if is_own(kind, name)
     ]
     found = sorted({latex for text in texts for latex in formulas_in(text)})
     mathml = {latex: re.sub(' style="[^"]*"', "", displayed(latex)).replace('"', "'") for latex in found}

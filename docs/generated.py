@@ -23,6 +23,7 @@ from rankbench.interfaces.protocol import Protocol
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import Description, describe_component
 from rankbench.plugin.registry import KINDS, base_of, plural_of
+from rankbench.reports.references import is_own, references
 from rankbench.suites import suite_files
 from rankbench.suites.suite_files import read_suite
 from rankbench.testing.check import all_checks
@@ -58,7 +59,7 @@ def write_pages() -> None:
 def component_page(kind: str) -> str:
     """Return the page of all built-in components of a kind."""
     title = plural_of(kind).capitalize()
-    names = [name for name in manager.names(kind) if manager.origin(kind, name).distribution == "rankbench"]
+    names = [name for name in manager.names(kind) if is_own(kind, name)]
     parts = [_headed(title, "="), f".. currentmodule:: {base_of(kind).__module__}\n"]
     parts += begin(kind)
     parts += [_component(describe_component(kind, name)) for name in names]
@@ -217,12 +218,7 @@ def coverage_page() -> str:
 
 def bibliography_page() -> str:
     """Return the page of all works that docstrings cite."""
-    package = Path(rankbench.__file__).parent
-    cited: dict[str, str] = {}
-    for path in sorted(package.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for key, work in re.findall(r"^ *\.\. \[(\w+)\] (.*(?:\n +[^ .].*\S)*)", text, re.M):
-            cited.setdefault(key, " ".join(work.split()))
+    cited = references()
     return "\n\n".join([_headed("Bibliography", "="), *(f".. [{key}] {cited[key]}" for key in sorted(cited)), ""])
 
 

@@ -100,7 +100,7 @@ def is_own(kind: str, name: str) -> bool:
 def works_of(cls: type[Component]) -> Iterator[tuple[str, str]]:
     """Yield label and text of the works that the source of one of rankbench's own components cites."""
     for label in re.findall(r"\[(\w+)\]_", cls.source):
-        yield label, _references()[label]
+        yield label, references()[label]
     for author, text in BY_AUTHOR:
         year = text[-5:-1]
         if re.search(rf"(?<![\w']){author}\b[^;]*\b{year}\b", cls.source):
@@ -108,7 +108,7 @@ def works_of(cls: type[Component]) -> Iterator[tuple[str, str]]:
 
 
 @functools.cache
-def _references() -> dict[str, str]:
+def references() -> dict[str, str]:
     """Return the references of all docstrings of rankbench by label."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
     found = re.findall(r"\n *\.\. \[(\w+)\]\s+(.+?)(?=\n\s*\n|\n *\.\. \[|\n *\"\"\")", "\n".join(texts), re.DOTALL)

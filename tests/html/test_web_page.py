@@ -27,7 +27,7 @@ from rankbench.html.page import _picture, page_bytes, without_pictures
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
 from rankbench.reports import publish
-from rankbench.reports.references import KINDS
+from rankbench.reports.references import KINDS, is_own
 from rankbench.reports.results import report
 from rankbench.reports.verify import verify_files
 from rankbench.reports.web_page import PAGE_DATA, WITHOUT_DATA, _commands, formulas_in
@@ -108,7 +108,7 @@ def test_every_formula_of_a_contender_is_mathml_without_styles() -> None:
         latex
         for kind in KINDS
         for name in manager.names(kind)
-        if manager.origin(kind, name).distribution == "rankbench"
+        if is_own(kind, name)
         for latex in formulas_in(describe_component(kind, name).documentation)
     }
     assert len(found) > 20
