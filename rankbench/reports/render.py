@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rankbench.drawing.canvas import picture_bytes
-from rankbench.drawing.looks import ON_PAPER, assign_looks
+from rankbench.drawing.looks import ON_SCREEN, FileForms, assign_looks
 from rankbench.errors import SpecError
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.claims_section import contrast_rows
@@ -104,21 +104,11 @@ def pages_of(results: StoredResults) -> Pages:
     return Pages(analysis, recommended, figures, documents, {name: text.encode() for name, text in files.items()})
 
 
-def pictures_of(pages: Pages) -> dict[str, bytes]:
-    """Return the figures of a report, each as SVG and PNG."""
+def pictures_of(pages: Pages, forms: FileForms = ON_SCREEN, folder: str = f"{FIGURES}/") -> dict[str, bytes]:
+    """Return the figures of a report by file, as SVG and PNG by default."""
     looks = assign_looks([one.drawing for one in pages.figures])
     return {
-        f"{FIGURES}/{one.figure.file}.{suffix}": data
+        f"{folder}{one.figure.file}.{suffix}": data
         for one in pages.figures
-        for suffix, data in picture_bytes(one.canvas(looks)).items()
-    }
-
-
-def paper_figures(pages: Pages) -> dict[str, bytes]:
-    """Return the figures of a report for a paper, by file: PDF, and SVG whose letters are text."""
-    looks = assign_looks([one.drawing for one in pages.figures])
-    return {
-        f"{one.figure.file}.{suffix}": data
-        for one in pages.figures
-        for suffix, data in picture_bytes(one.canvas(looks), ON_PAPER).items()
+        for suffix, data in picture_bytes(one.canvas(looks), forms).items()
     }

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from rankbench.core.system import replace_file
 from rankbench.core.text import count_text, one_line
+from rankbench.drawing.looks import ON_PAPER
 from rankbench.errors import StoreError
 from rankbench.html.page import WEB_PAGE
 from rankbench.interfaces.cell import FAILURES
@@ -23,7 +24,7 @@ from rankbench.reports.headline import Headline, Notice, headline_of, notices
 from rankbench.reports.latex import latex_tables
 from rankbench.reports.publish import publish
 from rankbench.reports.references import bibliography
-from rankbench.reports.render import FIGURES, PICTURES, Pages, figure_of, pages_of, paper_figures, pictures_of
+from rankbench.reports.render import FIGURES, PICTURES, Pages, figure_of, pages_of, pictures_of
 from rankbench.reports.standings import COLUMNS, values_of
 from rankbench.reports.trec_files import trec_files
 from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
@@ -133,7 +134,7 @@ class PaperFiles:
         """Return what is to be written, by path."""
         folders: list[tuple[Path | str | None, Callable[[], Mapping[str, bytes]]]] = [
             (self.latex, lambda: latex_tables(pages.documents)),
-            (self.figures, lambda: paper_figures(pages)),
+            (self.figures, lambda: pictures_of(pages, ON_PAPER, folder="")),
             (self.trec, lambda: trec_files(results)),
         ]
         found = {Path(folder) / name: data for folder, made in folders if folder for name, data in made().items()}
