@@ -6,6 +6,7 @@ scores in the losses (14) and (16). There are finitely many lists and graphs, so
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from rankbench.core.component import Property
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import CountAggregator, OrderAggregator
-from rankbench.interfaces.pair_counts import PairCounts
+from rankbench.interfaces.pair_counts import PairCounts, strongly_connected
 from rankbench.interfaces.queries import Orders
 
 LEVEL = 1e-12
@@ -102,16 +103,14 @@ class GraphRelevance(CountAggregator):
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the lengths of the longest paths, shape (m,)."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
         forward, backward = counts.wins()
-        level = LEVEL * (forward + backward)
-        ahead, behind = forward - backward > level, backward - forward > level
-        above = np.concatenate([counts.low[ahead], counts.high[behind]])
-        below = np.concatenate([counts.high[ahead], counts.low[behind]])
-        graph = coo_array((np.ones(len(above), np.int8), (above, below)), shape=(counts.m, counts.m)).tocsr()
-        nodes, node = connected_components(graph, directed=True, connection="strong")
+        lead = forward - backward
+        lead[np.abs(lead) <= LEVEL * (forward + backward)] = 0.0
+        ahead, behind = np.maximum(lead, 0.0), np.maximum(-lead, 0.0)
+        cycles = strongly_connected(replace(counts, forward=ahead, backward=behind, ties=np.zeros_like(lead)))
+        nodes, node = len(cycles), cycles.scale_of
+        above = np.concatenate([counts.low[ahead > 0], counts.high[behind > 0]])
+        below = np.concatenate([counts.high[ahead > 0], counts.low[behind > 0]])
         between = node[above] != node[below]
         above, below = node[above][between], node[below][between]
         # Nodes leave from the bottom, a layer at a time, and every edge is read once.
