@@ -53,24 +53,22 @@ class Branch:
     def solve(self, eps: Fraction) -> Fraction:
         """Return the least surrogate excess of a true excess from eps to `end`, and keep the line that proves it."""
         self.solved.add(eps)
-        solved = self._program([*([*row, -ONE] for row in self.above), [*(-g for g in self.gap), ZERO]], -eps, -ONE)
+        rows = [*([*row, -ONE] for row in self.above), [*(-g for g in self.gap), ZERO]]
+        solved = self._program(rows, [*[ZERO] * len(self.above), -eps], [*[ZERO] * len(self.gap), -ONE])
         slope = solved.y[len(self.above)]
         self.lines.append((-solved.value - slope * eps, slope))
         return -solved.value
 
     def undetected(self) -> Fraction:
         """Return the largest true excess of laws under which these scores have the least risk; at least 0."""
-        solved = self._program([*([*row, ZERO] for row in self.above)], None, ZERO)
+        solved = self._program([[*row, ZERO] for row in self.above], [ZERO] * len(self.above), [*self.gap, ZERO])
         return solved.value if solved.feasible else ZERO
 
-    def _program(self, rows: list[list[Fraction]], last: Fraction | None, excess: Fraction) -> Solved:
-        count = len(self.gap)
-        right = [ZERO] * len(rows) if last is None else [*[ZERO] * (len(rows) - 1), last]
-        rows = [*rows, *([*(-x for x in row), ZERO] for row in self.rows)]
-        whole = [[sign] * count + [ZERO] for sign in (ONE, -ONE)]
-        right = [*right, *[ZERO] * len(self.rows), ONE, -ONE]
-        worth = [ZERO] * count if last is not None else list(self.gap)
-        solved = solve([*rows, *whole], right, [*worth, excess])
+    def _program(self, rows: list[list[Fraction]], right: list[Fraction], worth: list[Fraction]) -> Solved:
+        """Solve for the weights of a law of the cell and one number more, the surrogate excess."""
+        cell = [[*(-x for x in row), ZERO] for row in self.rows]
+        whole = [[sign] * len(self.gap) + [ZERO] for sign in (ONE, -ONE)]
+        solved = solve([*rows, *cell, *whole], [*right, *[ZERO] * len(self.rows), ONE, -ONE], worth)
         if solved is None:
             raise ArithmeticError("weights of laws are bounded, and so are these programs")
         return solved
