@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.certify.certificate import NOISE_WORDS, law_from_json
+from rankbench.certify.certificate import law_from_json, noise_words, short
 from rankbench.certify.certify import question_of
 from rankbench.certify.exact_modulus import convex_minorant, exact_modulus, lower_hull
 from rankbench.certify.law_cells import LawCell, dot, law_cells
@@ -107,7 +107,7 @@ class Calibration:
         """Surrogate, loss, items and noise class, in a line."""
         asked = self.question
         on = f" on {asked.aggregated.aggregator}" if asked.aggregated else ""
-        noise = NOISE_WORDS[asked.noise] if asked.loss.graphs else "any distribution of grades"
+        noise = noise_words(asked.noise, asked.loss.graphs)
         return f"{asked.surrogate}{on} for {asked.loss.loss}, {asked.items} items, {noise}"
 
     def words(self) -> str:
@@ -272,11 +272,6 @@ def _piecewise_linear(cell: LawCell) -> bool:
 
 def _rational(eps: Fraction | float) -> Fraction:
     return Fraction(eps).limit_denominator(10**9)
-
-
-def short(number: Fraction | float) -> str:
-    """Return a number as a short fraction, or about."""
-    return str(number) if isinstance(number, Fraction) and number.denominator < 1000 else f"{float(number):.4g}"
 
 
 def _default_structures(asked: Question) -> list[Any]:

@@ -27,6 +27,11 @@ from rankbench.interfaces.surrogate import Surrogate
 NOISE_WORDS = {"low": "low noise", "dag": "mean preferences without cycles", "any": "any mean preferences"}
 
 
+def noise_words(noise: str, graphs: bool) -> str:
+    """Return a class of noise in words; of grades there is one."""
+    return NOISE_WORDS[noise] if graphs else "any distribution of grades"
+
+
 def law_from_json(written: object, items: int) -> Law:
     """Read a law as the checker reads that of a certificate; whole numbers may stand without quotes.
 
@@ -64,7 +69,12 @@ def shown(number: Fraction) -> str:
     """Return a number as short as it can be told: decimals where three suffice, else a short fraction, else about."""
     if (number * 1000).denominator == 1:
         return f"{float(number):.3f}".rstrip("0").rstrip(".")
-    return str(number) if number.denominator < 1000 else f"{float(number):.4g}"
+    return short(number)
+
+
+def short(number: Fraction | float) -> str:
+    """Return a number as a short fraction, or about."""
+    return str(number) if isinstance(number, Fraction) and number.denominator < 1000 else f"{float(number):.4g}"
 
 
 _HEADLINES = {
@@ -130,8 +140,7 @@ class Certificate:
     @property
     def noise(self) -> str:
         """The class of noise in words; of grades there is one."""
-        of_graphs = self.content["loss"]["name"] == "pairwise"
-        return NOISE_WORDS[self.content["noise"]] if of_graphs else "any distribution of grades"
+        return noise_words(self.content["noise"], self.content["loss"]["name"] == "pairwise")
 
     @property
     def label(self) -> str:

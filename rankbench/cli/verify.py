@@ -10,8 +10,9 @@ import click
 from rich.console import Console
 
 from rankbench import api
-from rankbench.certify.calibration import Calibration, short
+from rankbench.certify.calibration import Calibration
 from rankbench.certify.calibration import calibration as compute
+from rankbench.certify.certificate import short
 from rankbench.certify.certify import certify as find
 from rankbench.certify.certify import verify as check
 from rankbench.certify.conditions import failing
