@@ -8,11 +8,15 @@ import pickle
 
 import numpy as np
 import pytest
+from competing import task_of
 
 import rankbench
+from rankbench.core.runtime import draw_entropy
+from rankbench.data.simulators.btl import draw_comparisons
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.protocol import Contender
 from rankbench.protocols.judging import fit
+from rankbench.protocols.paper import BTL
 
 estimator_checks = pytest.importorskip("sklearn.utils.estimator_checks")
 from scipy.optimize import minimize  # noqa: E402
@@ -124,6 +128,22 @@ def test_comparisons_give_the_theta_of_a_runs_contender_to_the_last_bit(spec, gr
     moved = clone(ranker).fit(x[mixed], qid=qid[mixed], comparisons=np.argsort(mixed)[np.array(rows)])
     if method.k == math.inf:  # else the draws follow the order of the queries
         np.testing.assert_allclose(moved.coef_, expected.theta, rtol=1e-9)
+
+
+def test_a_run_of_btl_repeats_the_labels_of_a_query_for_each_of_its_comparisons():
+    ranker = rankbench.Ranker(surrogate="cross-entropy", optimizer="newton")
+    spec = str(ranker.contender())
+    data = rankbench.get(rankbench.Dataset, "web10k-like:queries=20,features=8")
+    prepared = BTL(design=8, heldout=0).prepare(data, 1)
+    task = task_of(prepared, [spec], ["ndcg"], n=30)
+    design = prepared.protocol.scored(prepared, task)[1][0]
+    entropy = draw_entropy(task.key.seed, prepared.fingerprint, task.key.repetition)
+    queries, counts = design.queries, draw_comparisons(design.queries, 30, entropy).counts
+    copies = np.repeat(np.arange(len(queries)), counts)
+    again = queries.take(copies)
+    ranker.fit(again.x, again.labels, np.repeat(np.arange(len(copies)), again.sizes))
+    np.testing.assert_allclose(ranker.predict(queries.x), design.scores[spec], atol=1e-9)
+    assert counts.min() < counts.max()
 
 
 def test_score_is_the_mean_ndcg_of_queries_with_an_order(graded):
