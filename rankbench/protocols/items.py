@@ -24,8 +24,9 @@ from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
 from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, LogFacts, by_formula, chosen_intervals, rank
+from rankbench.ranking.rank_ranges import LARGEST
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, ridge_of, unpenalized
-from rankbench.ranking.sampling_units import LARGEST, Units, too_thin
+from rankbench.ranking.sampling_units import Units, too_thin
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 from rankbench.ranking.votes import all_ones
 from rankbench.stats.simultaneous import FEW

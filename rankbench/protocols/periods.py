@@ -27,8 +27,9 @@ from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.rank import normal_deviations
+from rankbench.ranking.rank_ranges import item_rank_ranges, score_intervals
 from rankbench.ranking.ranked_log import CountedVotes
-from rankbench.ranking.sampling_units import ENOUGH, Units, item_rank_ranges, judged_enough, score_intervals
+from rankbench.ranking.sampling_units import ENOUGH, Units, judged_enough
 from rankbench.ranking.votes import Votes, coded_votes, load_votes
 
 _FLAGS = {"true": True, "false": False}

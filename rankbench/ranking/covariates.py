@@ -31,7 +31,8 @@ from rankbench.ranking.rank import (
     unknown,
     with_covariance,
 )
-from rankbench.ranking.sampling_units import LARGEST, Units, check_size, units_of_counts, units_of_votes
+from rankbench.ranking.rank_ranges import LARGEST, check_size
+from rankbench.ranking.sampling_units import Units, units_of_counts, units_of_votes
 from rankbench.ranking.votes import Votes, covariate_votes, load_votes
 from rankbench.stats.moderation import RangeErrors
 

@@ -41,7 +41,7 @@ from rankbench.ranking.history_average import (
 from rankbench.ranking.open import Log, open_source
 from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.rank import normal_deviations
-from rankbench.ranking.sampling_units import check_size, item_rank_ranges
+from rankbench.ranking.rank_ranges import check_size, item_rank_ranges
 from rankbench.ranking.votes import Votes, coded_votes, load_votes
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from rankbench.ranking.categories import CategorySample, category_votes, differe
 from rankbench.ranking.expected_votes import CategoryTest, category_test, chances
 from rankbench.ranking.open import LogSource
 from rankbench.ranking.rank import ItemRanking, normal_deviations, with_covariance
+from rankbench.ranking.rank_ranges import check_size
 from rankbench.ranking.ranked_log import tallies_of_counts
-from rankbench.ranking.sampling_units import Units, check_size, too_thin
+from rankbench.ranking.sampling_units import Units, too_thin
 from rankbench.ranking.votes import Votes
 from rankbench.stats.random_effects import Shrinkage, VarianceEstimate
 

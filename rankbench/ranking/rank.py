@@ -14,16 +14,9 @@ from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.ranking.partial_counts import LogPart
+from rankbench.ranking.rank_ranges import MANY, any_place, check_size, item_rank_ranges, places, score_intervals
 from rankbench.ranking.ranked_log import ItemTallies, RankedLog
-from rankbench.ranking.sampling_units import (
-    MANY,
-    Units,
-    any_place,
-    check_size,
-    item_rank_ranges,
-    score_intervals,
-    too_thin,
-)
+from rankbench.ranking.sampling_units import Units, too_thin
 from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
 
@@ -40,12 +33,12 @@ class ItemRanking:
     items : list of str, length m
     scores, lower, upper : ndarray of float64, shape (m,)
         Scores with their own 95% intervals; nan where the log does not show how certain a
-        score is: see `rankbench.ranking.sampling_units`.
+        score is: see `rankbench.ranking.rank_ranges.score_intervals`.
     low, high : ndarray of int64, shape (m,)
         Places that an item may hold, 1 being the best; all ranges together at 95%. From 1 to
         m where nothing is known.
     first : ndarray of bool, shape (m,), or None
-        Items that may be the first of their scale: see `rankbench.ranking.sampling_units.RankRanges`. None without
+        Items that may be the first of their scale: see `rankbench.ranking.rank_ranges.RankRanges`. None without
         intervals.
     scales : ndarray of int64, shape (m,)
         Items of different numbers were never compared, not even through others: their
@@ -72,24 +65,6 @@ def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int
     """Return a ranking without intervals: places by score within scales."""
     nothing = np.full(len(scores), np.nan)
     return ItemRanking(items, scores, nothing, nothing, *places(scores, scales), None, scales)
-
-
-def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the best and the worst place of each item by score alone, shapes (m,).
-
-    1 + the number of items of its scale with a higher score, to m - the number with a lower
-    one: equal scores share their places, and those of other scales may stand anywhere.
-    """
-    m = len(scores)
-    low, high = np.ones(m, np.int64), np.full(m, m, np.int64)
-    unit = 1e-9 * max(1.0, float(np.abs(scores).max(initial=0.0)))
-    order = np.argsort(scales, kind="stable")
-    for of_scale in np.split(order, np.flatnonzero(np.diff(scales[order])) + 1):
-        own = scores[of_scale]
-        rising = np.sort(own)
-        low[of_scale] += len(own) - np.searchsorted(rising, own + unit, side="right")
-        high[of_scale] -= np.searchsorted(rising, own - unit, side="left")
-    return low, high
 
 
 def unknown(

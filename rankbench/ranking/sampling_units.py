@@ -10,20 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import InputError
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
 from rankbench.ranking.votes import Votes
-from rankbench.stats.best import possible_best
-from rankbench.stats.contrast_columns import AllPairs
-from rankbench.stats.contrasts import rank_ranges_of_signs
-from rankbench.stats.multiple_tests import told_apart
-from rankbench.stats.simultaneous import FEW
 
 _AT_ONCE = 1 << 20
 """Sums that are looked at together: what is made on the way does not grow with the log."""
@@ -33,9 +25,6 @@ _KNOWN = 30
 
 _LEAST = 0.01
 """A vote whose points are split is worth a hundred whole ones at most."""
-
-ENOUGH = 10.0
-"""Fewer votes on an item than this do not show how far its score could be off."""
 
 
 def effective(sizes: NDArray[np.generic]) -> float:
@@ -269,144 +258,11 @@ def _sums(index: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> N
     return np.bincount(index, weights, m).astype(np.float64)
 
 
-LARGEST = 4000
-"""Most items whose differences are compared: matrices of 128 MB."""
-
-MANY = 500
-"""With more items the maximum over all pairs takes long, and gains little over Holm's levels."""
+ENOUGH = 10.0
+"""Fewer votes on an item than this do not show how far its score could be off."""
 
 _FEWEST = 3.0
 """Fewer units have no spread to speak of: one degree of freedom, or none."""
-
-_ZERO = 1e-9
-
-
-def check_size(m: int) -> None:
-    """Refuse more items than intervals can compare, before anything is allocated.
-
-    Raises
-    ------
-    InputError
-        There are more than `LARGEST`.
-    """
-    if m > LARGEST:
-        raise InputError(
-            f"intervals compare all pairs of items: {m:,} are too many (at most {LARGEST:,}); leave them out"
-        )
-
-
-def score_intervals(
-    scores: NDArray[np.float64], se: NDArray[np.float64], units: Units, level: float = 0.95
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the items' own intervals by Student's t, shapes (m,); nan where nothing is known.
-
-    Degrees of freedom are one fewer than the effective number of units behind the item's variance.
-    An item has no interval if fewer than ten votes (or three units) judged it, or if its score is
-    the same in all resamples: what always happened in a few votes need not always happen.
-    """
-    from scipy.special import stdtrit
-
-    known = judged_enough(units) & (se > _unit(scores))
-    half = np.where(known, -stdtrit(freedom_of(units), (1 - level) / 2) * se, np.nan)
-    return scores - half, scores + half
-
-
-class RankRanges(NamedTuple):
-    """Places that m items may hold.
-
-    Attributes
-    ----------
-    low, high : ndarray of int64, shape (m,)
-        The best and the worst place of each item, 1 being the best; all ranges hold at once.
-    first : ndarray of bool, shape (m,)
-        Items that may be the first of their scale. The first one is among them with the same confidence, by
-        comparisons with the best: see `rankbench.stats.best`. Their ranges begin at 1.
-    """
-
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    first: NDArray[np.bool_]
-
-
-def item_rank_ranges(
-    scores: NDArray[np.float64],
-    covariance: NDArray[np.float64],
-    scales: NDArray[np.int64],
-    units: Units,
-    deviations: NDArray[np.float64] | None = None,
-    level: float = 0.95,
-    freedom: NDArray[np.float64] | None = None,
-) -> RankRanges:
-    """Return the places that each item may hold, and the items that may be first.
-
-    1 + the number of items that are significantly better, to m - the number that are
-    significantly worse, by step-down tests of all ordered pairs within scales [MWR24]_.
-    Critical values have the fewer degrees of freedom of two items. A difference without any
-    spread is significant if so many units would hardly ever agree by chance; items that fewer
-    than ten votes (or three units) judged may hold any place.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (m,)
-    covariance : ndarray of float64, shape (m, m)
-    scales : ndarray of int, shape (m,)
-    units : Units
-        Independent units behind the covariance.
-    deviations : ndarray of float64, shape (B, m), optional
-        Of replicates from the scores: max-t intervals. Without, or with fewer than 30
-        units, or more than 500 items: Holm's levels.
-    level : float, in (0, 1)
-    freedom : ndarray of float64, shape (m,), optional
-        Degrees of freedom of each item's variance: see `rankbench.stats.moderation`. By default one fewer than units
-        show it; the deviations are then those of the units, and not used if these are fewer than 30.
-    """
-    from scipy.special import stdtrit
-
-    m = len(scores)
-    first, second = np.triu_indices(m, 1)
-    variance, judged = np.diag(covariance), judged_enough(units)
-    compared = (scales[first] == scales[second]) & judged[first] & judged[second]
-    count = int(compared.sum())
-    if not count:
-        return any_place(m)
-    unit = _unit(scores)
-    se = np.sqrt(np.maximum(variance[first] + variance[second] - 2 * covariance[first, second], 0))
-    live = compared & (se > unit)
-    se[~live] = 0.0
-    lead = scores[first] - scores[second]
-    fewer = np.minimum(units.items[first], units.items[second])
-    of_item = freedom_of(units) if freedom is None else freedom
-    of_pair = np.minimum(of_item[first], of_item[second])
-    largest = None
-    if deviations is not None and (freedom is not None or units.effective >= FEW) and m <= MANY:
-        columns, centre = AllPairs(m).contrast_rows(deviations), np.zeros(len(se))
-        largest = partial(columns.largest, centre, se)
-    signs = told_apart(lead, se, lambda local: -stdtrit(of_pair, local / 2), largest, level, 2 * count)
-    # No spread at all: n units agree by chance with probability 2^(1 - n).
-    agreed = compared & ~live & (np.abs(lead) > unit) & (2.0 ** (1 - fewer) <= (1 - level) / count)
-    signs[agreed] = np.sign(lead[agreed])
-    low, high = rank_ranges_of_signs(signs, m).T
-    between = np.zeros((m, m))
-    between[first, second] = between[second, first] = se
-
-    def furthest_ahead(i: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the largest studentized lead over an item in each replicate, shape (B,)."""
-        assert deviations is not None
-        return np.asarray(((deviations[:, others] - deviations[:, [i]]) / between[i, others]).max(axis=1))
-
-    best = possible_best(
-        scores,
-        between,
-        lambda i, others, local: -stdtrit(np.minimum(of_item[i], of_item[others]), local / 2),
-        None if largest is None else furthest_ahead,
-        level,
-    )
-    return RankRanges(low, high, best & (low == 1))
-
-
-def any_place(m: int) -> RankRanges:
-    """Return the ranges of m items that may hold any place."""
-    return RankRanges(np.ones(m, np.int64), np.full(m, m, np.int64), np.ones(m, np.bool_))
 
 
 def judged_enough(units: Units) -> NDArray[np.bool_]:
@@ -429,8 +285,3 @@ def too_thin(units: Units) -> list[str]:
 def freedom_of(units: Units) -> NDArray[np.float64]:
     """Return the degrees of freedom of each item's variance, (m,): one fewer than units show it, 1 at least."""
     return np.maximum(units.of_variance - 1, 1.0)
-
-
-def _unit(scores: NDArray[np.float64]) -> float:
-    """Return what counts as zero beside these scores."""
-    return _ZERO * max(1.0, float(np.abs(scores).max(initial=0.0)))

@@ -15,8 +15,8 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.ranking.count import count_pairs
 from rankbench.ranking.partial_counts import count_clusters
+from rankbench.ranking.rank_ranges import score_intervals
 from rankbench.ranking.ranked_log import CountedVotes
-from rankbench.ranking.sampling_units import score_intervals
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from rankbench.aggregators.rates import WinRate
 from rankbench.interfaces.aggregator import Aggregator, WithCovariance
 from rankbench.ranking.partial_counts import count_clusters
 from rankbench.ranking.rank import ItemRanking, normal_deviations, rank
+from rankbench.ranking.rank_ranges import item_rank_ranges
 from rankbench.ranking.ranked_log import CountedVotes
-from rankbench.ranking.sampling_units import item_rank_ranges
 
 M = 8
 

@@ -31,7 +31,7 @@ from rankbench.protocols.items import Items
 from rankbench.ranking import two_way as crossed
 from rankbench.ranking.log_dataset import log_file
 from rankbench.ranking.rank import rank
-from rankbench.ranking.sampling_units import score_intervals
+from rankbench.ranking.rank_ranges import score_intervals
 from rankbench.ranking.two_way import CrossedVotes, crossed_votes
 
 M = 5

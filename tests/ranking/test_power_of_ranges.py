@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from settings_of_logs import Setting, normal_skills
 
 from rankbench.ranking.rank import normal_deviations, rank
-from rankbench.ranking.sampling_units import Units, item_rank_ranges
+from rankbench.ranking.rank_ranges import item_rank_ranges
+from rankbench.ranking.sampling_units import Units
 
 LOGS = 200
 

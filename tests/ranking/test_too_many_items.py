@@ -17,7 +17,7 @@ from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
 from rankbench.plugin import manager
 from rankbench.protocols.items import Items
-from rankbench.ranking import sampling_units as certainty
+from rankbench.ranking import rank_ranges
 from rankbench.ranking.log_dataset import log_file
 from rankbench.ranking.votes import Votes, load_votes
 
@@ -86,7 +86,7 @@ def test_intervals_of_votes_are_refused(name: str) -> None:
 
 
 def test_intervals_of_ballots_and_clicks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certainty, "LARGEST", 2)
+    monkeypatch.setattr(rank_ranges, "LARGEST", 2)
     ballots = pl.DataFrame({"query_id": ["q"] * 4, "ranking": [[["a"], ["b"], ["c"]]] * 4})
     clicks = pl.DataFrame(
         {"query_id": ["q"] * 4, "session_id": list("stuv"), "shown": [["a", "b", "c"]] * 4, "clicked": [[1]] * 4}
