@@ -142,8 +142,9 @@ def item_rank_ranges(
         lambda i, others, local: -stdtrit(np.minimum(of_item[i], of_item[others]), local / 2),
         None if largest is None else furthest_ahead,
         level,
+        possible=low == 1,
     )
-    return RankRanges(low, high, best & (low == 1))
+    return RankRanges(low, high, best)
 
 
 def any_place(m: int) -> RankRanges:

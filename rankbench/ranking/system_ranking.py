@@ -135,7 +135,10 @@ def _ranking(
     if nothing is not None:
         signs[nothing] = 0
     ranks = rank_ranges_of_signs(signs, arms)
-    best = best_of_arms(single.estimate, drawn, paired, level=LEVEL, quantile=quantile, own=own, undecided=nothing)
+    first = ranks[:, 0] == 1
+    best = best_of_arms(
+        single.estimate, drawn, paired, level=LEVEL, quantile=quantile, own=own, undecided=nothing, possible=first
+    )
     half = np.full(arms, np.nan) if single.sources is None else single.sources.quantile(1 - LEVEL) * single.se
     # A value that all resamples of a few tasks share need not hold on all tasks.
     half = np.where(single.se > 0, half, np.nan)
@@ -144,7 +147,7 @@ def _ranking(
         single.estimate - half,
         single.estimate + half,
         ranks,
-        best & (ranks[:, 0] == 1),
+        best,
         significance_tiers(signs, arms),
         top_shares(drawn, 1),
         top_shares(drawn, k),

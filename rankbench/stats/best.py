@@ -28,6 +28,7 @@ def possible_best(
     largest: Callable[[int, NDArray[np.intp]], NDArray[np.float64]] | None,
     level: float = 0.95,
     quantile: float | None = None,
+    possible: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
     """Return which of C estimates may be the best: the best is among them with probability `level`.
 
@@ -45,13 +46,15 @@ def possible_best(
     level : float, in (1/2, 1)
     quantile : float, optional
         Of the largest deviations; `level` by default. A larger one allows for replicates being few.
+    possible : ndarray of bool, shape (C,), optional
+        Estimates that may be the best by other tests; all by default. The others are not tested.
     """
     from scipy.special import ndtr, ndtri
 
-    alpha, kept = 1 - level, np.ones(len(estimate), np.bool_)
+    alpha, kept = 1 - level, np.ones(len(estimate), np.bool_) if possible is None else possible.copy()
     # No critical value is less than the normal one of a single comparison.
     least = float(ndtri(level))
-    for i in range(len(estimate)):
+    for i in np.flatnonzero(kept).tolist():
         ahead = estimate - estimate[i]
         compared, near = np.flatnonzero(se[i] > 0), np.flatnonzero((se[i] > 0) & (ahead > least * se[i]))
         if not len(near):
@@ -72,6 +75,7 @@ def best_of_arms(
     quantile: float | None = None,
     own: OwnErrors | None = None,
     undecided: slice | NDArray[np.bool_] | None = None,
+    possible: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
     """Return which of C arms may be the best, shape (C,), by resampled means.
 
@@ -83,7 +87,7 @@ def best_of_arms(
         Resampled means.
     paired : Studentized
         Of all differences i - j, i < j. With fewer than 30 units the level is Bonferroni's.
-    level, quantile
+    level, quantile, possible
         As in `possible_best`.
     own : OwnErrors, optional
         Resamples with their own standard errors, in place of `replicates`.
@@ -94,7 +98,7 @@ def best_of_arms(
 
     arms, sources = len(estimate), paired.sources
     if sources is None:
-        return np.ones(arms, np.bool_)
+        return np.ones(arms, np.bool_) if possible is None else possible
     first, second = np.triu_indices(arms, 1)
     errors = paired.se.copy()
     if undecided is not None:
@@ -113,4 +117,4 @@ def best_of_arms(
     def critical(i: int, others: NDArray[np.intp], local: float) -> NDArray[np.float64]:
         return replace(sources, share=sources.share[pair[i, others]]).quantile(local)
 
-    return possible_best(estimate, se, critical, largest if paired.units >= FEW else None, level, quantile)
+    return possible_best(estimate, se, critical, largest if paired.units >= FEW else None, level, quantile, possible)

@@ -91,6 +91,19 @@ def test_estimates_that_are_not_compared_may_be_the_best() -> None:
     np.testing.assert_array_equal(normal_best(np.array([9.0, 0.0, -9.0]), None, se), [True, False, True])
 
 
+def test_estimates_that_other_tests_exclude_are_not_tested() -> None:
+    asked = []
+
+    def critical(i: int, others: np.ndarray, local: float) -> np.ndarray:
+        asked.append(i)
+        return np.full(len(others), norm.isf(local / 2))
+
+    apart, possible = 1 - np.eye(4), np.array([True, True, False, True])
+    found = possible_best(np.array([9.0, 8.9, 9.1, 0.0]), apart, critical, None, possible=possible)
+    np.testing.assert_array_equal(found, [True, True, False, False])
+    assert asked == [3]
+
+
 @pytest.mark.parametrize("maximize", [True, False])
 def test_contenders_are_compared_with_the_best(maximize: bool) -> None:
     """Of four losses on 60 queries two are far from the best, whichever sign is better."""
