@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.core.component import JudgmentKind
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.schemas import REST
@@ -25,7 +24,7 @@ from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.table import with_column
 from rankbench.plugin import manager
 from rankbench.ranking.covariates import beside_unadjusted, checked_control, rank_controlled
-from rankbench.ranking.load import load_log, opened_log
+from rankbench.ranking.load import WantedIntervals, check_cluster, check_fit, load_log, opened_log
 from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.pictures import items_drawing
 from rankbench.ranking.pooled import category_rankings, check_shared
@@ -119,7 +118,7 @@ def aggregate(
     by: str | None = None,
     control: str = "",
     pool: bool = False,
-    intervals: Intervals | Literal["auto"] | None = None,
+    intervals: WantedIntervals = None,
     columns: str = "",
     reader: str = "",
     replicates: int = RESAMPLES,
@@ -199,9 +198,9 @@ def aggregate(
         raise not_judged(source.name, source.table, "method")
     source = source.judged()
     aggregator = named or _aggregator(method)
-    _check_fit(aggregator, source)
+    check_fit(aggregator, source)
     if address:
-        _check_cluster(aggregator, source, intervals, whole=by is None and not control)
+        check_cluster(aggregator, source, intervals, whole=by is None and not control)
 
     controlling: ControlledAggregator | None = None
     if control:
@@ -285,43 +284,6 @@ def first_items(found: Aggregation, top: int | None) -> Aggregation:
 
 def _aggregator(method: str) -> Aggregator:
     return manager.get(Aggregator, method)
-
-
-def _check_fit(aggregator: Aggregator, source: LogSource) -> None:
-    if aggregator.needs_truth:
-        raise SpecError(f"{aggregator.name!r} needs the truth, and a log has none")
-    if aggregator.structure != "scores":
-        raise SpecError(f"{aggregator.name!r} makes {aggregator.structure}; a ranking needs scores")
-    if not source.table.judgments:
-        raise not_judged(source.name, source.table, "judgments")
-    if "measurements" in source.table.judgments:
-        raise SpecError(f"{source.name} holds scores of systems on tasks: rankbench rank ranks them")
-    if aggregator.judgments not in source.table.judgments:
-        fitting = fitting_aggregators(source.table.judgments)
-        raise SpecError(
-            f"{aggregator.name!r} aggregates {aggregator.judgments}; {source.name} holds {source.table}, which are "
-            f"ranked by {', '.join(fitting)}"
-        )
-
-
-def fitting_aggregators(judgments: Sequence[JudgmentKind]) -> list[str]:
-    """Return the names of the aggregators that rank some kinds of judgments without knowing the truth."""
-    classes = (manager.component_class(Aggregator, name) for name in manager.names(Aggregator.kind))
-    fits = (cls for cls in classes if cls.judgments in judgments and cls.structure == "scores" and not cls.needs_truth)
-    return [cls.name for cls in fits]
-
-
-def _check_cluster(
-    aggregator: Aggregator, source: LogSource, intervals: Intervals | Literal["auto"] | None, *, whole: bool
-) -> None:
-    """Refuse what cannot be counted in parts on other machines; `whole`: the log has one ranking."""
-    counted = isinstance(aggregator, CountAggregator) and REST not in source.frame.collect_schema()
-    if source.parquet is None or not (counted and whole) or intervals == "judges+queries":
-        raise SpecError(
-            "--executor dask needs ungraded votes in Parquet (rankbench data convert LOG FOLDER writes it) and an "
-            "aggregator of counts. It excludes --by, --control and --intervals judges+queries. Leave --executor and "
-            "--address out to use this machine"
-        )
 
 
 def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterator[tuple[str, LogSource, int]]:

@@ -1,17 +1,21 @@
-"""An opened log is loaded into counts, with the units that its intervals need."""
+"""Aggregators and opened logs are checked against each other; a log is loaded with the units of its intervals."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
 import polars as pl
 
+from rankbench.core.component import JudgmentKind
+from rankbench.data.tables.checks import not_judged
 from rankbench.data.tables.schemas import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.interfaces.table import with_column
+from rankbench.plugin import manager
 from rankbench.ranking.count_log import count_frame, count_parts_on_cluster
 from rankbench.ranking.lists import ROW, Ballots, ParquetLog, load_ballots, load_sessions
 from rankbench.ranking.open import Log, LogSource, open_source
@@ -51,6 +55,48 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str) -> LogSou
         if table.row == "comparisons":
             raise
         raise SpecError(f"--by {by}: rankings by another column than the query are of votes, not of {table}") from None
+
+
+def check_fit(aggregator: Aggregator, source: LogSource) -> None:
+    """Refuse an aggregator that cannot rank an opened log.
+
+    Raises
+    ------
+    SpecError
+        Says what the log holds, and which aggregators rank it.
+    """
+    if aggregator.needs_truth:
+        raise SpecError(f"{aggregator.name!r} needs the truth, and a log has none")
+    if aggregator.structure != "scores":
+        raise SpecError(f"{aggregator.name!r} makes {aggregator.structure}; a ranking needs scores")
+    if not source.table.judgments:
+        raise not_judged(source.name, source.table, "judgments")
+    if "measurements" in source.table.judgments:
+        raise SpecError(f"{source.name} holds scores of systems on tasks: rankbench rank ranks them")
+    if aggregator.judgments not in source.table.judgments:
+        fitting = fitting_aggregators(source.table.judgments)
+        raise SpecError(
+            f"{aggregator.name!r} aggregates {aggregator.judgments}; {source.name} holds {source.table}, which are "
+            f"ranked by {', '.join(fitting)}"
+        )
+
+
+def fitting_aggregators(judgments: Sequence[JudgmentKind]) -> list[str]:
+    """Return the names of the aggregators that rank some kinds of judgments without knowing the truth."""
+    classes = (manager.component_class(Aggregator, name) for name in manager.names(Aggregator.kind))
+    fits = (cls for cls in classes if cls.judgments in judgments and cls.structure == "scores" and not cls.needs_truth)
+    return [cls.name for cls in fits]
+
+
+def check_cluster(aggregator: Aggregator, source: LogSource, intervals: WantedIntervals, *, whole: bool) -> None:
+    """Refuse what cannot be counted in parts on other machines; `whole`: the log has one ranking."""
+    counted = isinstance(aggregator, CountAggregator) and REST not in source.frame.collect_schema()
+    if source.parquet is None or not (counted and whole) or intervals == "judges+queries":
+        raise SpecError(
+            "--executor dask needs ungraded votes in Parquet (rankbench data convert LOG FOLDER writes it) and an "
+            "aggregator of counts. It excludes --by, --control and --intervals judges+queries. Leave --executor and "
+            "--address out to use this machine"
+        )
 
 
 def load_log(

@@ -29,7 +29,7 @@ from rankbench.interfaces.dataset import Reader, remarks_kept
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator, TaskScores
 from rankbench.interfaces.table import columns_text
 from rankbench.plugin import manager
-from rankbench.ranking.aggregate import fitting_aggregators
+from rankbench.ranking.load import fitting_aggregators
 from rankbench.ranking.log_dataset import LogAddress, LogFile, named
 from rankbench.ranking.open import Log
 from rankbench.ranking.pictures import systems_drawing
