@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,6 +151,9 @@ class CountedVotes(RankedLog):
         Whether points of votes are split: see `rankbench.ranking.sampling_units.units_of_counts`.
     """
 
+    one_way: ClassVar[bool] = True
+    """Votes are alike by judge alone. By query too, one covariance does not tell the two apart."""
+
     data: PairCounts | ClusterCounts
     by_judge: bool = False
     known_units: Units | None = None
@@ -207,7 +210,7 @@ class CountedVotes(RankedLog):
         Votes without judges that are resampled keep the degrees of freedom of the units, and so do weighted votes: a
         few of them may be most of a variance.
         """
-        if self.counts.weighted:
+        if self.counts.weighted or not self.one_way:
             return None
         if not self.by_judge:
             return None if resamples else RangeErrors(covariance, np.full(len(scores), np.inf))

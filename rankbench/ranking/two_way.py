@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -27,7 +28,6 @@ from rankbench.ranking.rank import LogFacts, by_judge
 from rankbench.ranking.ranked_log import CountedVotes
 from rankbench.ranking.sampling_units import Units, units_of_parts
 from rankbench.ranking.votes import in_log_order, load_votes
-from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
 
 _AT_ONCE = 1 << 21
@@ -55,6 +55,8 @@ class CrossedVotes(CountedVotes):
         Three times the pair of each vote, plus 0 where `low` won, 1 where `high` did, 2 for a tie.
     weight : ndarray of float64, shape (n,)
     """
+
+    one_way: ClassVar[bool] = False
 
     judge: NDArray[np.int32] = field(kw_only=True)
     query: NDArray[np.int32] = field(kw_only=True)
@@ -170,17 +172,6 @@ class CrossedVotes(CountedVotes):
         factor = np.sqrt(np.divide(wanted, had, out=np.ones(len(scores)), where=had > 0))
         factor[~np.isfinite(factor)] = 1.0
         return scores + (drawn - scores) * factor
-
-    def range_errors(
-        self,
-        aggregator: Aggregator,
-        scores: NDArray[np.float64],
-        covariance: NDArray[np.float64],
-        resamples: int,
-        seed: int,
-    ) -> RangeErrors | None:
-        """Return None: one covariance does not tell tastes of judges from difficulties of queries."""
-        return None
 
     def few_units(self) -> list[str]:
         """Return what a reader of intervals must know where judges or queries are few."""
