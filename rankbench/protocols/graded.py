@@ -190,11 +190,15 @@ def _means(outcomes: _Outcomes, queries: Queries, loss: Loss) -> Mapping[str, fl
 
 
 def _together(cell: str, folds: list[CellResult]) -> CellResult:
-    """Return the results of all folds as one: the worst optimality, means of facts, losses one after the other."""
+    """Return the results of all folds as one: the worst optimality, means of facts, losses one after the other.
+
+    A fact that a fold lacks, such as one that was no finite number, has no mean.
+    """
     for one in folds:
         if one.status != "done":
             return one
-    facts = {name: float(np.mean([one.info[name] for one in folds])) for name in folds[0].info if name != "choice"}
+    shared = [name for name in folds[0].info if name != "choice" and all(name in one.info for one in folds)]
+    facts = {name: float(np.mean([one.info[name] for one in folds])) for name in shared}
     facts |= {f"choice-{at}": one.info["choice"] for at, one in enumerate(folds, 1) if "choice" in one.info}
     losses = {place: np.concatenate([one.losses[place] for one in folds]) for place in folds[0].losses}
     return replace(folds[0], optimality=max(one.optimality for one in folds), info=facts, losses=losses)

@@ -186,6 +186,26 @@ def test_learners_of_labels_are_no_oracles_here(tmp_path):
         api.planned(str(tmp_path / "own.toml"))
 
 
+class Uneven(rankbench.Method):
+    """Has a fact in all folds, and one that is finite in some."""
+
+    name: ClassVar[str] = "uneven"
+    source: ClassVar[str] = "test"
+
+    def fit(self, block):
+        first = "train0" in block.design.ids
+        info = {"own": 1.0 if first else np.inf, "queries": float(first)}
+        return rankbench.Fitted(lambda queries: queries.x[:, 0].astype(float), info=info)
+
+
+def test_facts_that_a_fold_lacks_have_no_mean():
+    _, found = run(frame(SHIPPED), Uneven(), "random-scores")
+    assert found["random-scores"].status == "done"
+    info = found[str(Uneven())].info
+    assert "own" not in info
+    assert info["queries"] == pytest.approx(3 / 5)
+
+
 @REAL
 def test_the_folds_of_mq2008_are_the_shipped_ones():
     prepared = Graded(folds=1).prepare(rankbench.get(rankbench.Dataset, "mq2008"), 1)
