@@ -142,7 +142,8 @@ def _commands(record: SuiteRecord, sections: Sequence[Section]) -> str:
     known = record.name in manager.suites()
     planned = {one.name: one for one in load_suite(record.name).experiments} if known else {}
     options, repetitions, parameters = [], list[int](), dict[str, Value]()
-    notes = []
+    unknown = "# rankbench has no suite of this name: give its file, and the options of this run that changed it.\n"
+    notes = [] if known else [unknown]
     for one in (one for one in record.experiments if one.name in planned):
         dataset, own = record.sources[record.source_index[one.name]].dataset, planned[one.name]
         if dataset and dataset != own.dataset:

@@ -216,7 +216,8 @@ def test_the_command_says_what_a_run_changed_of_its_suite(run: Path) -> None:
     note = "# The suite's figure-3 has other n, losses or parameters than this run.\n"
     assert _commands(record.model_copy(update=less), []).startswith(note)
     theirs = record.model_copy(update={"name": "my own"})
-    assert _commands(theirs, []) == f"rankbench run --suite 'my own.toml' --out FOLDER\n{again}"
+    note = "# rankbench has no suite of this name: give its file, and the options of this run that changed it.\n"
+    assert _commands(theirs, []) == f"{note}rankbench run --suite 'my own.toml' --out FOLDER\n{again}"
 
 
 TABLES = ("leaderboard.csv", "claims.csv")
