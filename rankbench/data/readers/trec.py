@@ -140,8 +140,8 @@ def _by_name(run: dict[str, float]) -> dict[str, float]:
 def _value(loss: Loss, depth: int, grades: dict[str, float], run: dict[str, float]) -> float:
     """Return one minus the loss of what a run lists; what it does not list stands behind all places that count."""
     if not depth:
-        loss = loss.model_copy(update={"cutoff": max(len(run), 1)})
         depth = max(len(run), 1)
+        loss = loss.model_copy(update={"cutoff": depth})
     listed, missed = [grades.get(doc, 0.0) for doc in run], [grade for doc, grade in grades.items() if doc not in run]
     _, places = np.unique(np.fromiter(run.values(), np.float64, len(run)), return_inverse=True)
     alpha = np.concatenate([places + 2.0, np.ones(depth), np.zeros(len(missed))])
