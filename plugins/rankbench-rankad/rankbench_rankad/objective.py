@@ -77,7 +77,7 @@ def minimize(objective: Objective, start: Floats | None = None, tolerance: float
     ----------
     objective : Objective
     start : ndarray of float64, shape (r,), optional
-        Zeros by default.
+        Where L-BFGS starts; zeros by default. The dual solver takes no start.
     tolerance : float
         Largest component of the gradient, or duality gap, to stop at.
     steps : int
