@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from rankbench.certify.floats import jets
-from rankbench.certify.laws import Law, leads
+from rankbench.certify.laws import Law, leads, net_weights_of
 from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate
 from rankbench.interfaces.surrogate import PairwiseSurrogate
 
@@ -191,9 +191,8 @@ def net_weights_agree(law: Law) -> bool:
     By Theorem 13 the surrogate (14) is consistent under a law without cycles if and only if this holds. In low
     noise it always does (Lemma 14).
     """
-    lead = leads(law.mean, law.items)
-    net = [sum(lead[i, j] for j in range(law.items) if j != i) for i in range(law.items)]
-    return all(net[i] > net[j] for (i, j), ahead in lead.items() if ahead > 0)
+    net = net_weights_of(law.mean, law.items)
+    return all(net[i] > net[j] for (i, j), ahead in leads(law.mean, law.items).items() if ahead > 0)
 
 
 AND_SO = ", so that (12) is not consistent on two items"

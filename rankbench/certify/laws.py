@@ -62,6 +62,12 @@ def leads(mean: Mapping[tuple[int, int], Fraction], m: int) -> dict[tuple[int, i
     return {(i, j): mean.get((i, j), zero) - mean.get((j, i), zero) for i, j in itertools.permutations(range(m), 2)}
 
 
+def net_weights_of(graph: ExactGraph, m: int) -> ExactScores:
+    """Return by how much each item leads all others together."""
+    lead = leads(graph, m)
+    return tuple(sum((lead[i, j] for j in range(m) if j != i), Fraction(0)) for i in range(m))
+
+
 def why_not_in_class(noise: NoiseClass, law: Law) -> str:
     """Say why a law is not in a noise class; empty if it is. Laws of scores are in all of them.
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
+from rankbench.certify.laws import Law, NoiseClass, net_weights_of, why_not_in_class
 from rankbench.interfaces.exact import ExactGraph, ExactScores
 
 EdgeCounts = dict[tuple[int, int], int]
@@ -86,10 +86,7 @@ def single_edges(counts: EdgeCounts, m: int) -> Law:
 
 def in_two_graphs(mean: ExactGraph, m: int) -> Law:
     """Return two graphs without cycles, or one, of probability 1/2 each, whose mean is in proportion to a graph."""
-    net = [
-        sum((mean.get((i, j), Fraction(0)) - mean.get((j, i), Fraction(0)) for j in range(m)), Fraction(0))
-        for i in range(m)
-    ]
+    net = net_weights_of(mean, m)
     place = {item: at for at, item in enumerate(sorted(range(m), key=lambda i: (-net[i], i)))}
     scale = Fraction(int(np.lcm.reduce([w.denominator for w in mean.values()])))
     common = Fraction(int(np.gcd.reduce([int(w * scale) for w in mean.values()])))

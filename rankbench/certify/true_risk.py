@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rankbench.certify.laws import Law, written_structure
+from rankbench.certify.laws import Law, net_weights_of, written_structure
 from rankbench.certify.populations import Setting
 from rankbench.core.gains import exact_discounts, exact_gains, exact_satisfaction
 from rankbench.errors import SpecError
@@ -224,7 +224,7 @@ def _aggregate(aggregator: Aggregator, mean: Mapping[tuple[int, int], Fraction],
         differences = {(i, j): w - mean.get((j, i), Fraction(0)) for (i, j), w in mean.items()}
         return {pair: d for pair, d in differences.items() if d > 0}
     if aggregator.name == "net-weights":
-        return _net(mean, m)
+        return net_weights_of(mean, m)
     if aggregator.structure != "scores" or aggregator.judgments != "comparisons":
         raise SpecError(f"rankbench cannot certify aggregator {aggregator}: it makes no scores of comparisons")
     pairs = sorted(mean)
@@ -234,11 +234,6 @@ def _aggregate(aggregator: Aggregator, mean: Mapping[tuple[int, int], Fraction],
     if not (np.isfinite(scores).all() and np.abs(scores).max(initial=0.0) <= LARGEST_SCORE):
         raise SpecError(f"aggregator {aggregator} makes scores that rankbench cannot certify: {scores.tolist()}")
     return tuple(Fraction(round(float(s) * 10**SCORE_DIGITS), 10**SCORE_DIGITS) for s in scores)
-
-
-def _net(graph: Mapping[tuple[int, int], Fraction], m: int) -> ExactScores:
-    ends = [(i, sign * weight) for pair, weight in graph.items() for i, sign in zip(pair, (1, -1), strict=True)]
-    return tuple(sum((weight for i, weight in ends if i == item), Fraction(0)) for item in range(m))
 
 
 def exact_risk(surrogate: Surrogate, seen: Law, loss: TrueLoss) -> ExactRisk | None:
@@ -257,7 +252,7 @@ def _stated(surrogate: Surrogate, structure: ExactScores | ExactGraph, m: int, l
     if isinstance(surrogate, PairwiseSurrogate):
         return surrogate.exact(m, structure if isinstance(structure, Mapping) else _leads(loss.gains(structure)))
     if isinstance(surrogate, ScoreSurrogate):
-        return surrogate.exact(_net(structure, m) if isinstance(structure, Mapping) else structure)
+        return surrogate.exact(net_weights_of(structure, m) if isinstance(structure, Mapping) else structure)
     return None
 
 
