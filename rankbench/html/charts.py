@@ -341,7 +341,9 @@ def _dots(plot: Plot) -> JsonObject:
         *_INTERVAL,
         *([{"field": "note", "title": plot.notes or "note"}] if any(one.note for one in plot.dots) else []),
     ]
-    common = {"y": {"field": "row", "type": "nominal", "sort": None, "title": None}, "tooltip": told}
+    # All rows in their order: a layer of those with intervals alone would come first.
+    along = {"field": "row", "type": "nominal", "scale": {"domain": [*shown.values()]}, "title": None}
+    common = {"y": along, "tooltip": told}
     layers: list[JsonObject] = [
         {
             "transform": [{"filter": "bands && isValid(datum.low)"}],

@@ -113,7 +113,8 @@ def said_of_leaders(found: Leaders) -> str:
         draw = "" if found.sure else " as trained in the one repetition; others may differ"
         return f"{best} is significantly better than {each}{draw}"
     if not rest:
-        return f"{best} has the best mean; no two of the {grouped_digits(len(rows))} contenders differ significantly"
+        none = "the two contenders do not" if others == 1 else f"no two of the {grouped_digits(len(rows))} contenders"
+        return f"{best} has the best mean; {none} differ significantly"
     names = [markdown(row.contender) for row in first]
     kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
     listed = ("; " if any("," in name for name in kept) else ", ").join(kept)
@@ -121,7 +122,7 @@ def said_of_leaders(found: Leaders) -> str:
     trained = " as trained in the one repetition" if found.one_draw else ""
     other = f"{grouped_digits(rest)} other{'s' if rest > 1 else ''} {are(rest)}"
     near = f"{len(first)} of {grouped_digits(len(rows))} contenders may be the best"
-    return f"{best} has the best mean; {near} ({listed}{more}); {other} significantly worse than at least one{trained}"
+    return f"{best} has the best mean; {near} ({listed}{more}); {other} significantly worse than the best{trained}"
 
 
 def are(count: int) -> str:

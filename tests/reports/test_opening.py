@@ -41,7 +41,7 @@ def found(*rows: Standing, out: frozenset[str] = frozenset()) -> Leaders:
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2)),
-            "**a** has the best mean; no two of the 2 contenders differ significantly",
+            "**a** has the best mean; the two contenders do not differ significantly",
         ),
         (
             found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 3), row("c", 0.3, 2, 3)),
@@ -137,7 +137,7 @@ def test_who_is_behind_after_one_draw_is_so_as_trained_on_it(one_draw: bool) -> 
     leaders = found(row("a", 0.1, 1, 2), row("b", 0.2, 1, 2), row("c", 0.9, 3, 3))
     said = said_of_leaders(leaders._replace(one_draw=one_draw))
     assert said.endswith(
-        "; 1 other is significantly worse than at least one" + " as trained in the one repetition" * one_draw
+        "; 1 other is significantly worse than the best" + " as trained in the one repetition" * one_draw
     )
 
 
