@@ -37,7 +37,8 @@ BY_AUTHOR = (
      "CIKM, 2009."),
     ("Chapelle", "O. Chapelle and S. S. Keerthi. Efficient algorithms for ranking with SVMs. "
      "Information Retrieval 13(3), 2010."),
-    ("Dekel", "O. Dekel, C. D. Manning and Y. Singer. Log-linear models for label ranking. NIPS, 2004."),
+    ("Dekel", "O. Dekel, C. D. Manning and Y. Singer. Log-linear models for label ranking. "
+     "Advances in Neural Information Processing Systems 16, 2004."),
     ("Freund", "Y. Freund, R. Iyer, R. E. Schapire and Y. Singer. An efficient boosting algorithm for combining "
      "preferences. Journal of Machine Learning Research 4, 2003."),
     ("Friedman", "M. Friedman. The use of ranks to avoid the assumption of normality implicit in the analysis of "
