@@ -23,6 +23,7 @@ from rankbench.protocols.judging import COMPARISON
 from rankbench.runner import estimate as estimates
 from rankbench.runner.blocks import run_block
 from rankbench.runner.estimate import estimate, estimated_seconds
+from rankbench.runner.plan import Planned
 
 
 @pytest.mark.parametrize(
@@ -50,9 +51,15 @@ def short(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_contenders_on_a_log_are_timed_and_populations_are_not() -> None:
+@pytest.fixture(scope="module")
+def timed() -> tuple[Planned, dict[str, float]]:
+    """A plan on a log of people's votes, and the estimated seconds of its cells."""
     made = api.planned("own-log", dataset="llmfao", reps=2)
-    found = estimated_seconds(made)
+    return made, estimated_seconds(made)
+
+
+def test_contenders_on_a_log_are_timed_and_populations_are_not(timed: tuple[Planned, dict[str, float]]) -> None:
+    made, found = timed
     assert set(found) == {m.cell for m in made.plan.members}
     assert min(found.values()) > 0
     # Of one contender the same in every repetition; a grid of six costs more than one point.
@@ -65,10 +72,6 @@ def test_contenders_on_a_log_are_timed_and_populations_are_not() -> None:
 
 def test_contenders_of_plugins_have_no_time(short: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ownership, "is_ours", lambda component: component.name != "borda")
-    made = api.planned("own-log", dataset="llmfao", reps=1)
-    theirs = {m.cell for m in made.plan.members if m.label == "Borda"}
-    assert theirs
-    assert not theirs & set(estimated_seconds(made))
     done = CliRunner().invoke(main, ["plan", "--log", short, "--reps", "1"])
     assert done.exit_code == 0, done.output
     assert "of one processor for the contenders with a time" in done.output
@@ -77,11 +80,10 @@ def test_contenders_of_plugins_have_no_time(short: str, monkeypatch: pytest.Monk
     assert {label for label, one in methods.items() if "seconds" not in one} == {"Borda"}
 
 
-def test_the_estimate_of_items_is_about_right() -> None:
+def test_the_estimate_of_items_is_about_right(timed: tuple[Planned, dict[str, float]]) -> None:
     """From ten resamples of a thousand: within a factor of three, and a second."""
-    made = api.planned("own-log", dataset="llmfao", reps=1)
-    (task,) = (t for t in made.plan.tasks if made.sources[t.source].protocol.name == "items")
-    found = estimated_seconds(made)
+    made, found = timed
+    task = next(t for t in made.plan.tasks if made.sources[t.source].protocol.name == "items")
     for cell, contender in part_of(task.cells.items()):
         alone = replace(task, cells={cell: contender})
         begin = time.process_time()
@@ -90,10 +92,9 @@ def test_the_estimate_of_items_is_about_right() -> None:
         assert found[cell] / 3 - 1 < taken < 3 * found[cell] + 1, contender.text
 
 
-def test_the_estimate_is_about_right() -> None:
+def test_the_estimate_is_about_right(timed: tuple[Planned, dict[str, float]]) -> None:
     """Within a factor of three, and half a second of what all contenders share."""
-    made = api.planned("own-log", dataset="llmfao", reps=2)
-    found = estimated_seconds(made)
+    made, found = timed
     task = max((t for t in made.plan.tasks if set(t.cells) <= set(found)), key=lambda t: len(t.cells))
     run_block(made.sources[task.source], task)
     begin = time.process_time()
