@@ -33,7 +33,7 @@ HINGE_LOW = {"1/10": "0", "1/6": "0", "1/5": "1/20", "1/2": "3/8", "1": "1"}
 
 
 @cache
-def single(name: str, noise: str, steps: int = 60, aggregator: str | None = None) -> Calibration:
+def single(name: str, noise: str, steps: int = 20, aggregator: str | None = None) -> Calibration:
     """Return H for three items."""
     return rankbench.calibration(name, noise=noise, steps=steps, aggregator=aggregator)
 
@@ -213,7 +213,7 @@ RELEVANCE = [np.array(grades, dtype=float) for grades in itertools.product((0, 1
 
 @cache
 def of_grades(name: str) -> Calibration:
-    return rankbench.calibration(name, "ndcg", steps=40)
+    return rankbench.calibration(name, "ndcg", steps=20)
 
 
 @pytest.mark.parametrize("name", ["regression", "cross-entropy", "listnet", "pairwise-hinge"])

@@ -212,7 +212,8 @@ def test_many_series_fit_a_picture() -> None:
     dates = [START] * 12
     series = [Series(f"s{i}", "x", "minimize", ["abcd"] * 12, dates, values, []) for i in range(40)]
     figure = history_figure(series)
-    assert set(picture_bytes(figure.canvas())) == {"svg", "png"}
+    figure.canvas().draw_without_rendering()
     assert len(figure.drawing.plots) == 24
-    one, again = (picture_bytes(history_figure(series[:1]).canvas())["svg"] for _ in range(2))
-    assert one == again
+    one, again = (picture_bytes(history_figure(series[:1]).canvas()) for _ in range(2))
+    assert set(one) == {"svg", "png"}
+    assert one["svg"] == again["svg"]
