@@ -152,11 +152,13 @@ def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
 def headline_section(analysis: Analysis) -> Section | None:
     """Return the experiment that stands for a suite.
 
-    It has a recommendation, or else the most claims; of equals it is the first with a figure.
+    It has a recommendation, or else contenders that are no oracles, then the most claims; of equals it is the first
+    with a figure.
     """
 
-    def weight(section: Section) -> tuple[bool, int, bool]:
+    def weight(section: Section) -> tuple[bool, bool, int, bool]:
         experiment = section.sampler.experiment
-        return experiment.recommend, len(experiment.claims), bool(experiment.figures)
+        competes = any(not row.oracle for row in section.rows)
+        return experiment.recommend, competes, len(experiment.claims), bool(experiment.figures)
 
     return max((section for section in analysis.sections if section.rows), key=weight, default=None)

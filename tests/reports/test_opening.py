@@ -184,6 +184,14 @@ def test_the_headline_is_what_most_is_claimed_of(tmp_path: Path) -> None:
     assert headline.sampler.experiment.name == "other"
 
 
+def test_a_comparison_of_oracles_is_no_headline(tmp_path: Path) -> None:
+    second = synthetic.claimed()
+    second.name = "other"
+    second.extra = {**second.extra, "oracles": [one.label for one in second.contenders]}
+    headline = headline_section(synthetic.analysis(synthetic.write(tmp_path, [synthetic.small(), second])))
+    assert headline.sampler.experiment.name != "other"
+
+
 def test_the_first_screen_names_experiments_that_do_not_confirm_the_best(tmp_path: Path) -> None:
     """The headline's best has the worst mean in one other experiment, and is the best in the next one."""
     plans = []
