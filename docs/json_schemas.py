@@ -111,6 +111,10 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "rank scores.csv --replicates 50 --lower t3 --without t1",
         "rank one.txt two.txt --qrels qrels.txt --replicates 50",
     ],
+    "audit": [
+        "audit judged.csv --method win-rate",
+        "audit scores.csv --lower t3",
+    ],
     "certify": [
         "certify regression --loss ndcg --laws 1 --noise any",
         "certify pairwise-logistic --laws 50",

@@ -3,6 +3,9 @@
 from rankbench.api import rank as rank
 from rankbench.api import report as report
 from rankbench.api import run as run
+from rankbench.audit.audit import Audit as Audit
+from rankbench.audit.audit import audit as audit
+from rankbench.audit.probe import Probe as Probe
 from rankbench.certify.calibration import Calibration as Calibration
 from rankbench.certify.calibration import calibration as calibration
 from rankbench.certify.certificate import Certificate as Certificate

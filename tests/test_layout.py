@@ -20,7 +20,7 @@ LAYERS = (
     ("plugin",),
     ("data", "store", "drawing", "html"),
     ("aggregators", "surrogates", "losses", "optimizers"),
-    ("methods", "ranking", "certify"),
+    ("methods", "ranking", "certify", "audit"),
     ("protocols",),
     ("suites", "runner"),
     ("reports",),

@@ -101,6 +101,7 @@ SHORT_HELPS = {
     "run": "Run a suite: every contender on the same judgments.",
     "aggregate": "Rank the items of a log of votes, ballots or clicks.",
     "rank": "Rank the systems of a score table.",
+    "audit": "Ask of one ranking what its readers ask.",
     "certify": "Decide whether a surrogate is consistent, with a proof.",
     "calibration": "Bound the true excess risk by a surrogate's.",
     "plan": "Show the blocks, contenders, time and memory of a run, without running it.",

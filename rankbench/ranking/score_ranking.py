@@ -233,7 +233,7 @@ def rank_scores(
         raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say --qrels FILE, too")
     else:
         with remarks_kept() as remarks:
-            path, digest, table = _read(scores, columns, reader, without)  # type: ignore[arg-type]  # refuses others
+            path, digest, table = read_scores(scores, columns, reader, without)  # type: ignore[arg-type]  # refuses others
         said = [*remarks, *([f"columns are not read: {listed(remarks.left)}"] if remarks.left else [])]
     with readable(path):
         read, left = reduced(table, without)
@@ -323,8 +323,18 @@ def _method(text: str) -> ScoreAggregator:
     raise SpecError(f"{found.name!r} aggregates {found.judgments}, not score tables; methods: {fitting}")
 
 
-def _read(scores: Log, columns: str, reader: str, without: Sequence[str]) -> tuple[Path | None, str, TaskScores]:
-    """Return where a table is, its sha256 and what it holds, with nothing read of columns that are left out."""
+def read_scores(
+    scores: Log, columns: str, reader: str, without: Sequence[str] = ()
+) -> tuple[Path | None, str, TaskScores]:
+    """Return where a table is, its sha256 and what it holds, with nothing read of columns that are left out.
+
+    Raises
+    ------
+    InputError
+        It holds no scores of systems on tasks, or cannot be read.
+    SpecError
+        An unknown reader, or columns that are not there.
+    """
     said = [columns_text({WITHOUT: name}) for name in without]
     asked = ",".join([columns or AS_SCORES, *said])
     held = None if isinstance(scores, str | os.PathLike) else frame_in_memory(scores)

@@ -1,0 +1,125 @@
+"""`rankbench audit` answers what readers ask of one ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+
+from rankbench.audit.audit import Audit
+from rankbench.audit.audit import audit as run
+from rankbench.cli.output import complete_names, heartbeat, reader_option
+from rankbench.cli.rankings import log_sha256
+from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
+from rankbench.core.runtime import LOG_SEED
+from rankbench.core.text import count_text, markdown, sentence, significant
+from rankbench.data.readers.remote import shown_log
+from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
+
+_SHOWN = 12
+"""Rows of a probe's table for people; JSON has all."""
+
+_COLUMNS = ("probe", "fires", "p", "level", "answer")
+
+
+@click.command()
+@click.argument("log", metavar="LOG|SCORES", shell_complete=complete_names("dataset", files=True))
+@click.option(
+    "--method",
+    default="",
+    metavar="NAME",
+    shell_complete=complete_names("aggregator"),
+    help="Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores.",
+)
+@click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=model_x,right=model_y.")
+@click.option("--lower", multiple=True, metavar="TASK", help="A task in which less is better; repeatable.")
+@reader_option
+@click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of simulations.")
+@file_options
+def audit(log: str, form: Format | None, out: Path | None, **options: Any) -> None:
+    """Ask of one ranking what its readers ask.
+
+    LOG holds votes, SCORES holds scores of systems on tasks. Each probe answers one question. A probe that tests fires
+    if its p is at most its level: the levels of all probes sum to .05. The exit code is 0 whatever fires.
+    """
+    shown = chosen_form(form, out, [log])
+    with heartbeat(f"auditing {shown_log(log)}"):
+        found = run(log, **options)
+    show(audit_answer(found, shown_log(log), log_sha256(log)), shown, out)
+
+
+def audit_answer(found: Audit, name: str, sha256: str | None = None) -> Answer:
+    """Return an audit for people and programs; its title has the name of the log."""
+    title = f"Audit of {Path(name).name}"
+    return Answer(
+        lambda: {**found.as_dict(), "data": {"sha256": sha256, **found.data}},
+        _parts(found, title),
+        frame=found.table,
+        notes=found.notes,
+        title=title,
+        page=_page(found, title),
+    )
+
+
+def audited_words(found: Audit) -> str:
+    """Return in a sentence or two what was audited, who is first, and which probes fire."""
+    amounts = ", ".join(count_text(amount, noun[:-1]) for noun, amount in found.data.items())
+    others = len(found.may_be_first) - 1
+    open_to = f" (with {count_text(others, 'other')} that may be first)" if others > 0 else ""
+    tests = sum(probe.level is not None for probe in found.probes)
+    fired = f"{', '.join(found.fired)} {'fires' if len(found.fired) == 1 else 'fire'}" if found.fired else "none fires"
+    return (
+        f"{found.method}, {amounts}: {found.first} is first{open_to}. Of {count_text(len(found.probes), 'probe')} "
+        f"{tests} {'tests' if tests == 1 else 'test'}; {fired}"
+    )
+
+
+def _cells(found: Audit) -> Iterator[list[str]]:
+    for probe in found.probes:
+        fires = "describes" if probe.fires is None else "fires" if probe.fires else "no"
+        numbers = ["—" if value is None else significant(value, 2) for value in (probe.p, probe.level)]
+        yield [probe.name, fires, *numbers, probe.answer]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "—"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return significant(value, 3) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _rows(table: pl.DataFrame) -> list[list[str]]:
+    return [[_cell(value) for value in row] for row in table.head(_SHOWN).iter_rows()]
+
+
+def _words(table: pl.DataFrame) -> list[int]:
+    return [place for place, dtype in enumerate(table.dtypes) if dtype == pl.String]
+
+
+def _parts(found: Audit, title: str) -> Iterator[Part]:
+    yield Table(_COLUMNS, _cells(found), (0, 1, 4), f"{title}: {audited_words(found)}")
+    for probe in found.probes:
+        if probe.table is not None and probe.table.height:
+            yield ""
+            yield Table(probe.table.columns, _rows(probe.table), _words(probe.table), f"{probe.name}: {probe.question}")
+
+
+def _page(found: Audit, title: str) -> str:
+    grid = Grid.from_rows(
+        [Column(name) for name in _COLUMNS], [[markdown(cell) for cell in row] for row in _cells(found)]
+    )
+    page: list[Node] = [Heading(1, markdown(title)), Paragraph(markdown(sentence(audited_words(found)))), grid]
+    for probe in found.probes:
+        page += [Heading(2, markdown(probe.question)), Paragraph(markdown(sentence(f"{probe.name}: {probe.answer}")))]
+        if probe.table is not None and probe.table.height:
+            cells = [[markdown(cell) for cell in row] for row in _rows(probe.table)]
+            page.append(Grid.from_rows([Column(markdown(name)) for name in probe.table.columns], cells))
+            left = probe.table.height - _SHOWN
+            page += [Paragraph(f"The JSON has {count_text(left, 'more row')}.")] if left > 0 else []
+    if found.notes:
+        page += [Heading(2, "Notes"), Bullets(tuple(markdown(note) for note in found.notes))]
+    return markdown_of(page) + "\n"
