@@ -63,7 +63,7 @@ class Probe:
 
     @property
     def fires(self) -> bool | None:
-        """Whether the test rejects that the board is clean; None: the probe describes."""
+        """True if the test rejects the board as not clean; None: the probe describes."""
         return None if self.p is None or self.level is None else self.p <= self.level
 
 
@@ -80,7 +80,7 @@ class VoteBoard:
     method : Aggregator
         Method of the page.
     loaded : RankedLog
-        What the method ranks, with the independent units of its intervals.
+        The votes as the method ranks them, with the independent units of its intervals.
     ranking : ItemRanking
         Scores, intervals and places of the items, as `rankbench aggregate --intervals` has them.
     seed : int

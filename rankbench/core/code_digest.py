@@ -26,17 +26,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 OURSELVES = "rankbench"
 
 AFTERWARDS = (
-    *(
-        "__main__.py",
-        "api.py",
-        "audit",
-        "certify",
-        "cli",
-        "drawing",
-        "html",
-        "interfaces/claim.py",
-        "interfaces/figure.py",
-    ),
+    *("__main__.py", "api.py", "certify", "cli", "drawing", "html", "interfaces/claim.py", "interfaces/figure.py"),
     *("audit", "reports", "store", "suites", "testing", "tracking"),
 )
 """Packages and files that show, store, analyze or look up results of others: no number of a block depends on them."""
