@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from rankbench.certify.certificate import Certificate, written_surrogate
 from rankbench.certify.check import SCHEMA
 from rankbench.certify.classes import ClassDecision, decidable, decide_class
+from rankbench.certify.conditions import law_of_two
 from rankbench.certify.laws import Law, why_not_in_class
 from rankbench.certify.pointwise import PointFinding
 from rankbench.certify.question import PROBED, Question, probe_surrogate
@@ -84,6 +85,9 @@ def _searched(asked: Question, seconds: float, laws: int | None) -> Certificate:
     if theorem is not None:
         return theorem
     graphs, noise, items = asked.loss.graphs, asked.noise, asked.items
+    named = None if mean is not None else _named_law(asked)
+    if named is not None:
+        return _small(asked, named, {"laws": 1, "inconclusive": 0, "sampler": "a law that a condition names"})
     half = seconds / 2 if graphs else seconds
     most = None if laws is None else -(-laws // 2) if graphs else laws
     tried = _tried(asked, draws(graphs, noise, items, asked.seed), start + half, most, _Tried())
@@ -108,6 +112,14 @@ def _searched(asked: Question, seconds: float, laws: int | None) -> Certificate:
     first = next(draws(graphs, noise, items, 0))
     arithmetic = "numerical" if asked.exact(first) is None else "interval"
     return Certificate({**_frame(asked, "NO_COUNTEREXAMPLE_FOUND", arithmetic), "searched": searched})
+
+
+def _named_law(asked: Question) -> Law | None:
+    """Return the law of two items that a condition on phi and h names, if the surrogate violates under it."""
+    if asked.items > 2 or not asked.loss.graphs or not isinstance(asked.surrogate, PairwiseSurrogate):
+        return None
+    law = law_of_two(asked.surrogate)
+    return law if law is not None and asked.decide(law)[0].verdict.startswith("VIOLATION") else None
 
 
 class _Tried(NamedTuple):

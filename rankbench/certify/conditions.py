@@ -1,7 +1,7 @@
 """Conditions of the consistency theorems can be asked of a phi, of a distribution, or of a risk.
 
-Each is sufficient or necessary as its function says. Exact where phi has pieces; of an expression, slopes are
-computed in double precision, and those at infinity are read off far out.
+Each is sufficient or necessary as its function says. Exact where phi has pieces; of an expression, and of a surrogate
+that states none, slopes are computed in double precision, and those at infinity are read off far out.
 """
 
 from __future__ import annotations
@@ -10,15 +10,26 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankbench.certify.floats import jets
 from rankbench.certify.laws import Law, leads, net_weights_of
+from rankbench.certify.probe import risk_of
+from rankbench.certify.true_risk import exact_risk, true_loss
 from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate
-from rankbench.interfaces.surrogate import PairwiseSurrogate
+from rankbench.interfaces.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 
 Slope = Fraction | float
+
+AnyPhi: TypeAlias = ConvexPhi | PairwiseSurrogate
+"""A phi as it is stated, or a surrogate that computes one in double precision."""
+
+ItemDirection: TypeAlias = tuple[int, ...]
+"""Change of each item's score on a line."""
 
 H = Callable[[Fraction], Slope]
 """h of (12): a weight above 0 to a number of at least 0."""
@@ -39,18 +50,18 @@ TRIED = tuple(Fraction(sixths, 6) for sixths in (6, 12, 18, 24, 3, 2, 60))
 """Weights of two judgments between which a law is looked for that h misorders."""
 
 
-def recession(phi: ConvexPhi, direction: int) -> Slope:
+def recession(phi: AnyPhi, direction: int) -> Slope:
     r"""Return :math:`\phi'_\infty(d) = \lim_{t \to \infty} (\phi(td) - \phi(0)) / t`, [DMJ10]_ after (9).
 
     Parameters
     ----------
-    phi : ConvexPhi
+    phi : ConvexPhi or PairwiseSurrogate
     direction : {1, -1}
 
     Returns
     -------
     Fraction or float
-        inf if phi grows faster than any line; of an expression a float.
+        inf if phi grows faster than any line; a float unless phi has pieces.
 
     Examples
     --------
@@ -59,30 +70,34 @@ def recession(phi: ConvexPhi, direction: int) -> Slope:
     >>> recession(ConvexPhi(expression="log(1 + exp(-t))"), -1)
     1.0
     """
-    if phi.pieces:
+    if isinstance(phi, ConvexPhi) and phi.pieces:
         _, slope, bend = (*phi.pieces[-1 if direction > 0 else 0][1], Fraction(0), Fraction(0), Fraction(0))[:3]
         return math.inf if bend else direction * slope
-    _, found, _ = jets(phi, direction * np.array(FAR))
-    near, far = (direction * float(slope) for slope in found)
+    near, far = (direction * float(slope) for slope in _slopes(phi, direction * np.array(FAR)))
     if not math.isfinite(far) or far > near + GROWTH * max(1.0, abs(near)):
         return math.inf
     return 0.0 if abs(far) < KINK else far
 
 
-def slopes_at_zero(phi: ConvexPhi) -> tuple[Slope, Slope]:
+def _slopes(phi: AnyPhi, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(all="ignore"):
+        return jets(phi, t)[1] if isinstance(phi, ConvexPhi) else np.asarray(phi.dphi(t), dtype=np.float64)
+
+
+def slopes_at_zero(phi: AnyPhi) -> tuple[Slope, Slope]:
     """Return the slopes of phi left and right of 0: equal if phi is differentiable there."""
-    if phi.pieces:
+    if isinstance(phi, ConvexPhi) and phi.pieces:
         zero = Fraction(0)
         left = next(c for end, c in phi.pieces if end is None or end >= 0)
         right = next(c for end, c in phi.pieces if end is None or end > 0)
         return (*left, zero)[1], (*right, zero)[1]
-    _, (left_slope, slope, right_slope), _ = jets(phi, np.array([-NEAR, 0.0, NEAR]))
+    left_slope, slope, right_slope = _slopes(phi, np.array([-NEAR, 0.0, NEAR]))
     if right_slope - left_slope > KINK:
         return float(left_slope), float(right_slope)
     return float(slope), float(slope)
 
 
-def assumption_a(phi: ConvexPhi) -> str:
+def assumption_a(phi: AnyPhi) -> str:
     """Say why phi fails Assumption A of [DMJ10]_, (13) of the supplement to [DMJ13]_; empty if it holds.
 
     Phi decreases more slowly to the right than it increases to the left: its slope at infinity is at least 0,
@@ -94,7 +109,7 @@ def assumption_a(phi: ConvexPhi) -> str:
     return f"Assumption A fails: phi falls with slope {float(right):.4g} to the right, and rises no faster to the left"
 
 
-def two_items(phi: ConvexPhi, h: H = lambda weight: weight) -> Law | None:
+def two_items(phi: AnyPhi, h: H = lambda weight: weight) -> Law | None:
     """Return a law of two items under which (12) with this phi and h has a wrong minimizer; None if there is none.
 
     With weights A for and B against, the minimizer of ``A phi(t) + B phi(-t)`` has the sign of A - B if and only
@@ -120,11 +135,33 @@ def two_items(phi: ConvexPhi, h: H = lambda weight: weight) -> Law | None:
     one = Fraction(1)
     if left != right or right >= 0:
         return _of_two((1 + min(left / right, 3 * one)) / 2 if right < 0 else 2 * one, one, one)
+    return _of_two_weights(h)
+
+
+def _of_two_weights(force: H) -> Law | None:
+    """Return the law of two weights whose forces at a tie are not in proportion to them; None if all are."""
     for y, z in itertools.permutations(TRIED, 2):
-        even, seen = z / y, Fraction(h(z)) / Fraction(h(y))
+        even, seen = z / y, Fraction(force(z)) / Fraction(force(y))
         if seen > even * (1 + Fraction(1, 10**9)):
-            return _of_two((even + seen) / 2, y, z)
+            odds = (even + seen) / 2
+            short = odds.limit_denominator(100)
+            return _of_two(short if even < short < seen else odds, y, z)
     return None
+
+
+def law_of_two(surrogate: PairwiseSurrogate) -> Law | None:
+    """Return a law of two items under which a pairwise surrogate has a wrong minimizer; None if none is known.
+
+    Of (12) that is `two_items`. Of (13), a judgment of weight w pushes tied scores apart by ``-phi'(-h(w))``, which
+    must be in proportion to w.
+    """
+    phi = surrogate.exact_phi() or surrogate
+    factors, offsets = surrogate.edges(np.array([float(weight) for weight in TRIED]))
+    forces = -factors * _slopes(phi, -offsets) if offsets.any() else factors
+    if not (np.isfinite(forces) & (forces > 0)).all():
+        return None
+    force = dict(zip(TRIED, map(Fraction, forces), strict=True)).__getitem__
+    return _of_two_weights(force) if offsets.any() else two_items(phi, force)
 
 
 def _of_two(odds: Fraction, y: Fraction, z: Fraction) -> Law:
@@ -140,16 +177,20 @@ def coercive(risk: ExactSurrogate) -> bool:
     indicators of all subsets, and at their negatives, are those everywhere. A risk that is not coercive may attain
     its infimum all the same, as the hinge does.
     """
-    m = len(risk.linear)
-    subsets = [d for d in itertools.product((0, 1), repeat=m) if any(d)]
-    for direction in subsets:
-        ahead, back = _recession(risk, direction), _recession(risk, tuple(-x for x in direction))
-        if min(ahead, back) < 0 or (min(ahead, back) == 0 and max(ahead, back) > 0):
-            return False
-    return True
+    return not _level(lambda way: _recession(risk, way), len(risk.linear))
 
 
-def _recession(risk: ExactSurrogate, direction: tuple[int, ...]) -> Slope:
+def _level(slope: Callable[[ItemDirection], Slope], m: int) -> ItemDirection:
+    """Return a direction along which a risk does not grow, though it is not constant; empty if there is none."""
+    for one in itertools.product((0, 1), repeat=m):
+        ways = [one, tuple(-step for step in one)]
+        slopes = [slope(way) for way in ways]
+        if min(slopes) < 0 or (min(slopes) == 0 and max(slopes) > 0):
+            return ways[slopes.index(min(slopes))]
+    return ()
+
+
+def _recession(risk: ExactSurrogate, direction: ItemDirection) -> Slope:
     total: Slope = sum((b * d for b, d in zip(risk.linear, direction, strict=True)), Fraction(0))
     total += risk.entropy * max(direction)
     for term in risk.terms:
@@ -157,6 +198,36 @@ def _recession(risk: ExactSurrogate, direction: tuple[int, ...]) -> Slope:
         if step and term.factor:
             total += term.factor * abs(step) * recession(term.phi, 1 if step > 0 else -1)
     return total
+
+
+FOUR_WEIGHTS = Law(3, tuple((Fraction(1, 4), {pair: Fraction(1)}) for pair in ((0, 1), (0, 2), (1, 2), (2, 0))))
+"""Law of [DMJ10]_ Lemma 9 and of Lemma 12 of the supplement to [DMJ13]_, with equal weights."""
+
+POSITIVE_SCORES = Law(3, ((Fraction(1), (Fraction(1), Fraction(2), Fraction(3))),))
+"""Law of scores whose gains are above 0, as [DMJ13]_ section 3.3 assumes."""
+
+
+def not_coercive(surrogate: PairwiseSurrogate | ScoreSurrogate) -> str:
+    """Say along which direction the risk of `FOUR_WEIGHTS`, or of `POSITIVE_SCORES`, does not grow; empty if none.
+
+    In double precision, unless the surrogate states itself in exact numbers.
+    """
+    law, loss = (
+        FOUR_WEIGHTS if surrogate.structure == "edges" else POSITIVE_SCORES,
+        true_loss(PairwiseDisagreement(), 3),
+    )
+    exact = exact_risk(surrogate, law, loss)
+    risk = risk_of(surrogate, law, loss)
+
+    def far(way: ItemDirection) -> float:
+        d = np.array(way, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            slope = float(risk(FAR[-1] * d)[1] @ d)
+        return 0.0 if abs(slope) < KINK else slope
+
+    way = _level(far if exact is None else lambda d: _recession(exact.risk, d), 3)
+    lemma = "Lemma 12" if surrogate.structure == "edges" else "0-coercivity of section 3.3"
+    return f"{lemma} fails: the risk of three items does not grow along {way}; it may have no minimizer" if way else ""
 
 
 def condition_of_lemma_10(law: Law, h: H = lambda weight: weight) -> int:
@@ -195,26 +266,43 @@ def net_weights_agree(law: Law) -> bool:
     return all(net[i] > net[j] for (i, j), ahead in leads(law.mean, law.items).items() if ahead > 0)
 
 
-AND_SO = ", so that (12) is not consistent on two items"
+AND_SO = "is not consistent on two items"
 
 
 def failing(surrogate: object) -> list[str]:
-    """Return which necessary conditions a pairwise surrogate fails, a sentence each; none of other surrogates.
+    """Return which conditions of the papers a surrogate fails, a sentence each.
 
-    Of (12) those of two items, and Assumption A; of other forms Assumption A alone.
+    Pairwise surrogates have conditions of two items, Assumption A and Lemma 12. The risk of a surrogate of scores
+    must be coercive. A sentence names results in double precision, also where no condition fails.
     """
-    phi = surrogate.exact_phi() if isinstance(surrogate, PairwiseSurrogate) else None
-    if phi is None or not isinstance(surrogate, PairwiseSurrogate):
+    if isinstance(surrogate, ScoreSurrogate):
+        stated = exact_risk(surrogate, POSITIVE_SCORES, true_loss(PairwiseDisagreement(), 3)) is not None
+        found, grid = [not_coercive(surrogate)], f"14 directions, at a distance of {FAR[-1]:g}"
+    elif isinstance(surrogate, PairwiseSurrogate):
+        phi = surrogate.exact_phi() or surrogate
+        stated = phi is not surrogate
+        found = [assumption_a(phi), not_coercive(surrogate), _on_two_items(surrogate, phi)]
+        grid = f"7 places from {-FAR[-1]:g} to {FAR[-1]:g}"
+    else:
         return []
-    found = [assumption_a(phi)]
+    kept = [why for why in found if why]
+    if stated:
+        return kept
+    how = f"numerically, on a grid of {grid}"
+    return [f"{why} ({how})" for why in kept] or [f"none of the papers' conditions fails ({how})"]
+
+
+def _on_two_items(surrogate: PairwiseSurrogate, phi: AnyPhi) -> str:
+    """Say why a surrogate is not consistent on two items; empty if no reason is known."""
+    margins = surrogate.edges(np.ones(1))[1].any()
     left, right = slopes_at_zero(phi)
-    factors, offsets = surrogate.edges(np.array([float(weight) for weight in TRIED]))
-    if left != right:
-        found.append(f"phi has a kink at 0: its slope goes from {float(left):.4g} to {float(right):.4g}{AND_SO}")
-    elif right >= 0:
-        found.append(f"phi'(0) is {float(right):.4g}, not below 0{AND_SO}")
-    elif not offsets.any() and (factors > 0).all():
-        h = dict(zip(TRIED, map(Fraction, factors), strict=True))
-        if two_items(phi, h.__getitem__) is not None:
-            found.append(f"h is not linear{AND_SO} with judgments of several weights")
-    return [why for why in found if why]
+    if left != right and not margins:
+        return (
+            f"phi has a kink at 0: its slope goes from {float(left):.4g} to {float(right):.4g}, so that (12) {AND_SO}"
+        )
+    if right >= 0 and not margins:
+        return f"phi'(0) is {float(right):.4g}, not below 0, so that (12) {AND_SO}"
+    if law_of_two(surrogate) is None:
+        return ""
+    why = "phi'(-h(Y)) is not in proportion to Y, so that (13)" if margins else "h is not linear, so that (12)"
+    return f"{why} {AND_SO} with judgments of several weights"

@@ -9,8 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from amounts import examples
-from certify_laws import of_phi
+from amounts import examples, part_of
+from certify_laws import PHIS as FORMULAS
+from certify_laws import disagreement, margin, of_phi, sides
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,6 +35,7 @@ from rankbench.certify.search import draws, single_edges
 from rankbench.certify.true_risk import exact_risk, orders_of, true_loss
 from rankbench.cli import main
 from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate, PhiTerm
+from rankbench.interfaces.surrogate import PairwiseSurrogate
 from rankbench.surrogates.pairwise import PairwiseLogistic
 from rankbench.testing import check_component
 
@@ -82,6 +84,38 @@ def test_assumption_a_is_about_both_ends():
     assert [assumption_a(phi) for phi in (LOGISTIC, EXPONENTIAL, HINGE, SQUARED, ROOT)] == [""] * 5
     assert "falls with slope -1 to the right" in assumption_a(KINKED)
     assert assumption_a(ConvexPhi(expression="exp(-t) - t")) == ""  # by its rise to the left
+
+
+NAMED_H = {
+    "": lambda w: w,
+    ":h=log1p": np.log1p,
+    ":power=2": lambda w: w**2,
+    ":power=0.5": np.sqrt,
+    ":power=0": lambda w: 1.0 + 0 * w,
+}
+
+
+@pytest.mark.parametrize("items", [2, 3])
+@pytest.mark.parametrize("form", NAMED_H)
+@pytest.mark.parametrize("name", part_of(name for name in FORMULAS if name != "pairwise-hinge"))
+def test_every_named_h_has_the_right_verdict_on_two_and_three_items(name, form, items):
+    """(12) with h linear is consistent on two items alone; every other violates, under a law that SciPy confirms."""
+    certificate = rankbench.certify(name + form, items=items, laws=20)
+    if items == 2 and not form:
+        assert certificate.verdict == "CONSISTENT"
+        return
+    h, mu = NAMED_H[form], certificate.content["mu"]
+    assert certificate.verdict == "VIOLATION"
+
+    def risk(alpha):
+        total = 0.0
+        for entry in mu:
+            for edge, weight in entry["structure"].items():
+                i, j = (int(part) - 1 for part in edge.split(">"))
+                total += Fraction(entry["weight"]) * h(float(Fraction(weight))) * FORMULAS[name](alpha[i] - alpha[j])
+        return float(total)
+
+    assert margin(risk, *sides(mu, items, disagreement)) > 1e-6
 
 
 class Jump(PairwiseLogistic):
@@ -243,8 +277,71 @@ def test_a_surrogate_is_told_which_condition_it_fails():
         assert results["consistency-conditions"].reason.count("kink at 0") == reasons
     for spec, count in (("pairwise-logistic", 0), ("pairwise-exponential:power=0.5", 1), ("pairwise-hinge:h=log1p", 1)):
         assert len(failing(rankbench.get(rankbench.Surrogate, spec))) == count
-    assert failing(rankbench.get(rankbench.Surrogate, "pairwise-logistic:form=margin,power=2")) == []
+    (why,) = failing(rankbench.get(rankbench.Surrogate, "pairwise-logistic:form=margin,power=2"))
+    assert why.startswith("phi'(-h(Y)) is not in proportion to Y")
     assert failing(rankbench.get(rankbench.Surrogate, "regression")) == []
+
+
+class OfFloats(PairwiseSurrogate):
+    """Charge a phi that has no exact form."""
+
+    name: ClassVar[str] = "test-of-floats"
+    source: ClassVar[str] = "these tests"
+    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
+    left: ClassVar[float] = -1.0
+
+    def phi(self, margin):
+        return np.where(margin < 0, self.left * margin, -margin)
+
+    def dphi(self, margin):
+        return np.where(margin < 0, self.left, -1.0)
+
+
+class Steep(OfFloats):
+    """Slope -3 to the left: 2 r + l = 1 > 0, so that the risk of four weights grows without Assumption A."""
+
+    left: ClassVar[float] = -3.0
+
+
+class Gentle(OfFloats):
+    """Slope -3/2 to the left: 2 r + l = -1/2, so that it does not."""
+
+    left: ClassVar[float] = -1.5
+
+
+class Smooth(OfFloats):
+    """The logistic phi in floats."""
+
+    def phi(self, margin):
+        return np.logaddexp(0.0, -margin)
+
+    def dphi(self, margin):
+        return -1.0 / (1.0 + np.exp(margin))
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "starts"),
+    [
+        (Steep(), ["Assumption A fails", "phi has a kink at 0"]),
+        (Gentle(), ["Assumption A fails", "Lemma 12 fails", "phi has a kink at 0"]),
+        (Smooth(), ["none of the papers' conditions fails"]),
+        (rankbench.get(rankbench.Surrogate, "listnet"), ["none of the papers' conditions fails"]),
+    ],
+)
+def test_conditions_of_what_has_no_exact_form_are_numerical_and_said_to_be(surrogate, starts):
+    found = failing(surrogate)
+    assert [why[: len(start)] for why, start in zip(found, starts, strict=True)] == starts
+    assert all("(numerically, on a grid of " in why for why in found)
+    reasons = {result.check: result.reason for result in check_component(surrogate)}
+    assert reasons["consistency-conditions"] == "; ".join(found)
+
+
+def test_a_phi_without_assumption_a_fails_lemma_12_exactly_where_the_risk_goes_down():
+    """Of four equal weights the risk along (0, 0, -1) has slope 2 r + l, by values of the risk far out."""
+    for left in (Fraction(-6, 5), Fraction(-3, 2), Fraction(-5, 2), Fraction(-3)):
+        phi = ConvexPhi(((Fraction(0), (Fraction(0), left)), (None, (Fraction(0), -ONE))))
+        far = 2 * value(phi, 1e3) + value(phi, -1e3)
+        assert any("Lemma 12 fails" in why for why in failing(of_phi(phi))) == (far <= 0)
 
 
 def test_the_commands_name_the_condition_that_fails():
