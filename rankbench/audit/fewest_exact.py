@@ -6,6 +6,9 @@ over rivals is the answer, because a loses the first place as soon as one rival 
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -37,8 +40,7 @@ class Fewest(NamedTuple):
 def fewest_for_borda(votes: Votes, units: NDArray[np.integer], first: int, rivals: NDArray[np.int64]) -> Fewest | None:
     """Return the minimum for Borda counts, of any units and weights.
 
-    A removed unit takes its own net wins of a, less its net wins of b, off their difference; so the largest ones are
-    the cheapest.
+    A removed unit takes its net wins of the first item, less its net wins of the rival, off the lead.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def fewest_for_borda(votes: Votes, units: NDArray[np.integer], first: int, rival
     Fewest or None
         None: no removal changes the first place.
     """
-    count, best = int(units.max()) + 1, None
+    count = int(units.max()) + 1
     weight = np.where(votes.ties, 0.0, votes.weights)
 
     def net(item: int) -> NDArray[np.float64]:
@@ -64,8 +66,19 @@ def fewest_for_borda(votes: Votes, units: NDArray[np.integer], first: int, rival
         return lead
 
     of_first = net(first)
-    for rival in rivals.tolist():
-        lead = of_first - net(rival)
+    return fewest_of_sums((rival, of_first - net(rival)) for rival in rivals.tolist())
+
+
+def fewest_of_sums(leads: Iterable[tuple[int, NDArray[np.float64]]]) -> Fewest | None:
+    """Return the minimum where a lead is a sum over units: the largest ones are the cheapest.
+
+    Parameters
+    ----------
+    leads : iterable of (int, ndarray of float64 of shape (U,))
+        Rivals, and the lead of the first over each by unit.
+    """
+    best: Fewest | None = None
+    for rival, lead in leads:
         order = np.argsort(-lead, kind="stable")
         passed = np.cumsum(lead[order]) > lead.sum() + _ROUNDED * max(1.0, float(np.abs(lead).sum()))
         size = int(np.argmax(passed)) + 1
@@ -153,3 +166,120 @@ def _cheapest(
             mine, theirs = (np.concatenate([rate.decisive, rate.ties]) for rate in (own, other))
             best = np.concatenate([over, even[:drawn], mine[:at], theirs[: needed[at]]])
     return best
+
+
+def fewest_units_for_win_rate(
+    votes: Votes, units: NDArray[np.integer], first: int, rivals: NDArray[np.int64]
+) -> Fewest | None:
+    r"""Return the minimum for win rates, of units that are several votes or of votes with weights, or bounds of it.
+
+    Let t be a number between the two rates after the removal. The first item's wins less t times its votes are then
+    not positive, and the rival's not negative. For each t and each weight of these two conditions the removed units
+    are the largest of one list, which gives a set for an upper bound and, over intervals of t, a lower bound. Where
+    the bounds differ, sets of the sizes between them are enumerated as far as they are few.
+
+    Parameters
+    ----------
+    votes : Votes
+    units : ndarray of int, shape (n,)
+        Number of the unit of each row.
+    first : int
+    rivals : ndarray of int64
+
+    Returns
+    -------
+    Fewest or None
+        None: no set was found.
+    """
+    own = _sums(votes, units, first)
+    every = [(rival, _UnitRates(*own, *_sums(votes, units, rival))) for rival in rivals.tolist()]
+    best, bound = None, len(own[0]) + 1
+    for rival, rates in every:
+        found = rates.found()
+        if found is not None and (best is None or len(found) < len(best.units)):
+            best = Fewest(rival, found, 1)
+    if best is None:
+        return None
+    for rival, rates in every:
+        size = rates.bound()
+        while size < len(best.units):
+            sets = rates.sets(size)
+            if sets is None:
+                break
+            passed = rates.passes(*(part[sets].sum(axis=1) for part in rates))
+            if passed.any():
+                best = Fewest(rival, sets[int(np.argmax(passed))], 1)
+                break
+            size += 1
+        bound = min(bound, size)
+    return best._replace(bound=min(bound, len(best.units)))
+
+
+def _sums(votes: Votes, units: NDArray[np.integer], item: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the wins and the votes of an item by unit, ties being half wins, shapes (U,)."""
+    count = int(units.max()) + 1
+    judged = (votes.winners == item) | (votes.losers == item)
+    won = np.where(votes.ties, 0.5, votes.winners == item) * votes.weights
+    wins, weights = (np.bincount(units[judged], each[judged], count) for each in (won, votes.weights))
+    return np.asarray(wins, np.float64), np.asarray(weights, np.float64)
+
+
+_MIXES = np.linspace(0, 1, 9)[:, None]
+_CUTS = 16
+_SETS = 200_000
+"""Sets of units that are enumerated, of one size and for one rival."""
+
+
+class _UnitRates(NamedTuple):
+    """Wins and votes of the first item and of a rival by unit, shapes (U,)."""
+
+    won: NDArray[np.float64]
+    judged: NDArray[np.float64]
+    rival_won: NDArray[np.float64]
+    rival_judged: NDArray[np.float64]
+
+    def passes(self, *removed: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return whether the rival's rate is higher after so much was removed of the four sums."""
+        left = [part.sum() - gone for part, gone in zip(self, removed, strict=True)]
+        rates = []
+        for won, judged in zip(left[::2], left[1::2], strict=True):
+            some = judged > _ROUNDED
+            rates.append(np.where(some, won / np.where(some, judged, 1.0), 0.5))
+        return np.asarray(rates[1] > rates[0] + _ROUNDED)
+
+    def cuts(self) -> NDArray[np.float64]:
+        """Return numbers that part [0, 1], most of them between the rates of the two items."""
+        low, high = sorted([self.rival_won.sum() / self.rival_judged.sum(), self.won.sum() / self.judged.sum()])
+        return np.unique(np.concatenate([np.linspace(0, 1, 5), np.linspace(low, high, _CUTS)]))
+
+    def values(self, cut: float) -> NDArray[np.float64]:
+        """Return how much each unit helps at a cut, by mix of the two conditions, shape (mixes, U)."""
+        ours, theirs = self.won - cut * self.judged, cut * self.rival_judged - self.rival_won
+        return _MIXES * ours + (1 - _MIXES) * theirs
+
+    def found(self) -> NDArray[np.int64] | None:
+        """Return the smallest set that a list gives at a cut."""
+        best: NDArray[np.int64] | None = None
+        for cut in self.cuts():
+            for order in np.argsort(-self.values(cut), axis=1, kind="stable"):
+                passed = self.passes(*(np.cumsum(part[order]) for part in self))
+                if passed.any() and (best is None or np.argmax(passed) + 1 < len(best)):
+                    best = order[: int(np.argmax(passed)) + 1]
+        return best
+
+    def bound(self) -> int:
+        """Return a lower bound: over the intervals between cuts, the fewest units that may be enough."""
+        least, cuts = len(self.won), self.cuts()
+        for values in zip(map(self.values, cuts[:-1]), map(self.values, cuts[1:]), strict=True):
+            wanted = np.minimum(*(value.sum(axis=1) for value in values))
+            largest = np.cumsum(-np.sort(-np.maximum(*values), axis=1), axis=1)
+            needed = (largest < wanted[:, None] - _ROUNDED).sum(axis=1) + 1
+            least = min(least, int(np.where(wanted <= _ROUNDED, 1, needed).max()))
+        return least
+
+    def sets(self, size: int) -> NDArray[np.int64] | None:
+        """Return all sets of units with a vote on either item, shape (sets, size); None: they are too many."""
+        known = np.flatnonzero(self.judged + self.rival_judged)
+        if comb(len(known), size) > _SETS:
+            return None
+        return known[np.array(list(itertools.combinations(range(len(known)), size)), np.int64).reshape(-1, size)]

@@ -10,7 +10,8 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.audit.fewest_exact import Fewest, fewest_for_borda, fewest_for_win_rate
+from rankbench.audit import fewest_exact
+from rankbench.audit.fewest_exact import Fewest, fewest_for_borda, fewest_for_win_rate, fewest_units_for_win_rate
 from rankbench.ranking.votes import Votes, all_ones
 
 
@@ -71,6 +72,30 @@ def test_votes_equal_brute_force(method: str) -> None:
         check(votes, votes.numbers, found, first, method)
 
     law()
+
+
+@examples(200)
+@given(small_logs(most=16))
+def test_judges_of_win_rates_equal_brute_force(votes: Votes) -> None:
+    first = int(np.argmax(scores(votes, np.ones(len(votes), bool), "win-rate")))
+    judged = np.bincount(np.concatenate([votes.winners, votes.losers]), minlength=len(votes.items)) > 0
+    rivals = np.flatnonzero(judged & (np.arange(len(votes.items)) != first))
+    found = fewest_units_for_win_rate(votes, votes.judges, first, rivals)
+    check(votes, votes.judges, found, first, "win-rate")
+
+
+def test_bounds_hold_where_sets_are_too_many_to_enumerate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fewest_exact, "_SETS", 0)
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        winners, n = rng.integers(0, 3, 60).astype(np.int32), 60
+        losers = ((winners + rng.integers(1, 3, n)) % 3).astype(np.int32)
+        judges = rng.integers(0, 8, n).astype(np.int32)
+        votes = Votes(["a", "b", "c"], winners, losers, rng.random(n) < 0.2, all_ones(n), judges, judges, None)
+        first = int(np.argmax(scores(votes, np.ones(n, bool), "win-rate")))
+        found = fewest_units_for_win_rate(votes, judges, first, np.flatnonzero(np.arange(3) != first))
+        assert found is not None
+        assert 1 <= found.bound <= brute_force(votes, judges, first, "win-rate") <= len(found.units)
 
 
 @examples(200)
