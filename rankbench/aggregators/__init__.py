@@ -12,6 +12,7 @@ from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, Win
 from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
+from rankbench.aggregators.social_choice import Copeland, MaximalLotteries, Minimax, RankedPairs, Schulze
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.plugin.registry import hookimpl
 
@@ -28,6 +29,7 @@ def rankbench_register() -> list[type[Aggregator]]:
         Cascade,
         ClickThroughRate,
         COEC,
+        Copeland,
         Davidson,
         DifferenceGraph,
         DynamicBradleyTerry,
@@ -41,15 +43,19 @@ def rankbench_register() -> list[type[Aggregator]]:
         LabelPairs,
         LabelScores,
         LimitScores,
+        MaximalLotteries,
         MeanLogOdds,
         MeanRank,
         MeanScore,
+        Minimax,
         NetWeights,
         OrderRelevance,
         PageRank,
         PositionDebiased,
         PlackettLuce,
         RankCentrality,
+        RankedPairs,
+        Schulze,
         ThurstoneMosteller,
         WinRate,
     ]

@@ -19,6 +19,7 @@ from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
 from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
+from rankbench.aggregators.social_choice import MajorityRule
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator_calls import structure_of
 from rankbench.interfaces.queries import Comparisons, implied_comparisons
@@ -94,10 +95,11 @@ ON_BALLOTS = [
 
 
 NAMES = """
-average-adjacency borda borda-count bradley-terry budgeted cascade click-through-rate coec davidson
+average-adjacency borda borda-count bradley-terry budgeted cascade click-through-rate coec copeland davidson
 difference-graph dynamic-bradley-terry eigenvector elo geometric-mean glicko-2 graph-relevance identity kemeny
-label-pairs labels limit-scores mean-log-odds mean-rank mean-score net-weights order-relevance pagerank plackett-luce
-position-debiased rank-centrality thurstone-mosteller win-rate
+label-pairs labels limit-scores maximal-lotteries mean-log-odds mean-rank mean-score minimax net-weights
+order-relevance pagerank plackett-luce position-debiased rank-centrality ranked-pairs schulze thurstone-mosteller
+win-rate
 """
 
 
@@ -254,7 +256,7 @@ def test_registered_once_under_their_names():
     for aggregator in registered:
         assert aggregator.summary().endswith(".")
         # The runner's samples are comparisons: only aggregators of these have a form for it.
-        interpreted = aggregator.needs_truth or aggregator is GraphRelevance
+        interpreted = aggregator.needs_truth or aggregator is GraphRelevance or issubclass(aggregator, MajorityRule)
         assert (aggregator().kernel() is None) == (aggregator.judgments != "comparisons" or interpreted)
 
 

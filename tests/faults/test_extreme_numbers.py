@@ -22,7 +22,7 @@ from rankbench.methods.erm import ERM
 from rankbench.methods.erm.fit import fit_composed
 from rankbench.plugin.manager import get
 
-OF_RATIOS = ("win-rate", "borda", "kemeny", "pagerank", "budgeted", "bradley-terry:ridge=0")
+OF_RATIOS = ("win-rate", "borda", "kemeny", "pagerank", "budgeted", "bradley-terry:ridge=0", "maximal-lotteries")
 """Aggregators for which the ratios of weights alone matter."""
 
 

@@ -25,6 +25,7 @@ M = 12_000
 DENSE = (
     "rank-centrality",
     "kemeny",
+    "schulze",
     "pagerank",
     "eigenvector",
     "average-adjacency",
