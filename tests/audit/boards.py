@@ -1,0 +1,108 @@
+"""Simulated boards: clean ones, and planted ones that have the fault that a probe looks for.
+
+`CLEAN` names simulators of boards without faults; `PLANTED` holds a simulator for each probe that tests. A simulator is
+a function of a seed. It returns votes with the columns left, right, winner (left, right or tie), judge, time, query and
+lang, or a table of scores with the columns system, task and score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+from unittest.mock import patch
+
+import numpy as np
+import polars as pl
+from drawn_votes import two_items
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from rankbench.audit import audit as module
+from rankbench.audit.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
+
+Simulator: TypeAlias = Callable[[int], pl.DataFrame]
+
+DESCRIBING = (fewest_votes, fewest_judges, fewest_prompts, fewest_tasks, fewest_runs)
+"""Probes that never test: simulations of levels leave them out."""
+
+
+def votes(
+    seed: int, *, items: int = 10, n: int = 1500, judges: int = 40, taste: float = 0.0, exposure: float = 0.0,
+    ties: float = 0.0, skills: NDArray[np.float64] | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    """Return votes of Davidson's model on items of normal skills: judges have lognormal shares and tastes of their own.
+
+    Parameters
+    ----------
+    seed, items, n, judges : int
+    taste, exposure : float
+        Standard deviations: of a judge's taste for an item in log-odds, and of the logarithms of chances to be shown.
+    ties : float
+        nu of Davidson's model.
+    skills : ndarray of float64, shape (items,), optional
+    """
+    rng = np.random.default_rng([seed, items, n])
+    skills = rng.normal(0, 0.5, items) if skills is None else skills
+    left, right = two_items(rng, n, items)
+    if exposure:
+        weight = rng.lognormal(sigma=exposure, size=items)
+        drawn = rng.choice(items, (20 * n, 2), p=weight / weight.sum())
+        left, right = drawn[drawn[:, 0] != drawn[:, 1]][:n].T
+    share = rng.lognormal(sigma=1.0, size=judges)
+    judge = rng.choice(judges, n, p=share / share.sum())
+    tastes = skills + taste * rng.normal(size=(judges, items))
+    lead = tastes[judge, left] - tastes[judge, right]
+    weights = np.stack([np.exp(lead / 2), np.exp(-lead / 2), np.full(n, ties)]).cumsum(axis=0)
+    drawn = (rng.random(n) * weights[-1] >= weights).sum(axis=0)
+    return pl.DataFrame(
+        {
+            "left": [f"i{k}" for k in left],
+            "right": [f"i{k}" for k in right],
+            "winner": np.array(["left", "right", "tie"])[drawn],
+            "judge": [f"j{k}" for k in judge],
+            "time": np.arange(n),
+            "query": [f"q{k}" for k in rng.integers(0, 60, n)],
+            "lang": np.array(["en", "de", "fr"])[rng.integers(0, 3, n)],
+        }
+    )
+
+
+def scores(seed: int, *, systems: int = 8, tasks: int = 30) -> pl.DataFrame:
+    """Return scores that are a skill, a difficulty and noise."""
+    rng = np.random.default_rng([seed, systems, tasks])
+    values = rng.normal(0, 0.5, (systems, 1)) + rng.normal(0, 1, tasks) + rng.normal(0, 0.5, (systems, tasks))
+    names = np.array([f"s{k}" for k in range(systems)]).repeat(tasks), [f"t{k}" for k in range(tasks)] * systems
+    return pl.DataFrame({"system": names[0], "task": names[1], "score": values.ravel()})
+
+
+CLEAN: dict[str, Simulator] = {
+    "equal exposure": votes,
+    "judges with tastes": partial(votes, taste=0.5),
+    "unequal exposure": partial(votes, exposure=0.7),
+    "ties": partial(votes, ties=0.7),
+    "judges with tastes, unequal exposure, ties": partial(votes, taste=0.5, exposure=0.7, ties=0.7),
+    "scores": scores,
+}
+"""Simulators of boards on which the whole page may fire in 5%."""
+
+PLANTED: dict[str, Simulator] = {}
+"""Simulators of boards with the fault that a probe looks for, by the name of the probe."""
+
+
+def fired(table: pl.DataFrame, method: str = "") -> tuple[list[str], list[str]]:
+    """Return the names of the probes that test a board, and of those among them that fire."""
+    testing = {
+        name: tuple(probe for probe in getattr(module, name) if probe not in DESCRIBING)
+        for name in ("VOTE_PROBES", "SCORE_PROBES")
+    }
+    with patch.multiple(module, **testing):
+        found = module.audit(table, method).probes
+    return [one.name for one in found if one.p is not None], [one.name for one in found if one.fires]
+
+
+def share_text(count: int, of: int) -> str:
+    """Return a share with its exact 95% interval (Clopper and Pearson)."""
+    low = beta.ppf(0.025, count, of - count + 1) if count else 0.0
+    high = beta.ppf(0.975, count + 1, of - count) if count < of else 1.0
+    return f"{count} of {of} ({count / of:.3f}, 95% {low:.3f} to {high:.3f})"
