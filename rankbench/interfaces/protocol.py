@@ -259,6 +259,9 @@ class Protocol(Component):
         Whether contenders learn from labels of other queries; a contender that looks at labels is then no oracle.
     simulated : bool
         Whether the populations that it makes, if it takes no data set, are simulated.
+    one_by_one : bool
+        Whether each contender of a block is computed and stored by itself: a block takes long, and contenders share
+        nothing of it. A run that is killed then loses one contender's work, not the block's.
     few : int
         Judgments of a small block that compiles the kernels of larger ones in a moment; 0: there is no such block.
     """
@@ -278,6 +281,7 @@ class Protocol(Component):
     tunes: ClassVar[bool] = False
     teaches_labels: ClassVar[bool] = False
     simulated: ClassVar[bool] = False
+    one_by_one: ClassVar[bool] = False
     few: ClassVar[int] = 0
 
     @classmethod

@@ -56,6 +56,7 @@ class Items(LogProtocol):
     facts: ClassVar[tuple[Fact, ...]] = (RIDGE, UNPENALIZED)
     splits: ClassVar[dict[Split, str]] = {"design": "Items"}
     layout: ClassVar[Layout] = "ranking"
+    one_by_one: ClassVar[bool] = True
 
     replicates: int = Field(default=RESAMPLES, ge=0, le=100_000, description="Resamples; 0: no intervals.")
     intervals: Intervals | Literal["auto"] = Field(

@@ -62,7 +62,7 @@ class BlockJob:
 
 
 def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[BlockJob]:
-    """Return tasks in parts, each of one group of code."""
+    """Return tasks in parts: each of one group of code; of one contender where its protocol goes one by one."""
     known: dict[tuple[str, str], set[str]] = {}
 
     def whose(contender: Contender) -> set[str]:
@@ -76,13 +76,15 @@ def jobs_of(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> list[Blo
         dataset = sources[task.source].dataset
         # A plugin's protocol, registered population or loss runs with whatever contender. A population is asked in
         # every block, other data sets only at first.
-        shared = strangers(sources[task.source].protocol).union(*map(strangers, task.losses))
+        protocol = sources[task.source].protocol
+        shared = strangers(protocol).union(*map(strangers, task.losses))
         if isinstance(dataset, ClickPopulation) and spec_of(dataset):
             shared |= strangers(dataset)
-        groups: dict[tuple[str, ...], dict[str, Contender]] = {}
+        parts: dict[tuple[tuple[str, ...], str], dict[str, Contender]] = {}
         for cell, found in task.cells.items():
-            groups.setdefault(tuple(sorted(shared | whose(found))), {})[cell] = found
-        jobs += [BlockJob(replace(task, cells=cells), group) for group, cells in groups.items()]
+            group = tuple(sorted(shared | whose(found)))
+            parts.setdefault((group, cell if protocol.one_by_one else ""), {})[cell] = found
+        jobs += [BlockJob(replace(task, cells=cells), group) for (group, _), cells in parts.items()]
     return jobs
 
 

@@ -10,15 +10,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from data_files import written
-from small_suites import OWN_LOG
+from small_suites import OWN_LOG, suite_text
 
 import rankbench
 from rankbench.api import planned
 from rankbench.cli import main
 from rankbench.errors import SpecError, StoreError
+from rankbench.interfaces.cell import BlockResult
+from rankbench.protocols.items import Items
 from rankbench.ranking.log_dataset import own_log, read_by
 from rankbench.runner.prepare import dataset_of
 from rankbench.runner.progress import Progress
+from rankbench.store.journal import Journal
+from rankbench.store.store import Store
 
 
 @pytest.fixture
@@ -59,6 +63,36 @@ def test_a_log_with_its_columns_goes_on_in_its_own_folder(suite: str, tmp_path: 
     assert (again, computed(again), board(again)) == (first, 0, before)
     turned = rankbench.run(suite, dataset=rankbench.log_file(path, columns="winner=other,loser=won")).directory
     assert (turned != first, computed(turned)) == (True, 4)
+
+
+def test_items_of_a_run_that_was_killed_go_on_with_the_next_contender(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    methods = [f'use = "{name}"' for name in ("bradley-terry", "win-rate", "borda")]
+    protocol, losses = "items:replicates=20,intervals=bootstrap", f"losses = {list(Items.metric_names())}"
+    text = suite_text(*methods, protocol=protocol, dataset="", n="[1]", more=losses)
+    suite, data = str(written(tmp_path / "tiny.toml", text)), rankbench.log_file(log(tmp_path / "votes.csv", 0))
+    with monkeypatch.context() as patched:
+        patched.setattr(Items, "one_by_one", False)
+        whole = rankbench.run(suite, dataset=data, out="whole").directory
+    commit, stored = Store.commit, []
+
+    def killed(store: Store, block: BlockResult) -> None:
+        if stored:
+            raise KeyboardInterrupt
+        commit(store, block)
+        stored.extend(cell.cell for cell in block.cells)
+
+    monkeypatch.setattr(Store, "commit", killed)
+    with pytest.raises(KeyboardInterrupt):
+        rankbench.run(suite, dataset=data, out="killed")
+    monkeypatch.setattr(Store, "commit", commit)
+    with Journal(Path("killed")) as journal:
+        assert (journal.progress(), list(journal.cells())) == ((1, 3), stored)
+    again = rankbench.run(suite, dataset=data, out="killed").directory
+    for name in ("leaderboard.csv", "units.csv"):
+        assert (again / name).read_bytes() == (whole / name).read_bytes()
 
 
 def test_a_log_that_is_refused_is_told_why(tmp_path: Path) -> None:
