@@ -82,6 +82,8 @@ BEFORE = [
 ]
 """Commands that come before the examples."""
 
+_FILTER = "--where judge!='j6' --without d --without-judge j5 --min-votes 2"
+
 EXAMPLES: dict[str, Sequence[str]] = {
     "run": [
         "run --suite small.toml --workers 1 --out again",
@@ -92,6 +94,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "aggregate votes.csv",
         "aggregate votes.csv --intervals bootstrap --replicates 20",
         "aggregate judged.csv --intervals",
+        f"aggregate judged.csv {_FILTER}",
         "aggregate langs.csv --by lang --pool",
         "aggregate sides.csv --control side",
         "aggregate sides.csv --control side --intervals",
@@ -109,10 +112,12 @@ EXAMPLES: dict[str, Sequence[str]] = {
     ],
     "rank": [
         "rank scores.csv --replicates 50 --lower t3 --without t1",
+        "rank scores.csv --replicates 50 --where t1<2",
         "rank one.txt two.txt --qrels qrels.txt --replicates 50",
     ],
     "audit": [
         "audit judged.csv --method win-rate",
+        f"audit judged.csv {_FILTER}",
         "audit scores.csv --lower t3",
     ],
     "certify": [
@@ -149,6 +154,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "data describe weighted.csv",
         "data describe wide.csv",
         "data describe judged.csv",
+        f"data describe judged.csv {_FILTER}",
         "data describe drifting.csv",
         "data describe ballots.csv",
         "data describe clicks.csv",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import polars as pl
@@ -12,15 +12,17 @@ from rankbench.audit.fewest import fewest_judges, fewest_prompts, fewest_runs, f
 from rankbench.audit.probe import Probe, ScoreBoard, ScoreProbe, VoteBoard, VoteProbe
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
+from rankbench.data.tables.row_conditions import condition_asked
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.plugin import manager
 from rankbench.ranking.load import check_fit, load_log, opened_log
+from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.rank import rank
 from rankbench.ranking.score_ranking import METHODS, rank_scores, read_scores
-from rankbench.ranking.score_sample import completed, turned
+from rankbench.ranking.score_sample import completed, reduced, turned
 from rankbench.ranking.votes import load_votes
 
 LEVEL = 0.05
@@ -52,6 +54,8 @@ class Audit:
         Probes that fire stand first.
     notes : tuple of str
         Remarks on how the data were read and ranked.
+    filter : dict
+        Parts of the filter that were asked for.
     """
 
     method: str
@@ -61,6 +65,7 @@ class Audit:
     seed: int
     probes: tuple[Probe, ...]
     notes: tuple[str, ...] = ()
+    filter: dict[str, Any] = field(default_factory=dict)
 
     @property
     def fired(self) -> list[str]:
@@ -81,6 +86,7 @@ class Audit:
             "method": self.method,
             "data": self.data,
             "seed": self.seed,
+            **({"filter": self.filter} if self.filter else {}),
             "first": self.first,
             "may_be_first": self.may_be_first,
             "level": LEVEL,
@@ -104,6 +110,10 @@ def audit(
     reader: str = "",
     lower: Sequence[str] = (),
     seed: int = LOG_SEED,
+    where: str = "",
+    without: Sequence[str] = (),
+    without_judge: Sequence[str] = (),
+    min_votes: int = 0,
 ) -> Audit:
     """Ask of the ranking of a log of votes, or of a score table, what its readers ask.
 
@@ -120,6 +130,8 @@ def audit(
         Tasks of a score table in which less is better.
     seed : int
         Not negative.
+    where, without, without_judge, min_votes
+        As `rankbench.aggregate` takes them; of a score table `without` are tasks and systems, and there are no others.
 
     Returns
     -------
@@ -138,9 +150,13 @@ def audit(
     if seed < 0:
         raise SpecError("the seed must not be negative")
     named = manager.get(Aggregator, method) if method else None
-    source = None if lower or isinstance(named, ScoreAggregator) else _opened(log, columns, reader)
+    keep = Filter.from_options(where, without, without_judge, min_votes)
+    source = None if lower or isinstance(named, ScoreAggregator) else _opened(log, columns, reader, keep)
     if source is None:
-        return _audit_scores(log, method or METHODS[0], columns=columns, reader=reader, lower=lower, seed=seed)
+        if keep.without_judge or keep.min_votes:
+            raise SpecError("a score table has no judges and no votes: leave --without-judge and --min-votes out")
+        method = method or METHODS[0]
+        return _audit_scores(log, method, columns=columns, reader=reader, lower=lower, seed=seed, keep=keep)
     named = named or manager.get(Aggregator, default_of(source.table, "method"))
     board, notes = vote_board(source, named, seed)
     data = {"votes": board.votes.count, "items": len(board.items)}
@@ -148,7 +164,7 @@ def audit(
     open_to = [] if board.ranking.first is None else [board.items[i] for i in board.compared if board.ranking.first[i]]
     probes = tuple(probe(board) for probe in VOTE_PROBES)
     first = board.items[board.first]
-    return Audit(str(named), first, open_to, data, seed, with_levels(probes), tuple(notes))
+    return Audit(str(named), first, open_to, data, seed, with_levels(probes), tuple(notes), keep.as_dict())
 
 
 def vote_board(source: LogSource, method: Aggregator, seed: int) -> tuple[VoteBoard, list[str]]:
@@ -177,7 +193,7 @@ def with_levels(probes: Sequence[Probe]) -> tuple[Probe, ...]:
     return tuple(sorted(levels, key=lambda probe: not probe.fires))
 
 
-def _opened(log: Log, columns: str, reader: str) -> LogSource | None:
+def _opened(log: Log, columns: str, reader: str, keep: Filter) -> LogSource | None:
     """Return opened votes; None: the log may be a score table.
 
     Raises
@@ -197,18 +213,22 @@ def _opened(log: Log, columns: str, reader: str) -> LogSource | None:
         return None
     if not default_of(source.table, "method"):
         raise not_judged(source.name, source.table, "method")
-    source = source.judged()
+    source = (opened_log(log, columns=columns, by=None, reader=reader, keep=keep) if keep else source).judged()
     if source.table.row != "comparisons":
         raise SpecError(f"{source.name} holds {source.table}; rankbench audit takes votes and score tables")
     return source
 
 
-def _audit_scores(log: Log, method: str, *, columns: str, reader: str, lower: Sequence[str], seed: int) -> Audit:
+def _audit_scores(
+    log: Log, method: str, *, columns: str, reader: str, lower: Sequence[str], seed: int, keep: Filter
+) -> Audit:
     named = cast("ScoreAggregator", manager.get(Aggregator, method))  # `rank_scores` rejects others
-    ranking = rank_scores(log, [method], columns=columns, reader=reader, lower=lower, seed=seed)
-    scores = turned(read_scores(log, columns, reader)[2], lower)[0]
+    kept: dict[str, Any] = {"where": keep.where, "without": keep.without}
+    ranking = rank_scores(log, [method], columns=columns, reader=reader, lower=lower, seed=seed, **kept)
+    with condition_asked(keep.where):
+        scores = turned(reduced(read_scores(log, columns, reader, keep.without)[2], keep.without)[0], lower)[0]
     board = ScoreBoard(scores, completed(scores, "tasks")[0], named, ranking, seed)
     first = ranking.table.filter("may_be_first")["system"].to_list()
     data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}
     probes = tuple(probe(board) for probe in SCORE_PROBES)
-    return Audit(str(board.method), board.first, first, data, seed, with_levels(probes), ranking.notes)
+    return Audit(str(board.method), board.first, first, data, seed, with_levels(probes), ranking.notes, keep.as_dict())

@@ -9,13 +9,21 @@ from typing import Any, Literal
 import click
 
 from rankbench.cli import rankings
-from rankbench.cli.output import complete_names, heartbeat, reader_option, time_unit_option
+from rankbench.cli.output import (
+    complete_names,
+    filter_options,
+    heartbeat,
+    reader_option,
+    time_unit_option,
+    where_option,
+)
 from rankbench.cli.shown import Format, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
 from rankbench.data.readers.remote import shown_log
 from rankbench.data.tables.times import TimeUnit
 from rankbench.errors import SpecError
 from rankbench.ranking import aggregate as engine
+from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
 from rankbench.ranking.score_ranking import rank_scores
@@ -48,6 +56,7 @@ from rankbench.ranking.score_ranking import rank_scores
 )
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=model_x,right=model_y.")
 @reader_option
+@filter_options
 @click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
@@ -88,12 +97,13 @@ def aggregate(
     shown = chosen_form(form, out, [log], pictures=not (matrix or across or effects or options["by"]))
     if over:
         taken = {name: options[name] for name in ("method", "columns", "reader", "seed")}
+        kept = {name: options[name] for name in ("where", "without", "without_judge", "min_votes")}
         others = [options[name] for name in ("by", "pool", "control", "intervals", "address")]
         if any([*others, effects, points, across, matrix]):
             refused = "--by, --pool, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
             raise SpecError(f"--over time: leave {refused} out")
         with heartbeat(f"scores over time of {shown_log(log)}"):
-            history = scores_over_time(log, unit=time_unit, since=since, **taken)
+            history = scores_over_time(log, unit=time_unit, since=since, keep=Filter.from_options(**kept), **taken)
         return show(rankings.history_answer(history, top, log), shown, out)
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
@@ -146,6 +156,7 @@ def aggregate(
     "task alone: a row is a task.",
 )
 @reader_option
+@where_option
 @click.option("--qrels", default="", metavar="FILE", help="Relevance judgments (qrels); the arguments are TREC runs.")
 @click.option(
     "--loss",

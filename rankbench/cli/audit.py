@@ -11,7 +11,7 @@ import polars as pl
 
 from rankbench.audit.audit import Audit
 from rankbench.audit.audit import audit as run
-from rankbench.cli.output import complete_names, heartbeat, reader_option
+from rankbench.cli.output import complete_names, filter_options, heartbeat, reader_option
 from rankbench.cli.rankings import log_sha256
 from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
@@ -37,6 +37,7 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=model_x,right=model_y.")
 @click.option("--lower", multiple=True, metavar="TASK", help="A task in which less is better; repeatable.")
 @reader_option
+@filter_options
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of simulations.")
 @file_options
 def audit(log: str, form: Format | None, out: Path | None, **options: Any) -> None:

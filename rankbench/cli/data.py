@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rankbench.cli.output import complete_names, heartbeat, reader_option
+from rankbench.cli.output import complete_names, filter_options, heartbeat, reader_option
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.text import count_text, listed
 from rankbench.data.cards import Card, cards
@@ -23,6 +23,7 @@ from rankbench.plugin.manager import component_class, names
 from rankbench.ranking.covariates import offered_controls
 from rankbench.ranking.describe import describe as summarize
 from rankbench.ranking.log_dataset import reader_for
+from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import open_source
 
 
@@ -102,16 +103,18 @@ def verify(name: str | None) -> Answer:
 @click.argument("table", metavar="FILE|NAME", shell_complete=complete_names("dataset", files=True))
 @reader_option
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns of votes, as left=model_x.")
+@filter_options
 @answering
-def describe(table: str, reader: str, columns: str) -> Answer:
+def describe(table: str, reader: str, columns: str, **kept: Any) -> Answer:
     """Describe a file, a folder of shards or a data set, with the role of each column."""
-    source = open_source(table, columns=columns, reader=reader)
+    keep = Filter.from_options(**kept)
+    source = open_source(table, columns=columns, reader=reader, keep=keep)
     with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
-        controls = offered_controls(table, source, summary, columns=columns, reader=reader)
+        controls = offered_controls(table, source, summary, columns=columns, reader=reader, keep=keep)
     read = source.remarks
     said: dict[str, object] = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
-    said |= {"controls": controls} if controls else {}
+    said |= ({"controls": controls} if controls else {}) | ({"filter": keep.as_dict()} if keep else {})
     record = summary.as_dict() | said | ({"notes": list(read)} if read else {})
     offer = f"--control {shlex.quote(', '.join(controls))} (aggregate and run)" if controls else ""
     lines = [

@@ -15,7 +15,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -231,6 +231,33 @@ reader_option = click.option(
     shell_complete=complete_names("reader"),
     help="Reader, as csv or letor:zero-based=true; default: by the file's ending.",
 )
+
+
+where_option = click.option(
+    "--where",
+    default="",
+    metavar="CONDITION",
+    help="Keep rows that fulfil an SQL condition, as \"lang == 'en' and turn > 1\". Its names are columns of the file; "
+    "if the file lacks one, all are columns of the schema, as query_id, winner, loser and judge.",
+)
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of `rankbench.ranking.log_filter.Filter`."""
+    for option in (
+        click.option(
+            "--min-votes",
+            default=0,
+            metavar="N",
+            type=click.IntRange(0),
+            help="Take out items with fewer votes, again and again, until no item has fewer.",
+        ),
+        click.option("--without-judge", multiple=True, metavar="NAME", help="A judge to leave out; repeatable."),
+        click.option("--without", multiple=True, metavar="ITEM", help="An item to leave out; repeatable."),
+        where_option,
+    ):
+        command = option(command)
+    return command
 
 
 def time_unit_option(words: str) -> Callable[[F], F]:

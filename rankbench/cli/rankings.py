@@ -96,6 +96,7 @@ def _ranking_record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
         "intervals": intervals,
         "units": {"score": facts["unit"] or None, "votes": facts["votes"], "wins": facts["wins"]},
         **({"pool": facts["pool"]} if "pool" in facts else {}),
+        **({"filter": facts["filter"]} if "filter" in facts else {}),
         "notes": list(found.notes),
         "items": _honest(found).to_dicts(),
     } | ({} if found.effects is None else {"effects": found.effects.to_dicts()})

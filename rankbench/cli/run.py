@@ -12,13 +12,14 @@ import polars as pl
 from rich.console import Console
 
 from rankbench import api
-from rankbench.cli.output import complete_names, heartbeat, reader_option, time_unit_option
+from rankbench.cli.output import complete_names, filter_options, heartbeat, reader_option, time_unit_option
 from rankbench.cli.shown import Answer, Table, answering
 from rankbench.core.runtime import available_cores
 from rankbench.core.text import count_text, duration_text
 from rankbench.errors import SpecError
 from rankbench.interfaces.table import with_column
 from rankbench.ranking.log_dataset import own_log, suite_of
+from rankbench.ranking.log_filter import Filter
 from rankbench.reports.results import PaperFiles, run_record, run_summary
 from rankbench.reports.results import report as write
 from rankbench.runner.estimate import Estimate, estimate
@@ -37,15 +38,17 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def chosen(
         suite: str | None, dataset: Sequence[str], extra: Sequence[str], log: str | None, columns: str, reader: str,
-        control: str, **options: Any,
+        control: str, where: str, without: Sequence[str], without_judge: Sequence[str], min_votes: int,
+        **options: Any,
     ) -> Any:  # fmt: skip
+        keep = Filter.from_options(where, without, without_judge, min_votes)
         if log is None:
-            if columns or reader or control:
-                raise SpecError("--columns, --control and --reader say how to read a --log")
+            if columns or reader or control or keep:
+                raise SpecError("--columns, --control, --reader and filters as --where say how to read a --log")
             return command(suite or "paper", dataset=dataset, extra=extra, **options)
         if control:
             columns, extra = with_column(columns, "control", control), (*extra, *_WITH_AND_WITHOUT)
-        own = own_log(log, columns=columns, reader=reader)
+        own = own_log(log, columns=columns, reader=reader, keep=keep)
         return command(suite or suite_of(own), dataset=[*dataset, own], extra=extra, **options)
 
     for option in reversed(_SUITE_OPTIONS):
@@ -92,6 +95,7 @@ _SUITE_OPTIONS = (
         help="Covariates of the log that may help to predict, as 'side:unless=neutral, log(length)'.",
     ),
     reader_option,
+    filter_options,
     time_unit_option("Unit of time whose votes a method predicts together; default: votes of one time."),
     dataset_option,
     click.option(

@@ -51,6 +51,8 @@ class RawTable:
         Names of columns in the file, by role, where they have not the usual names.
     unwanted : set of str
         Columns that the user leaves out: nothing in them is wrong, and nothing is read.
+    filtered : bool
+        Whether a condition has left rows out: all rows of one of several files may be gone.
     """
 
     frame: pl.LazyFrame
@@ -61,6 +63,7 @@ class RawTable:
     roles: Mapping[str, str] = field(default_factory=dict)
     locate: Callable[[int], tuple[Path | str | None, int | None]] | None = None
     unwanted: frozenset[str] = frozenset()
+    filtered: bool = False
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""
@@ -137,7 +140,7 @@ class TableCheck:
 
     def end(self) -> None:
         """Check what can be known only after the last row."""
-        if self.rows == 0:
+        if self.rows == 0 and not self.raw.filtered:
             raise InputError("the table has no rows", path=self.path)
 
     def error(self, message: str, row: int, column: str) -> InputError:

@@ -25,6 +25,7 @@ from rankbench.interfaces.table import with_column
 from rankbench.plugin import manager
 from rankbench.ranking.covariates import beside_unadjusted, checked_control, rank_controlled
 from rankbench.ranking.load import WantedIntervals, check_cluster, check_fit, load_log, opened_log
+from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource
 from rankbench.ranking.pictures import items_drawing
 from rankbench.ranking.pooled import category_rankings, check_shared
@@ -67,7 +68,8 @@ class Aggregation:
         or 0; ``by``, the column that ``query`` is, or None; ``seed`` and ``resamples`` of the intervals (None where
         they are by formula); ``intervals``, how they were made, or None, and ``by_judge``, whether by judge;
         ``may_be_first``, names of items of the largest of so many ``scales``, where one ranking has intervals;
-        ``votes`` and ``wins``, names of the counts in these columns. Pooled categories have also ``pool``, how much
+        ``votes`` and ``wins``, names of the counts in these columns; ``filter``, the parts of a filter that were
+        said. Pooled categories have also ``pool``, how much
         scores differ between them (``variance, lower, upper, differences, unit, p, trials``).
     pairs : PairCounts, optional
         Wins of each pair of items, where votes of the whole log were counted.
@@ -125,6 +127,10 @@ def aggregate(
     seed: int = LOG_SEED,
     executor: Literal["local", "dask"] = "local",
     address: str = "",
+    where: str = "",
+    without: Sequence[str] = (),
+    without_judge: Sequence[str] = (),
+    min_votes: int = 0,
 ) -> Aggregation:
     """Rank the items of a log by one method.
 
@@ -164,6 +170,13 @@ def aggregate(
         scheduler is at `address`, to the same bytes; they must see the files under the same paths.
     address : str
         As in ``tcp://10.0.0.1:8786``.
+    where : str
+        Condition on rows, as ``lang == 'en' and turn > 1``: an SQL expression in the file's columns. If it names none
+        of these alone, its names are columns of the schema. A missing value fulfils no comparison.
+    without, without_judge : sequence of str
+        Items and judges to leave out.
+    min_votes : int
+        rankbench takes out items with fewer votes, again and again, until no item has fewer.
 
     Returns
     -------
@@ -192,7 +205,8 @@ def aggregate(
     if control:
         columns = with_column(columns, "control", control)
     named = _aggregator(method) if method else None
-    source = opened_log(log, columns=columns, by=by, reader=reader)
+    keep = Filter.from_options(where, without, without_judge, min_votes)
+    source = opened_log(log, columns=columns, by=by, reader=reader, keep=keep)
     method = method or default_of(source.table, "method")
     if not method:
         raise not_judged(source.name, source.table, "method")
@@ -209,7 +223,7 @@ def aggregate(
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
     first_votes = FirstVotes(LOOKED_AT + 1)
     facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "voters": 0.0, "by": by}
-    facts |= {"seed": seed, "resamples": replicates}
+    facts |= {"seed": seed, "resamples": replicates} | ({"filter": keep.as_dict()} if keep else {})
 
     def ranked(part: LogSource, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
         kept = first_votes if pooled else None

@@ -19,6 +19,7 @@ from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Cont
 from rankbench.interfaces.table import with_column
 from rankbench.plugin.manager import get
 from rankbench.ranking.describe_votes import TableSummary
+from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.rank import (
     Intervals,
@@ -204,7 +205,9 @@ _MOST = 8
 _OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}
 
 
-def offered_controls(log: Log, source: LogSource, summary: TableSummary, *, columns: str, reader: str) -> list[str]:
+def offered_controls(
+    log: Log, source: LogSource, summary: TableSummary, *, columns: str, reader: str, keep: Filter
+) -> list[str]:
     """Return terms of ``--control`` for a log that was described: those that a ranking takes, all together.
 
     ``side`` where the left wins more, or less, than half of the votes by its interval; and columns of numbers that the
@@ -218,6 +221,7 @@ def offered_controls(log: Log, source: LogSource, summary: TableSummary, *, colu
         It, opened.
     summary : TableSummary
     columns, reader : str
+    keep : Filter
         As it was opened.
     """
     if "position" not in summary.facts:
@@ -233,7 +237,7 @@ def offered_controls(log: Log, source: LogSource, summary: TableSummary, *, colu
     aggregator = get(Aggregator, default_of(source.table, "method"))
     while terms and isinstance(aggregator, ControlledAggregator):
         try:
-            read = open_source(log, columns=with_column(columns, "control", ", ".join(terms)), reader=reader)
+            read = open_source(log, columns=with_column(columns, "control", ", ".join(terms)), reader=reader, keep=keep)
             aggregator.refuse_unidentified(covariate_votes(load_votes(read.frame)).summed())
         except InputError as error:
             refused = [term for term, pair in terms.items() if error.column in (term, *pair)]

@@ -18,6 +18,7 @@ from rankbench.interfaces.table import with_column
 from rankbench.plugin import manager
 from rankbench.ranking.count_log import count_frame, count_parts_on_cluster
 from rankbench.ranking.lists import ROW, Ballots, ParquetLog, load_ballots, load_sessions
+from rankbench.ranking.log_filter import NO_FILTER, Filter
 from rankbench.ranking.open import Log, LogSource, open_source
 from rankbench.ranking.partial_counts import LogPart
 from rankbench.ranking.rank import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
@@ -29,8 +30,8 @@ from rankbench.ranking.votes import coded_votes, load_votes
 WantedIntervals = Intervals | Literal["auto"] | None
 
 
-def opened_log(log: Log, *, columns: str, by: str | None, reader: str) -> LogSource:
-    """Open a log whose rankings are one for each value of a column, if `by` says so.
+def opened_log(log: Log, *, columns: str, by: str | None, reader: str, keep: Filter = NO_FILTER) -> LogSource:
+    """Open a log, and keep what a filter says; its rankings are one for each value of a column, if `by` says so.
 
     Raises
     ------
@@ -40,16 +41,16 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str) -> LogSou
         See `open_source`.
     """
     if by in (None, "query"):
-        return open_source(log, columns=columns, reader=reader)
+        return open_source(log, columns=columns, reader=reader, keep=keep)
     asked = with_column(columns, "query", str(by))
     # Votes with nothing there are of no ranking; other kinds of tables do not know the role.
     with suppress(InputError):
-        return open_source(log, columns=with_column(asked, "by", str(by)), reader=reader)
+        return open_source(log, columns=with_column(asked, "by", str(by)), reader=reader, keep=keep)
     try:
-        return open_source(log, columns=asked, reader=reader)
+        return open_source(log, columns=asked, reader=reader, keep=keep)
     except InputError as error:
         try:
-            table = open_source(log, columns=columns, reader=reader).table
+            table = open_source(log, columns=columns, reader=reader, keep=keep).table
         except (InputError, SpecError):
             raise error from None
         if table.row == "comparisons":
@@ -94,8 +95,8 @@ def check_cluster(aggregator: Aggregator, source: LogSource, intervals: WantedIn
     if source.parquet is None or not (counted and whole) or intervals == "judges+queries":
         raise SpecError(
             "--executor dask needs ungraded votes in Parquet (rankbench data convert LOG FOLDER writes it) and an "
-            "aggregator of counts. It excludes --by, --control and --intervals judges+queries. Leave --executor and "
-            "--address out to use this machine"
+            "aggregator of counts. It excludes --by, --control, filters as --where, and --intervals judges+queries. "
+            "Leave --executor and --address out to use this machine"
         )
 
 

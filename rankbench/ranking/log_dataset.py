@@ -7,7 +7,7 @@ import json
 from abc import abstractmethod
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import polars as pl
 from pydantic import Field
@@ -20,9 +20,11 @@ from rankbench.data.readers.choose import PartsReader, choose_reader, is_pattern
 from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import fetched, is_address, piped, scan_fetched, shown_address
 from rankbench.data.tables.checks import default_of, not_judged, table_kind, table_of
+from rankbench.data.tables.row_conditions import condition_asked
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.dataset import Dataset, Reader, existing, remarks_kept
 from rankbench.plugin.manager import get, names, reference
+from rankbench.ranking.log_filter import NO_FILTER, Filter
 
 _READER = ":reader="
 _Dataset = TypeVar("_Dataset", bound=Dataset)
@@ -133,6 +135,36 @@ class LogFile(OwnTable):
         return hashlib.sha256(json.dumps([digests, columns, said]).encode()).hexdigest()
 
 
+class FilteredLog(OwnTable):
+    """A log with the rows, items and judges that a filter keeps; its name and its sha256 say which filter.
+
+    Results name it ``filtered:log=votes.csv,where="lang == 'en'"``, which `named` reads back.
+    """
+
+    name: ClassVar[str] = "filtered"
+    source: ClassVar[str] = "a log and a filter"
+
+    log: Dataset = Field(description="The whole log.")
+    keep: Filter = Field(description="Rows, items and judges to keep.")
+
+    def __str__(self) -> str:
+        return str(Spec(self.name, {"log": str(self.log), **self.keep.as_dict()}))
+
+    def _read(self) -> pl.LazyFrame:
+        with condition_asked(self.keep.where):
+            frame = self.log._read() if isinstance(self.log, OwnTable) else self.log.scan()
+            return self.keep.applied(frame, table_of(frame.collect_schema(), getattr(self.log, "path", None)))
+
+    def assumptions(self) -> list[str]:
+        """Return what a reader must know of the whole log, then how columns were read and how much is left."""
+        own = [] if isinstance(self.log, OwnTable) else self.log.assumptions()
+        return [*own, *super().assumptions()]
+
+    def fingerprint(self) -> str:
+        """Return the sha256 of the whole log's and of the filter."""
+        return hashlib.sha256(json.dumps([self.log.fingerprint(), self.keep.as_dict()]).encode()).hexdigest()
+
+
 def _files(path: Path) -> list[Path]:
     """Return the files of a log: of a folder of shards all that are in it, with its manifest."""
     if (path / MANIFEST).is_file():
@@ -217,6 +249,9 @@ def named(log: str, columns: str = "", reader: str = "") -> Dataset:
     found = named_file(log, columns, reader)
     if found is not None:
         return found
+    if log.startswith(f"{FilteredLog.name}:"):
+        said: dict[str, Any] = dict(parse(log).params)
+        return FilteredLog(log=named(str(said.pop("log")), columns, reader), keep=Filter.from_options(**said))
     name, path = log.split(":", 1)[0], Path(log)
     if not is_data_set(log):
         # A text with a folder or an ending was meant for a file.
@@ -284,15 +319,18 @@ def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFil
     return _judged(log_at(Path(path), columns, reader))
 
 
-def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
+def own_log(log: str, *, columns: str = "", reader: str = "", keep: Filter = NO_FILTER) -> Dataset:
     """Return what a user means by a log: a file (see `log_file`), an address, or the data set of that name.
+
+    With a filter it is a `FilteredLog`.
 
     Raises
     ------
     InputError, SpecError
         See `log_file` and `named`.
     """
-    return _judged(named(log, columns, reader))
+    found = named(log, columns, reader)
+    return _judged(FilteredLog(log=found, keep=keep) if keep else found)
 
 
 def _judged(found: _Dataset) -> _Dataset:
@@ -307,6 +345,8 @@ def _judged(found: _Dataset) -> _Dataset:
 def read_by(dataset: Dataset) -> list[Component]:
     """Return the kind of table that a data set is, and the readers of its files: they have a part in what is read."""
     readers: list[Component] = []
+    if isinstance(dataset, FilteredLog):
+        return read_by(dataset.log)
     if isinstance(dataset, CardDataset):
         readers = [get(Reader, dataset.card.reader)]
     elif isinstance(dataset, LogFile):

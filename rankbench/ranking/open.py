@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ from rankbench.data.readers.parquet import MANIFEST
 from rankbench.data.readers.remote import scan_address, shown_address
 from rankbench.data.tables.checks import checked, judgments_of, table_kind, table_of
 from rankbench.data.tables.column_roles import OPTIONS
+from rankbench.data.tables.row_conditions import condition_asked
 from rankbench.data.tables.schemas import REST
 from rankbench.data.tables.whole_names import whole_ids
 from rankbench.errors import InputError, SpecError
@@ -25,6 +26,7 @@ from rankbench.interfaces.table import TableKind
 from rankbench.plugin import manager
 from rankbench.ranking.lists import ParquetLog, is_parquet, parquet_log
 from rankbench.ranking.log_dataset import LogAddress, LogFile, is_data_set, log_at, named
+from rankbench.ranking.log_filter import NO_FILTER, Filter
 
 T = TypeVar("T")
 Log: TypeAlias = pl.LazyFrame | pl.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str]
@@ -89,7 +91,7 @@ class LogSource:
                 raise self.parquet.located(error) from error
 
 
-def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
+def open_source(log: Log, *, columns: str = "", reader: str = "", keep: Filter = NO_FILTER) -> LogSource:
     """Open a log.
 
     Parameters
@@ -98,14 +100,28 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         Of a text, what `rankbench.ranking.log_dataset.named` says it names; see `frame_in_memory`.
     columns, reader : str
         See `rankbench.ranking.log_dataset.reader_for`.
+    keep : Filter
+        Rows, items and judges to keep. Remarks say how many votes are left.
 
     Raises
     ------
     InputError
-        There is no such file or data set; it is empty, or not one of the schema's tables.
+        There is no such file or data set; it is empty, or not one of the schema's tables; or `keep` leaves nothing.
     SpecError
-        See `rankbench.ranking.log_dataset.reader_for`.
+        See `rankbench.ranking.log_dataset.reader_for` and `rankbench.ranking.log_filter.Filter`.
     """
+    with condition_asked(keep.where):
+        source = _opened(log, columns, reader)
+        if not keep:
+            return source
+        with remarks_kept() as said, readable(source.path):
+            frame = keep.applied(source.frame, source.table)
+    source.remarks.extend(said)
+    # Polars would count rows of the files themselves, those that go among them.
+    return replace(source, frame=frame, parquet=None)
+
+
+def _opened(log: Log, columns: str, reader: str) -> LogSource:
     held = None if isinstance(log, str | os.PathLike) else frame_in_memory(log)
     if held is not None:
         if reader:

@@ -38,6 +38,7 @@ from rankbench.ranking.history_average import (
     simultaneous_changes,
     weighed_models,
 )
+from rankbench.ranking.log_filter import NO_FILTER, Filter
 from rankbench.ranking.open import Log, open_source
 from rankbench.ranking.pictures import history_drawing
 from rankbench.ranking.rank import normal_deviations
@@ -124,6 +125,7 @@ def scores_over_time(
     since: str = "",
     columns: str = "",
     reader: str = "",
+    keep: Filter = NO_FILTER,
     seed: int = LOG_SEED,
 ) -> ScoresOverTime:
     """Return the scores of a log's items over time, with bands, and what changed between then and now.
@@ -146,6 +148,8 @@ def scores_over_time(
         ``2024-03-31T12:00``; a number where times are numbers. By default that of the median vote.
     columns, reader : str
         See `rankbench.aggregate`.
+    keep : Filter
+        Rows, items and judges to keep.
     seed : int
         Of the normal draws behind ranks and simultaneous intervals.
 
@@ -157,7 +161,7 @@ def scores_over_time(
         It has no times, or one; a unit that it cannot have; an unknown method, or one without such a model.
     """
     settle_runtime()
-    source = open_source(log, columns=columns, reader=reader)
+    source = open_source(log, columns=columns, reader=reader, keep=keep)
     points = _points(method or default_of(source.table, "history"))
     if not method and not default_of(source.table, "history"):
         raise not_judged(source.name, source.table, "method")

@@ -21,6 +21,7 @@ from rankbench.data.readers.remote import scan_address
 from rankbench.data.readers.trec import TREC_LOSS, Ties, TrecReader
 from rankbench.data.tables.checks import checked, table_of
 from rankbench.data.tables.measurements import load_scores
+from rankbench.data.tables.row_conditions import condition_asked, judgments_kept
 from rankbench.data.tables.score_layout import AS_SCORES, WITHOUT
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import InputError, SpecError
@@ -179,6 +180,7 @@ def rank_scores(
     loss: str = "",
     ties: Ties = "shared",
     missing: Kept = "tasks",
+    where: str = "",
 ) -> ScoreRanking:
     """Rank the systems of a score table, with simultaneous rank ranges.
 
@@ -209,6 +211,8 @@ def rank_scores(
         Places of documents of equal scores: the mean of their places, or trec_eval's order, backwards by name.
     missing : {"tasks", "systems"}
         Part left out where cells are missing: tasks that some system lacks, or systems that lack some task.
+    where : str
+        Condition on the table's rows: see `rankbench.aggregate`.
 
     Raises
     ------
@@ -226,13 +230,13 @@ def rank_scores(
     asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
     said: Sequence[str] = ()
     if qrels:
-        if columns or reader:
-            raise SpecError("TREC runs have their own format; leave --columns and --reader out")
+        if columns or reader or where:
+            raise SpecError("TREC runs have their own format; leave --columns, --reader and --where out")
         path, (digest, table, said) = None, judged_runs(scores, qrels, loss or TREC_LOSS, ties)
     elif loss or ties != "shared":
         raise SpecError(f"{'a loss judges' if loss else 'ties are of'} TREC runs; say --qrels FILE, too")
     else:
-        with remarks_kept() as remarks:
+        with remarks_kept() as remarks, condition_asked(where):
             path, digest, table = read_scores(scores, columns, reader, without)  # type: ignore[arg-type]  # refuses others
         said = [*remarks, *([f"columns are not read: {listed(remarks.left)}"] if remarks.left else [])]
     with readable(path):
@@ -273,6 +277,7 @@ def rank_scores(
         "tasks": whole.tasks,
         "lower_is_better": [task for task in whole.tasks if task in lower],
         "without": list(without),
+        **({"filter": {"where": where}} if where else {}),
         "missing": {
             "cells": int((~read.present).sum()),
             "of_cells": read.present.size,
@@ -382,7 +387,7 @@ def _loaded(table: pl.LazyFrame, path: Path | None) -> TaskScores:
             "rankbench aggregate ranks votes, ballots and clicks",
             path=path,
         )
-    return load_scores(table)
+    return load_scores(judgments_kept(table))
 
 
 def _digest(scores: TaskScores) -> str:

@@ -23,7 +23,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask
 from rankbench.plugin import manager
-from rankbench.ranking.log_dataset import LogFile
+from rankbench.ranking.log_dataset import FilteredLog, LogFile
 from rankbench.runner.plan import Planned
 from rankbench.store.journal import FILE, Journal
 from rankbench.store.records import SuiteRecord, makers_text
@@ -48,13 +48,19 @@ def default_folder(made: Planned, datasets: Sequence[Dataset]) -> Path:
         stand behind it. A folder with them that holds these data comes first, so that each log
         finds its own folder again, whatever became of the plain one.
     """
-    said = (dataset.path.name if isinstance(dataset, LogFile) else str(dataset) for dataset in datasets)
-    names = (re.sub(r"[^A-Za-z0-9._=-]+", "-", name) for name in said)
+    names = (re.sub(r"[^A-Za-z0-9._=-]+", "-", _short_name(dataset)) for dataset in datasets)
     folder = RUNS / "-".join([made.plan.suite.name, *names])
     if not datasets:
         return folder
     own = folder.with_name(f"{folder.name}-{_sha256(made)[:8]}")
     return own if _belongs(own, made) or _belongs(folder, made) is False else folder
+
+
+def _short_name(dataset: Dataset) -> str:
+    """Return what a data set is called in a folder's name."""
+    if isinstance(dataset, FilteredLog):
+        return f"{_short_name(dataset.log)}-{dataset.name}"
+    return dataset.path.name if isinstance(dataset, LogFile) else str(dataset)
 
 
 def _belongs(folder: Path, made: Planned) -> bool | None:

@@ -16,6 +16,7 @@ import polars as pl
 from rankbench.core.text import exception_text, listed
 from rankbench.data.readers.frame_source import streamed
 from rankbench.data.tables import rankbench_register
+from rankbench.data.tables.row_conditions import asked_columns, rows_kept
 from rankbench.data.tables.whole_names import with_whole_names
 from rankbench.errors import InputError, PluginError, SpecError, closest
 from rankbench.interfaces.dataset import remark, remark_columns
@@ -183,7 +184,7 @@ def checked(
         A missing column, one of a wrong type, or a winner's column that is ambiguous, at once; anything else
         about rows, later.
     """
-    table = _renamed(RawTable(raw, path, header, allow_single, diagnose, locate=locate), columns)
+    table = _renamed(rows_kept(RawTable(raw, path, header, allow_single, diagnose, locate=locate)), columns)
     kind = table_of(table.schema(), path)
     start = kind.check(table)
     if not table.roles:  # else `renamed` has done so
@@ -210,8 +211,11 @@ def _say_columns(names: Sequence[str], table: RawTable, kind: TableKind) -> None
     """Tell whoever keeps remarks which columns are read: under names of the file, or of the kind."""
     schema = table.schema()
     columns = dict(table.roles) or {name: name for name in (*kind.columns, *kind.optional) if name in schema}
+    used = asked_columns()
     several = any(isinstance(dtype, pl.Struct) for dtype in schema.values())
-    remark_columns(columns, [] if several else [name for name in names if name not in columns.values()])
+    remark_columns(
+        columns, [] if several else [name for name in names if name not in columns.values() and name not in used]
+    )
 
 
 def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.LazyFrame]:
