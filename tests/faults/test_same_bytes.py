@@ -88,6 +88,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return Site(tmp_path_factory.mktemp("site"), 2, sizes="[500]")
 
 
+@pytest.mark.long
 def test_the_same_bytes_in_another_environment(site: Site) -> None:
     """Everything else at once: workers, order of blocks, hash seed, locale, time zone, threads; and gone on with."""
     expected = site.run("--workers", "1")

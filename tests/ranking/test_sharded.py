@@ -87,6 +87,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "shards"
 
 
+@pytest.mark.long
 def test_the_same_bytes_as_locally_though_a_worker_is_killed(
     cluster: Cluster, long: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, s
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
+@pytest.mark.long
 def test_the_same_bytes_on_workers_with_a_nanny(suite: str, tmp_path: Path) -> None:
     """A nanny, which Dask starts by default, makes its worker a daemonic process."""
     from dask_cluster import Cluster

@@ -172,6 +172,7 @@ def test_a_plugin_inside_of_a_built_in_method_is_part_of_its_cells(world: World)
     assert not before["nested"] & after["nested"]
 
 
+@pytest.mark.long
 def test_code_that_changes_while_it_runs_is_not_stored(world: World, ran: World) -> None:
     """The plugin edits itself while its block runs: the block is of either code."""
     shutil.rmtree(world.out)

@@ -118,6 +118,7 @@ class Runner:
         return ran
 
 
+@pytest.mark.long
 def test_the_steps_of_the_tests_run_without_a_network(tmp_path: Path) -> None:
     """With what this environment has, and an `rankbench` that is there already."""
     plugin = write_plugin("rankbench-made-reader", "reader", tmp_path)
