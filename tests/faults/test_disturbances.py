@@ -106,7 +106,6 @@ CHANGES = {
 """How often a conversion that replaces two shards by three changes the disk."""
 
 
-@pytest.mark.long
 def test_a_conversion_that_is_killed_at_each_of_its_changes(tmp_path: Path, quick: Undisturbed) -> None:
     """Whatever is made, written, moved or removed: no folder is half there, and the next conversion ends the same."""
     old = tmp_path / "old"
