@@ -3,7 +3,7 @@
     .venv/bin/python scripts/range_coverage.py [LOGS]
 
 Settings and measures are those of `tests/ranking/test_power_of_ranges.py`, which `make long` runs on fewer logs, and of
-`tests/ranking/test_may_be_first.py`.
+`test_may_be_first.py` and `test_weak_items.py` beside it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def main() -> None:
     sys.path[:0] = [str(TESTS), str(TESTS / "ranking")]
     from test_may_be_first import systems
     from test_power_of_ranges import SETTINGS, measured
+    from test_weak_items import WEAK
+    from test_weak_items import measured as measured_weak
 
     logs = int(sys.argv[1]) if len(sys.argv) > 1 else LOGS
     print(f"{logs:,} logs a setting; goals: scores covered >= .93, ranges wrong <= .06, width / oracle <= 1.15\n")
@@ -35,6 +37,10 @@ def main() -> None:
         found = measured(setting, range(logs))
         cells = f"{found.covered:.3f} | {found.wrong:.3f} | {found.width:.2f} | {found.oracle:.2f}"
         print(f"| {setting.says} | {cells} | {found.width / found.oracle:.3f} |", flush=True)
+    print("\n| last item | covered | by a symmetric interval |\n|---|--:|--:|")
+    for setting in WEAK:
+        covered, symmetric = measured_weak(setting, logs)
+        print(f"| {setting.says} | {covered:.3f} | {symmetric:.3f} |", flush=True)
     print("\n| score table | ranges wrong | best missing | best alone | alone by ranges |\n|---|--:|--:|--:|--:|")
     for says, tasks, lead in SCORE_TABLES:
         tables = [systems(seed, tasks, lead) for seed in range(logs)]

@@ -24,6 +24,7 @@ References
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -44,6 +45,7 @@ from rankbench.aggregators.likelihood.davidson_firth import (
     fit_davidson,
     pseudo_votes,
 )
+from rankbench.aggregators.likelihood.profile import profile_ends
 from rankbench.core.component import Property
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import MOST_DENSE, OrderAggregator
@@ -187,6 +189,15 @@ class BradleyTerry(PenalizedAggregator):
         if self.by_firth(counts):
             return firth_bradley_terry(counts)
         return fit_bradley_terry(counts, ridge=self.strength(), start=start)
+
+    def score_ends(
+        self, counts: PairCounts, scores: NDArray[np.float64], items: Sequence[int], level: float
+    ) -> NDArray[np.float64] | None:
+        """Return intervals by profile penalized likelihood with Firth's penalty, shape (k, 2); None with another one.
+
+        See `rankbench.aggregators.likelihood.profile`.
+        """
+        return profile_ends(counts, scores, items, level) if self.by_firth(counts) else None
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the scores of one query's comparisons, shape (m,), all on one scale; ties are half wins.

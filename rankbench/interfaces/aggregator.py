@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -250,6 +250,26 @@ class WithCovariance(Protocol):
 
     def prefers_covariance(self) -> bool:
         """Return whether intervals by formula cover better than intervals of resamples, with these parameters."""
+
+
+@runtime_checkable
+class WithProfile(Protocol):
+    """Aggregators that know the values of a score which votes do not reject by likelihood ratio."""
+
+    def score_ends(
+        self, counts: PairCounts, scores: NDArray[np.float64], items: Sequence[int], level: float
+    ) -> NDArray[np.float64] | None:
+        """Return both ends of the intervals of k items, shape (k, 2); None with parameters that have no likelihood.
+
+        Parameters
+        ----------
+        counts : PairCounts
+            Of independent votes of weight 1.
+        scores : ndarray of float64, shape (m,)
+            Result of `from_counts` for them.
+        items : sequence of int
+        level : float, in (0, 1)
+        """
 
 
 @runtime_checkable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -97,6 +97,38 @@ def with_covariance(
     of_ranges, freedom = (covariance, None) if errors is None else errors
     ranges = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
     return ItemRanking(items, scores, lower, upper, *ranges, scales, units)
+
+
+_LEVEL = 0.95
+
+FEW_WINS = 5.0
+"""With fewer wins, or losses, a symmetric interval of a score covers too seldom."""
+
+_MOST_WORK = 2e9
+"""Most that rankbench spends on such intervals, as their number times the cube of the number of items: 2 seconds."""
+
+
+def with_likelihood(ranking: ItemRanking, log: RankedLog, aggregator: Aggregator) -> tuple[ItemRanking, list[str]]:
+    """Return a ranking where intervals of items with few wins or losses are by likelihood; and what to know of it.
+
+    Ranks stay as they are: they rest on differences of scores, which have intervals by covariance.
+    """
+    tallies, m = log.tallies(), len(log.items)
+    few = np.minimum(tallies.won, tallies.judged - tallies.won) < FEW_WINS
+    items = np.flatnonzero(few & np.isfinite(ranking.lower)).tolist()
+    if not items or log.score_ends(aggregator, ranking.scores, [], _LEVEL) is None:
+        return ranking, []
+    who = f"{len(items)} of {m:,} items won or lost fewer than {FEW_WINS:.0f} votes"
+    if len(items) * m**3 > _MOST_WORK:
+        return ranking, [f"{who}: their intervals are symmetric, and may cover less than 95%"]
+    ends = log.score_ends(aggregator, ranking.scores, items, _LEVEL)
+    assert ends is not None
+    lower, upper = ranking.lower.copy(), ranking.upper.copy()
+    missing = np.isnan(ends).any(axis=1)
+    lower[items], upper[items] = np.where(missing, [lower[items], upper[items]], ends.T)
+    failed = f" (but for {int(missing.sum())}, where it was not found)" if missing.any() else ""
+    note = f"{who}: rankbench takes profile penalized likelihood for their intervals{failed}"
+    return replace(ranking, lower=lower, upper=upper), [f"{note}. Ranks rest on the covariance of scores"]
 
 
 def normal_deviations(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:
@@ -265,7 +297,8 @@ def rank(
         errors = log.range_errors(aggregator, scores, covariance, 0, seed)
         deviations = normal_deviations(covariance if errors is None else errors.covariance, seed)
         ranking = with_covariance(log.items, scores, scales, covariance, units, deviations, errors)
-        return ranking, [*notes, *more, *interval_notes(units, log.by_judge)]
+        ranking, profiled = with_likelihood(ranking, log, aggregator)
+        return ranking, [*notes, *more, *interval_notes(units, log.by_judge), *profiled]
     drawn = log.replicates(aggregator, scores, resamples, seed)
     kept = drawn[np.isfinite(drawn).all(axis=1)]
     notes += interval_notes(units, log.by_judge)

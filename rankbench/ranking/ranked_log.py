@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator
+from rankbench.interfaces.aggregator import MOST_DENSE, Aggregator, WithProfile
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of, replicates_of, scales_of
 from rankbench.interfaces.metric import UNPENALIZED
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts, connected_components
@@ -118,6 +119,12 @@ class RankedLog(ABC):
         """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
         raise SpecError("there are sandwich intervals for votes only; take bootstrap")
 
+    def score_ends(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], items: Sequence[int], level: float
+    ) -> NDArray[np.float64] | None:
+        """Return both ends of likelihood intervals of k items, (k, 2); None where votes are not independent."""
+        return None
+
     def range_errors(
         self,
         aggregator: Aggregator,
@@ -196,6 +203,15 @@ class CountedVotes(RankedLog):
         """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
         clusters = self.data if isinstance(self.data, ClusterCounts) else None
         return covariance_of(aggregator, self.counts, scores, clusters), []
+
+    def score_ends(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], items: Sequence[int], level: float
+    ) -> NDArray[np.float64] | None:
+        """Return both ends of likelihood intervals of k items, (k, 2); None where votes are not alone and whole."""
+        dependent = self.by_judge or not self.one_way or self.split or self.counts.weighted
+        if dependent or not isinstance(aggregator, WithProfile):
+            return None
+        return aggregator.score_ends(self.counts, scores, items, level)
 
     def range_errors(
         self,

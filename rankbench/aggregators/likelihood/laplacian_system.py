@@ -165,22 +165,27 @@ class Laplacian:
         ContenderDiverged
             The matrix is singular.
         """
+        return self.inverse_and_determinant(edge)[0]
+
+    def inverse_and_determinant(self, edge: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Return `inverse`, and the logarithm of the determinant of what is inverted."""
         from scipy.linalg.lapack import dpotrf, dpotri
 
         free = self.free
         found = np.zeros((self.m, self.m))
         if not len(free):
-            return found
+            return found, 0.0
         factor, failed = dpotrf(self.dense(edge)[np.ix_(free, free)], overwrite_a=True)
         if failed:
             raise ContenderDiverged(_SINGULAR)
+        determinant = 2 * float(np.log(np.diag(factor)).sum())
         upper, failed = dpotri(factor, overwrite_c=True)
         if failed:
             raise ContenderDiverged(_SINGULAR)
         upper = np.triu(upper)
         upper += np.triu(upper, 1).T
         found[np.ix_(free, free)] = upper
-        return found
+        return found, determinant
 
     def distances(self, inverse: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of each edge's difference under an inverse of this matrix, shape (P,)."""
