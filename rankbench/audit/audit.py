@@ -9,6 +9,7 @@ from typing import Any, cast
 import polars as pl
 
 from rankbench.audit.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
+from rankbench.audit.more_votes import more_tasks, more_votes
 from rankbench.audit.probe import Probe, ScoreBoard, ScoreProbe, VoteBoard, VoteProbe
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
@@ -28,10 +29,10 @@ from rankbench.ranking.votes import load_votes
 LEVEL = 0.05
 """Probability that any probe fires on a clean board, which has none of the faults that probes look for."""
 
-VOTE_PROBES: tuple[VoteProbe, ...] = (fewest_votes, fewest_judges, fewest_prompts)
+VOTE_PROBES: tuple[VoteProbe, ...] = (fewest_votes, fewest_judges, fewest_prompts, more_votes)
 """Probes of votes, in the order of the page."""
 
-SCORE_PROBES: tuple[ScoreProbe, ...] = (fewest_tasks, fewest_runs)
+SCORE_PROBES: tuple[ScoreProbe, ...] = (fewest_tasks, fewest_runs, more_tasks)
 """Probes of score tables, in the order of the page."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.audit.fewest_by_influence import MOST_ITEMS, Removal, fewest_by_influence
+from rankbench.audit.fewest_by_influence import Removal, fewest_by_influence
 from rankbench.audit.fewest_exact import (
     Fewest,
     fewest_for_borda,
@@ -17,6 +17,7 @@ from rankbench.audit.fewest_exact import (
     fewest_of_sums,
     fewest_units_for_win_rate,
 )
+from rankbench.audit.information import MOST_ITEMS
 from rankbench.audit.probe import Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import count_text
 from rankbench.interfaces.aggregator import CountAggregator

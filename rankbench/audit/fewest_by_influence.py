@@ -31,14 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.audit.fewest_exact import Fewest
+from rankbench.audit.information import inverse_information
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.interfaces.aggregator import CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, scales_of
 from rankbench.ranking.ranked_log import ridge_of
 from rankbench.ranking.votes import Votes
-
-MOST_ITEMS = 1500
-"""With more items the information takes too long to solve."""
 
 _ROUNDS, _RIVALS, _PREDICTED = 40, 3, 100
 """Refits until a rival passes; rivals that are tried, the nearest of so many by influence."""
@@ -95,16 +93,12 @@ class Removal:
 
     def influences(self, leads: NDArray[np.float64], rows: NDArray[np.int64]) -> Callable[[int], NDArray[np.float64]]:
         """Return a function of a rival: by how much the lead over it falls without each unit, shape (U,)."""
-        votes, m = self.votes, len(self.votes.items)
+        votes = self.votes
         winners, losers, weights = votes.winners[rows], votes.losers[rows], votes.weights[rows]
         # Items on other scales have no influence.
         chance = 1 / (1 + np.exp(np.nan_to_num(leads[winners] - leads[losers])))
         bend = weights * chance * (1 - chance)
-        linked = np.zeros((m, m))
-        np.add.at(linked, (winners, losers), bend)
-        linked += linked.T
-        own = linked.sum(axis=0)
-        inverse = np.linalg.inv(np.diag(own + ridge_of(self.method) + 1e-9 * (1 + own.mean())) - linked)
+        inverse = inverse_information(votes.counts(rows), -np.nan_to_num(leads), ridge_of(self.method))
         leverage = bend * (inverse[winners, winners] + inverse[losers, losers] - 2 * inverse[winners, losers])
         surprise = weights * (np.where(votes.ties[rows], 0.5, 1.0) - chance) / np.maximum(1 - leverage, 0.1)
 

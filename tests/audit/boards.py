@@ -20,10 +20,11 @@ from scipy.stats import beta
 
 from rankbench.audit import audit as module
 from rankbench.audit.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
+from rankbench.audit.more_votes import more_tasks, more_votes
 
 Simulator: TypeAlias = Callable[[int], pl.DataFrame]
 
-DESCRIBING = (fewest_votes, fewest_judges, fewest_prompts, fewest_tasks, fewest_runs)
+DESCRIBING = (fewest_votes, fewest_judges, fewest_prompts, fewest_tasks, fewest_runs, more_votes, more_tasks)
 """Probes that never test: simulations of levels leave them out."""
 
 
