@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from rankbench.core.text import distinct, one_line
 from rankbench.drawing.canvas import DECADE, LogAxis
 from rankbench.drawing.looks import Look
-from rankbench.interfaces.figure import Drawing, Level, Line, Plot
+from rankbench.interfaces.figure import Dot, Drawing, Level, Line, Plot
 
 VERSION = "https://vega.github.io/schema/vega-lite/v6.json"
 """Version of the language; the page reads nothing from this address."""
@@ -28,10 +29,15 @@ SHAPES = {
 FEW_POINTS = 30
 """Points of a line that have markers of full size."""
 
+LONGEST = 40
+"""Letters of a line of words beside a plot: a phone's width has room for them."""
+
 JsonObject: TypeAlias = dict[str, Any]
 
 
-def chart_content(drawing: Drawing, looks: Mapping[str, Look], wide: Drawing | None = None) -> JsonObject:
+def chart_content(
+    drawing: Drawing, looks: Mapping[str, Look], wide: Drawing | None = None, units: str = "units"
+) -> JsonObject:
     """Return a figure as JSON.
 
     Parameters
@@ -41,37 +47,42 @@ def chart_content(drawing: Drawing, looks: Mapping[str, Look], wide: Drawing | N
         Color, marker and dashes by the name of a series, see `rankbench.drawing.looks.assign_looks`.
     wide : Drawing, optional
         The same figure with intervals over units and repetitions, which a reader may choose.
+    units : str
+        Noun for the units, as "queries".
 
     Returns
     -------
     dict
         ``specs``: a Vega-Lite specification for each plot, row by row from the top left; its parameters are
         ``hidden`` (names of series), ``bands`` and ``wide`` (true or false). ``columns``: number of plots in a row.
-        ``series``: name, color, shape and dashes of each series with lines. ``bands`` and ``wide``: whether there
-        are such. ``hollow``: meaning of hollow markers.
+        ``series``: name of each series or row of dots; a series has color, shape and dashes too. ``bands``: whether
+        there are such. ``wide``: the units, where intervals over them differ. ``hollow``: meaning of hollow markers.
     """
     shown = distinct(drawing.names, one_line)
     plots = [plot for row in drawing.plots for plot in row]
     others = [plot for row in wide.plots for plot in row] if wide else plots
     marks = _marks(plots)
-    names = {mark.name for mark in marks}
+    names = {mark.name for mark in marks if not isinstance(mark, Dot)}
+    rows = distinct((mark.row for mark in marks if isinstance(mark, Dot)), one_line)
+    pairs = zip(marks, _marks(others), strict=True)
+    differ = any(not np.array_equal(one.lower, other.lower, equal_nan=True) for one, other in pairs)
+    series: list[JsonObject] = [{"name": row} for row in rows.values()]
+    for name in (name for name in drawing.names if name in names):
+        look = looks[name]
+        series.append({"name": shown[name], "color": look.color, "shape": SHAPES[look.marker], "dash": _dash(look)})
     return {
-        "specs": [*_specs(drawing, looks, others)],
+        "specs": [*_specs(drawing, looks, others, rows)],
         "columns": len(drawing.plots[0]),
-        "series": [
-            {"name": shown[name], "color": look.color, "shape": SHAPES[look.marker], "dash": _dash(look)}
-            for name, look in ((name, looks[name]) for name in drawing.names if name in names)
-        ],
+        "series": series,
         "bands": any(np.isfinite(mark.lower).any() for mark in marks),
-        "wide": any(
-            not np.array_equal(one.lower, other.lower, equal_nan=True)
-            for one, other in zip(marks, _marks(others), strict=True)
-        ),
+        "wide": units if differ else "",
         "hollow": drawing.hollow if any(line.hollow is not None for plot in plots for line in plot.lines) else "",
     }
 
 
-def _specs(drawing: Drawing, looks: Mapping[str, Look], wide: Sequence[Plot]) -> Iterator[JsonObject]:
+def _specs(
+    drawing: Drawing, looks: Mapping[str, Look], wide: Sequence[Plot], rows: Mapping[str, str]
+) -> Iterator[JsonObject]:
     axis = LogAxis.with_places_for(
         x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist()
     )
@@ -84,20 +95,24 @@ def _specs(drawing: Drawing, looks: Mapping[str, Look], wide: Sequence[Plot]) ->
                 x_label=plot.x_label or drawing.plots[-1][c].x_label,
                 y_label=plot.y_label or row[0].y_label,
             )
-            if plot.dots:
-                yield _dots(worded)
-                continue
             beside = wide[r * len(row) : (r + 1) * len(row)]
+            if plot.dots:
+                yield _dots(worded, beside[c], rows)
+                continue
             up = _up(row, beside, drawing.y_scale) if drawing.same_y else _up((plot,), (), drawing.y_scale)
             yield _Lines(worded, beside[c], drawing, looks, axis, up).spec()
 
 
-def _marks(plots: Sequence[Plot]) -> list[Line | Level]:
-    """Return the lines and levels of plots, in their order."""
-    found = list[Line | Level]()
+def _marks(plots: Sequence[Plot]) -> list[Line | Level | Dot]:
+    """Return the lines, levels and dots of plots, in their order."""
+    found = list[Line | Level | Dot]()
     for plot in plots:
-        found += [*plot.lines, *plot.levels]
+        found += [*plot.lines, *plot.levels, *plot.dots]
     return found
+
+
+def _wrapped(words: str) -> list[str]:
+    return [piece for line in words.split("\n") for piece in textwrap.wrap(line, LONGEST) or [""]]
 
 
 def _dash(look: Look) -> list[float]:
@@ -119,7 +134,7 @@ def _tick(value: float) -> str:
 
 def _titled(plot: Plot, words: str) -> JsonObject:
     """Return what all plots have: version, title, a description for screen readers, width, and parameters."""
-    title = {"title": {"text": plot.title.split("\n"), "anchor": "start"}} if plot.title else {}
+    title = {"title": {"text": _wrapped(plot.title), "anchor": "start"}} if plot.title else {}
     return {
         "$schema": VERSION,
         "description": one_line(f"{plot.title} {words}"),
@@ -171,8 +186,11 @@ _KEPT: list[JsonObject] = [
     {"calculate": "wide ? datum.upper2 : datum.upper", "as": "high"},
 ]
 
-_ZOOM: JsonObject = {"name": "zoom", "select": {"type": "interval", "zoom": "wheel![event.ctrlKey]"}, "bind": "scales"}
-"""Drag to move; the wheel zooms with the key Ctrl, and alone scrolls the page."""
+
+def _zoom(*axes: str) -> list[JsonObject]:
+    """Return the parameter of the places that a plot shows: the wheel zooms with the key Ctrl, and alone scrolls."""
+    selected = {"type": "interval", "encodings": [*axes], "zoom": "wheel![event.ctrlKey]"}
+    return [{"name": "zoom", "select": selected, "bind": "scales"}]
 
 
 def _zero(side: str) -> JsonObject:
@@ -236,7 +254,7 @@ class _Lines:
         return _numbers(np.maximum(values, self.least))
 
     def _across(self) -> JsonObject:
-        across: JsonObject = {"field": "x", "type": "quantitative", "title": self.plot.x_label.split("\n")}
+        across: JsonObject = {"field": "x", "type": "quantitative", "title": _wrapped(self.plot.x_label)}
         if self.axis is None:
             return across | {"scale": {"type": "log"} if self.scale == "log" else {"zero": False}}
         places = sorted((_number(place), _tick(x)) for x, place in self.axis.places.items())
@@ -252,8 +270,9 @@ class _Lines:
         }
 
     def _value(self) -> JsonObject:
-        title = self.plot.y_label.split("\n")
-        return {"field": "y", "type": "quantitative", "scale": self.up, "title": title}
+        # Markers at the edge stay whole.
+        scale = {"padding": 6, **self.up}
+        return {"field": "y", "type": "quantitative", "scale": scale, "title": _wrapped(self.plot.y_label)}
 
     def _tint(self) -> JsonObject:
         return {"color": self._scaled([look.color for look in self.looks])}
@@ -301,7 +320,7 @@ class _Lines:
                 "fill": {"condition": {"test": "datum.hollow", "value": "white"}, **self._tint()["color"]},
                 "tooltip": self._told(),
             },
-            "params": [_ZOOM],
+            "params": _zoom("x", "y"),
         }
 
     def _levels(self) -> Iterator[JsonObject]:
@@ -326,23 +345,22 @@ class _Lines:
         }
 
 
-def _dots(plot: Plot) -> JsonObject:
-    """Return a plot of dots, a row for each."""
-    shown = distinct([one.row for one in plot.dots], one_line)
-    rows = [
-        {"row": shown[one.row], "value": _number(one.value), "low": _number(one.lower), "high": _number(one.upper),
-         "note": one.note}
-        for one in plot.dots
-    ]  # fmt: skip
-    across: JsonObject = {"type": "quantitative", "title": plot.x_label.split("\n"), "scale": {"zero": False}}
+def _dots(plot: Plot, wide: Plot, shown: Mapping[str, str]) -> JsonObject:
+    """Return a plot of dots, a row for each; `shown` has the words of rows."""
+    rows = []
+    for one, other in zip(plot.dots, wide.dots, strict=True):
+        row = {"series": shown[one.row], "x": _number(one.value), "note": one.note}
+        row |= {"lower": _number(one.lower), "upper": _number(one.upper)}
+        rows.append(row | {"lower2": _number(other.lower), "upper2": _number(other.upper)})
+    across: JsonObject = {"type": "quantitative", "title": _wrapped(plot.x_label), "scale": {"zero": False}}
     told = [
-        {"field": "row", "title": "name"},
-        {"field": "value", "type": "quantitative", "format": ".5~g"},
+        {"field": "series", "title": "name"},
+        {"field": "x", "title": "value", "type": "quantitative", "format": ".5~g"},
         *_INTERVAL,
         *([{"field": "note", "title": plot.notes or "note"}] if any(one.note for one in plot.dots) else []),
     ]
     # All rows in their order: a layer of those with intervals alone would come first.
-    along = {"field": "row", "type": "nominal", "scale": {"domain": [*shown.values()]}, "title": None}
+    along = {"field": "series", "type": "nominal", "scale": {"domain": [row["series"] for row in rows]}, "title": None}
     common = {"y": along, "tooltip": told}
     layers: list[JsonObject] = [
         {
@@ -351,16 +369,18 @@ def _dots(plot: Plot) -> JsonObject:
             "encoding": common | {"x": across | {"field": "low"}, "x2": {"field": "high"}},
         },
         {
-            "transform": [_spoken("datum.row", "value")],
+            "transform": [_spoken("datum.series", "x")],
             "mark": {"type": "point", "filled": True, "size": 45},
-            "encoding": common | _SPOKEN | {"x": across | {"field": "value"}},
+            "encoding": common | _SPOKEN | {"x": across | {"field": "x"}},
+            "params": _zoom("x"),
         },
     ]
     return {
         **_titled(plot, plot.x_label),
         # A number: of a step Vega-Lite warns that it cannot fit it, although nothing asks it to.
-        "height": 17 * max(len(shown), 1),
+        "height": 20 * max(len(rows), 1),
         "autosize": {"type": "fit-x", "contains": "padding"},
         "data": {"values": rows},
+        "transform": _KEPT,
         "layer": [*layers, _zero("x")] if plot.zero else layers,
     }

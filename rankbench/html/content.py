@@ -45,6 +45,8 @@ class SortedTable:
         Places of columns of numbers.
     filters : collection of int
         Places of columns with a list of their values to choose from.
+    later : collection of int
+        Places of columns that a reader sees when asking for all.
     opens : int or None
         Place of the column whose cells open a panel, see `Page.data`.
     """
@@ -55,6 +57,7 @@ class SortedTable:
     rows: Sequence[Sequence[str]]
     numeric: Collection[int] = ()
     filters: Collection[int] = ()
+    later: Collection[int] = ()
     opens: int | None = None
 
 

@@ -47,7 +47,7 @@ def page_bytes(page: Page) -> bytes:
     answering = {name: charts[name].content for name in charts if name in shown and charts[name].content}
     data = page.data.model_dump(exclude={"again", "works"}) | {"charts": answering, "latex": LATEX}
     data["texts"] = [one if isinstance(one, str) else {"html": _mathml(one)} for one in page.data.texts]
-    libraries = [*(LIBRARIES[:-1] if answering else ()), *(LIBRARIES[-1:] if page.tables else ())]
+    libraries = [*(LIBRARIES[:-1] if answering else ()), *(LIBRARIES[-1:] if page.tables or answering else ())]
     scripts = [_asset(name) for name in (*libraries, "page.js")]
     style = _asset("page.css")
     parts = {
@@ -89,9 +89,6 @@ _PLACES = {
     "claims.csv": ("Contrasts of the claims", "claims"),
 }
 """Words and anchor of the part of a page that holds what is a file of a folder."""
-
-_COPY = """<p class="copy answers"><button type="button" data-copy="csv">Copy as CSV</button>
-<button type="button" data-copy="latex">Copy as LaTeX</button> <span role="status"></span></p>"""
 
 _PAIRS = """<section id="pairs" class="answers"><h2 id="two">Two against each other</h2><form>
 <label>Contender <select name="first"></select></label> <label>minus <select name="second"></select></label>
@@ -248,14 +245,14 @@ def _table(table: SortedTable) -> str:
     rows = "\n".join(f"<tr>{''.join(_cell(table, at, cell) for at, cell in enumerate(row))}</tr>" for row in table.rows)
     title = html.escape(table.title)
     return (
-        f'<section><h2 id="{table.name}">{title}</h2><div class="filters answers"></div>'
-        f'{_scrolling(title)}<table class="data"><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{rows}\n</tbody></table></div>{_COPY}</section>"
+        f'<section><h2 id="{table.name}">{title}</h2>{_scrolling(title)}<table class="data">'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div></section>"
     )
 
 
 def _marks(table: SortedTable, at: int) -> str:
-    return (' class="n"' if at in table.numeric else "") + (" data-filter" if at in table.filters else "")
+    places = ((' class="n"', table.numeric), (" data-filter", table.filters), (" data-more", table.later))
+    return "".join(mark for mark, chosen in places if at in chosen)
 
 
 def _cell(table: SortedTable, at: int, text: str) -> str:

@@ -46,6 +46,10 @@ STANDINGS = (
 )  # fmt: skip
 """Columns of ``leaderboard.csv`` that the page shows, with the texts of the file."""
 
+LATER = {"lower", "upper", "difference_lower", "difference_upper", "p_holm", "wins", "repetitions", "status",
+         "lower_draws", "upper_draws", "origin"}  # fmt: skip
+"""Columns of both tables that the page shows when a reader asks for all."""
+
 CONTRASTS = (
     "experiment", "claim", "verdict", "contrast", "estimate", "lower", "upper", "lower_draws", "upper_draws", "units",
     "origin",
@@ -113,7 +117,12 @@ def page_data(pages: Pages) -> bytes:
         charts = {
             one.figure.file: {
                 "words": one.figure.title or one.sampler.experiment.title,
-                **chart_content(one.drawing, looks, over_units(one, levels[one.sampler.experiment.name])),
+                **chart_content(
+                    one.drawing,
+                    looks,
+                    over_units(one, levels[one.sampler.experiment.name]),
+                    one.sampler.source.judged_on,
+                ),
             }
             for one in pages.figures
         }
@@ -176,6 +185,7 @@ def _table(name: str, title: str, text: str, shown: Collection[str], filters: Co
         [[row[head.index(column)] for column in shown] for row in rows],
         numeric={at for at, column in enumerate(shown) if column not in WORDS},
         filters={at for at, column in enumerate(shown) if column in filters},
+        later={at for at, column in enumerate(shown) if column in LATER},
         opens=next((at for at, column in enumerate(shown) if column == "contender"), None),
     )
 

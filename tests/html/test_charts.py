@@ -22,7 +22,7 @@ def line(name: str, x: list[float], y: list[float], half: float = 0.1, **more: A
 
 
 def content(drawing: Drawing, wide: Drawing | None = None) -> dict[str, Any]:
-    found = chart_content(drawing, assign_looks([drawing]), wide)
+    found = chart_content(drawing, assign_looks([drawing]), wide, "queries")
     return json.loads(json.dumps(found, allow_nan=False))
 
 
@@ -39,7 +39,7 @@ def test_points_have_six_digits_and_their_band() -> None:
     level = spec["layer"][0]["data"]["values"]
     assert level == [{"series": "b", "y": 2.0, "lower": None, "upper": None, "lower2": None, "upper2": None}]
     assert found["bands"]
-    assert not found["wide"]
+    assert found["wide"] == ""
 
 
 def test_zero_and_infinity_stand_apart_from_the_logarithmic_axis() -> None:
@@ -62,7 +62,7 @@ def test_plots_of_a_row_share_their_axis_which_follows_the_bands_that_are_chosen
         for half in (0.5, 2.0)
     )  # fmt: skip
     found = content(near, far)
-    assert found["wide"]
+    assert found["wide"] == "queries"
     assert found["columns"] == 2
     for spec in found["specs"]:
         scale = spec["layer"][0]["encoding"]["y"]["scale"]
@@ -80,12 +80,25 @@ def test_values_have_a_logarithmic_scale_where_matplotlib_has_one(means: list[fl
 
 
 def test_dots_have_rows_of_their_own() -> None:
-    dots = (Dot("m", "one\ntwo", 1.0, 0.5, 1.5, "1 to 2"), Dot("m", "one two", 2.0, NAN, NAN))
-    (spec,) = content(Drawing(((Plot(x_label="score", dots=dots, notes="places"),),), legends="none"))["specs"]
+    near, far = (
+        Drawing(((Plot(x_label="score " * 9, dots=dots, notes="places"),),), legends="none")
+        for dots in (
+            (Dot("m", "one\ntwo", 1.0, 0.5, 1.5, "1 to 2"), Dot("m", "one two", 2.0, NAN, NAN)),
+            (Dot("m", "one\ntwo", 1.0, 0.1, 1.9, "1 to 2"), Dot("m", "one two", 2.0, NAN, NAN)),
+        )
+    )
+    found = content(near, far)
+    (spec,) = found["specs"]
     rows = spec["data"]["values"]
-    assert [(row["value"], row["low"], row["high"], row["note"]) for row in rows] == [
-        (1.0, 0.5, 1.5, "1 to 2"),
-        (2.0, None, None, ""),
+    names = ("x", "lower", "upper", "lower2", "upper2", "note")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        (1.0, 0.5, 1.5, 0.1, 1.9, "1 to 2"),
+        (2.0, None, None, None, None, ""),
     ]
-    assert len({row["row"] for row in rows}) == 2
-    assert spec["height"] == 34
+    assert found["series"] == [{"name": row["series"]} for row in rows], "each may be hidden"
+    assert len({row["series"] for row in rows}) == 2
+    assert (found["bands"], found["wide"]) == (True, "queries")
+    assert spec["layer"][1]["encoding"]["x"]["title"] == ["score " * 5 + "score", "score score score"], (
+        "a phone's width"
+    )
+    assert content(near)["wide"] == ""

@@ -29,8 +29,7 @@ def lines_of(run: Path, file: str = "leaderboard.csv") -> list[dict[str, str]]:
 
 def draw_all(page: Any) -> None:
     """Open the folded part and scroll through the page until every figure is drawn."""
-    for summary in page.locator("summary").all():
-        summary.click()
+    page.locator("summary").evaluate_all("all => all.forEach(one => { one.parentElement.open = true; })")
     for figure in page.locator("figure[data-chart]").all():
         figure.scroll_into_view_if_needed()
         figure.locator(".plots svg").first.wait_for()
@@ -182,7 +181,7 @@ def test_figures_answer(page: Any, run: Path) -> None:
     assert float(re.findall(r"value: (\S+)", tip)[0]) == pytest.approx(float(first["value"]), rel=1e-4)
     assert float(re.findall(r"from: (\S+)", tip)[0]) == pytest.approx(float(first["lower"]), rel=1e-3)
     # Bands over units and repetitions are those of the standings.
-    figure.get_by_label("bands over").select_option(label="units and repetitions")
+    figure.get_by_label("bands over").select_option(label="queries and repetitions")
     points.first.hover(force=True)
     wide = [row for row in lines_of(run) if row["contender"] == "regression k=1" and row["n"] == "200000"]
     found = re.findall(r"(?:from|to): (\S+)", page.locator("#tip").inner_text())
@@ -197,22 +196,102 @@ def test_figures_answer(page: Any, run: Path) -> None:
                            f".length === {kept}")  # fmt: skip
 
 
-def test_figures_zoom_by_wheel_and_key(page: Any) -> None:
+@pytest.mark.parametrize("name", ["run", "aggregate", "history"])
+def test_figures_zoom_by_wheel_key_and_button(pages: dict[str, Path], opened: Callable[..., Any], name: str) -> None:
+    page = opened(pages[name])
     draw_all(page)
-    plot = page.locator("figure[data-chart] .plots > div").first
-    labels = plot.locator(".role-axis-label text")
-    before = labels.all_inner_texts()
+    figure = page.locator("figure[data-chart]").first
+    plot = figure.locator(".plots > div").first
     plot.scroll_into_view_if_needed()
+
+    def places() -> list[str]:
+        page.wait_for_timeout(100)
+        return plot.locator(".role-axis-label text").evaluate_all(
+            "all => all.map(one => one.textContent + one.getAttribute('transform')).sort()"
+        )
+
+    whole = places()
     box = plot.locator("svg .background").first.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
+    page.mouse.wheel(0, 1)
+    assert places() == whole, "the wheel alone scrolls the page"
     page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
     page.keyboard.up("Control")
-    page.wait_for_timeout(300)
-    assert labels.all_inner_texts() != before
-    page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait_for_timeout(300)
-    assert labels.all_inner_texts() == before
+    assert places() != whole
+    page.mouse.dblclick(*middle)
+    assert places() == whole
+    plot.focus()
+    for key in ("+", "-", "ArrowLeft", "ArrowRight"):
+        page.keyboard.press(key)
+        assert places() != whole
+        page.keyboard.press("0")
+        assert places() == whole
+    figure.get_by_label("zoom in").click()
+    assert places() != whole
+    figure.get_by_label("show all").click()
+    assert places() == whole
+
+
+def test_figures_of_dots_hide_rows_and_intervals(pages: dict[str, Path], opened: Callable[..., Any]) -> None:
+    page = opened(pages["aggregate"])
+    draw_all(page)
+    figure = page.locator("figure[data-chart]").first
+    points, bars = figure.locator("[aria-roledescription=point]"), figure.locator(".layer_0_marks line")
+    assert (points.count(), bars.count()) == (5, 5)
+    figure.get_by_label(HOSTILE[0], exact=True).uncheck()
+    page.wait_for_function("document.querySelectorAll('figure [aria-roledescription=point]').length === 4")
+    figure.get_by_label("bands", exact=True).uncheck()
+    page.wait_for_function("!document.querySelector('figure .layer_0_marks line')")
+    assert figure.get_by_label("bands over").count() == 0, "there is one band"
+
+
+@pytest.mark.parametrize("name", ["run", "aggregate"])
+def test_numbers_of_a_figure_open_by_keyboard(
+    pages: dict[str, Path], opened: Callable[..., Any], run: Path, name: str
+) -> None:
+    page = opened(pages[name])
+    draw_all(page)
+    figure = page.locator("figure[data-chart]").first
+    folded = figure.locator("details", has=page.get_by_text("Numbers", exact=True))
+    folded.evaluate("one => { one.open = false; }")
+    folded.locator("summary").focus()
+    page.keyboard.press("Enter")
+    for lengths in folded.locator(".dt-length select").all():
+        lengths.select_option("-1")
+    head = folded.locator("thead th").evaluate_all("all => all.map(one => one.textContent)")
+    rows = folded.locator("table").evaluate(
+        "table => [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    if name == "aggregate":
+        assert head == ["series", "value", "from", "to", "note"]
+        assert [row[0] for row in rows] == figure.locator("[aria-roledescription=point]").evaluate_all(
+            "all => all.map(one => one.getAttribute('aria-label').split(': ').slice(0, -1).join(': '))"
+        )
+        return
+    marks = lines_of(run, "figures/figure-3.csv")
+    shown = [[row[head.index(column)] for column in ("value", "from", "to")] for row in rows]
+    ends = ("value", "lower", "upper")
+    assert [[float(one or "nan") for one in row] for row in shown] == [
+        pytest.approx([float(mark[end] or "nan") for end in ends], rel=1e-5, nan_ok=True) for mark in marks
+    ]
+    wide = next(row for row in lines_of(run) if row["contender"] == "regression k=1" and row["n"] == "200000")
+    assert [float(rows[0][head.index(f"{end}, queries and repetitions")]) for end in ("from", "to")] == pytest.approx(
+        [float(wide["lower_queries"]), float(wide["upper_queries"])], rel=1e-4
+    )
+
+
+def test_wide_tables_say_that_they_go_on(opened: Callable[..., Any], run: Path) -> None:
+    page = opened(run / "leaderboard.html", 360)
+    wide = page.locator("section:has(#standings) .wide")
+    page.wait_for_function("document.querySelector('section:has(#standings) .wide.on')")
+    columns = page.locator("section:has(#standings) thead th:visible")
+    before = columns.count()
+    page.get_by_label("all columns").first.check()
+    assert before == 12 < columns.count()
+    wide.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
+    page.wait_for_function("!document.querySelector('section:has(#standings) .wide.on')")
 
 
 @pytest.mark.parametrize("name", NAMES[:4])
@@ -238,7 +317,7 @@ def test_without_a_script_and_on_paper_there_are_pictures(
         draw_all(page)
         page.emulate_media(media="print")
     assert page.locator("figure img").first.bounding_box()["width"] > 300
-    assert page.locator("table.data").first.is_visible()
+    assert page.locator("section table.data").first.is_visible()
     assert not page.locator(".plots svg").first.is_visible()
     assert not page.get_by_text("Copy as CSV").first.is_visible()
 

@@ -35,7 +35,8 @@
       point: {color: dark.matches ? "#56b4e9" : "#0072b2"},
       axis: {
         labelColor: ink, titleColor: ink, gridColor: line, domainColor: ink, tickColor: ink,
-        titleFontWeight: "normal", labelLimit: window.innerWidth < 600 ? 110 : 240,
+        titleFontWeight: "normal", titleFontSize: 12, labelFontSize: 12, labelSeparation: 6,
+        labelLimit: window.innerWidth < 600 ? 120 : 240,
       },
     };
   };
@@ -69,7 +70,8 @@
     return drawn;
   };
   const chosen = new WeakMap();
-  const legend = (figure, chart, apply) => {
+  const MANY = 12;
+  const legend = (figure, chart, apply, views) => {
     const signals = chosen.get(figure), parts = [];
     const box = (on, ...words) => {
       const label = make("label"), input = label.appendChild(make("input", undefined, {type: "checkbox"}));
@@ -78,12 +80,17 @@
       parts.push(label);
       return input;
     };
-    for (const one of chart.series) {
-      const input = box(!signals.hidden.includes(one.name), swatch(tinted(one)), one.name);
+    for (const one of chart.series.length > 1 || chart.series[0]?.color ? chart.series : []) {
+      const input = box(!signals.hidden.includes(one.name), one.color ? swatch(tinted(one)) : "", one.name);
       input.addEventListener("change", () => {
         const others = signals.hidden.filter(name => name !== one.name);
         apply({hidden: input.checked ? others : [...others, one.name]});
       });
+    }
+    if (parts.length > MANY) {
+      const folded = make("details");
+      folded.append(make("summary", `${parts.length} rows`), ...parts.splice(0));
+      parts.push(folded);
     }
     if (chart.bands) {
       const input = box(signals.bands, "bands");
@@ -91,17 +98,78 @@
     }
     if (chart.wide) {
       const list = make("select");
-      fill(list, ["repetitions", "units and repetitions"]);
+      fill(list, ["repetitions", `${chart.wide} and repetitions`]);
       list.value = Number(signals.wide);
       list.addEventListener("change", () => apply({wide: list.value === "1"}));
       parts.push(labelled("bands over", list));
     }
     if (chart.hollow) parts.push(make("span", `○ ${chart.hollow}`));
-    if (chart.series.length) {
-      parts.push(make("span", "Drag: move. Ctrl and wheel: zoom. Double click: back.", {class: "faint"}));
+    const zoom = make("span", undefined, {role: "group", "aria-label": "zoom"});
+    for (const [key, sign, words] of [["+", "+", "zoom in"], ["-", "−", "zoom out"], ["0", "↺", "show all"]]) {
+      const button = make("button", sign, {type: "button", "aria-label": words, title: words});
+      button.addEventListener("click", () => views.forEach(view => move(view, MOVES[key])));
+      zoom.append(button, " ");
     }
+    parts.push(zoom, make("span", "Drag or arrow keys: move. Ctrl and wheel, + or -: zoom. Double click or 0: show all.",
+      {class: "faint"}));
     figure.querySelector(".legend").replaceChildren(...parts);
   };
+  // What a key does with a plot: a change of its axes, how much, and which axis if not each.
+  const MOVES = {
+    "+": ["zoom", 0.8], "-": ["zoom", 1.25], 0: [],
+    ArrowLeft: ["pan", 0.1, "x"], ArrowRight: ["pan", -0.1, "x"], ArrowUp: ["pan", -0.1, "y"], ArrowDown: ["pan", 0.1, "y"],
+  };
+  const move = (view, [change, amount, only]) => {
+    for (const axis of ["x", "y"]) {
+      const scale = view.scale(axis), form = scale.type === "log" ? "Log" : "Linear";
+      if (scale.type === "band" || (only && only !== axis)) continue;
+      const arguments_ = change === "zoom" ? [null, amount] : [amount];
+      view.signal(`zoom_${axis}`, change ? vega[change + form](scale.domain(), ...arguments_) : null);
+    }
+    view.runAsync();
+  };
+  // The numbers of a figure as a table, for all who do not point at it.
+  const numbers = chart => {
+    const several = Array.isArray, rows = [];
+    const ends = ["lower", "upper", ...chart.wide ? ["lower2", "upper2"] : []];
+    for (const {description, data: {values}, layer} of chart.specs) {
+      const levels = layer.map(one => one.data?.values ?? []).find(([one]) => one?.series !== undefined) ?? [];
+      for (const one of [...values, ...levels]) {
+        const name = one.label ?? one.series, plot = chart.specs.length > 1 ? description : "";
+        if (several(one.y)) {
+          one.y.forEach((y, i) => rows.push([plot, name, (one.at ?? one.x)[i], y, ...ends.map(end => one[end][i])]));
+        } else rows.push([plot, name, "", one.y ?? one.x, ...ends.map(end => one[end]), one.note ?? ""]);
+      }
+    }
+    return rows;
+  };
+  const tabulated = (figure, chart) => {
+    const title = `Numbers of ${figure.querySelector("figcaption").textContent}`, folded = make("details");
+    folded.append(make("summary", "Numbers"));
+    figure.append(folded);
+    folded.addEventListener("toggle", () => {
+      const wide = folded.appendChild(make("div", undefined, {class: "wide", tabindex: 0, role: "group", "aria-label": title}));
+      const over = chart.wide ? `, ${chart.wide} and repetitions` : "", table = make("table", undefined, {class: "data"});
+      const head = ["plot", "series", "at", "value", "from", "to", ...chart.wide ? [`from${over}`, `to${over}`] : [], "note"];
+      const rows = numbers(chart), kept = head.map((_, at) => rows.some(row => (row[at] ?? "") !== ""));
+      const line = (cells, tag) => cells.flatMap((cell, at) => !kept[at] ? [] : make(tag, cell ?? "",
+        at < 2 ? {"data-filter": "", class: "w"} : {class: "n"}));
+      table.createTHead().insertRow().append(...line(head, "th"));
+      const body = table.createTBody();
+      for (const row of rows) body.insertRow().append(...line(head.map((_, at) => row[at]), "td"));
+      wide.append(table);
+      enhance(table, title);
+    }, {once: true});
+  };
+  const beside = plots => {
+    const {columns} = data.charts[plots.parentElement.dataset.chart];
+    const fitting = String(plots.clientWidth >= 180 * columns ? columns : 1);
+    if (plots.style.getPropertyValue("--columns") === fitting) return;
+    plots.style.setProperty("--columns", fitting);
+    // Charts ask for their width then.
+    window.dispatchEvent(new Event("resize"));
+  };
+  const widths = new ResizeObserver(all => all.forEach(({target}) => beside(target)));
   const draw = async figure => {
     const chart = data.charts[figure.dataset.chart], plots = figure.querySelector(".plots"), views = [];
     if (!chosen.has(figure)) chosen.set(figure, {hidden: [], bands: true, wide: false});
@@ -115,17 +183,24 @@
     plots.replaceChildren();
     figure.classList.add("drawn");
     // Rows stay whole: as many plots beside one another as the figure has, or one.
-    const fits = plots.clientWidth >= 180 * chart.columns;
-    plots.style.setProperty("--columns", fits ? chart.columns : 1);
-    legend(figure, chart, apply);
+    widths.observe(plots);
+    beside(plots);
+    legend(figure, chart, apply, views);
+    if (!figure.querySelector(":scope > details")) tabulated(figure, chart);
     for (const spec of chart.specs) {
-      const embedded = await vegaEmbed(plots.appendChild(make("div")), tinted(spec), {
+      const place = make("div", undefined, {tabindex: 0, role: "group", "aria-label": `plot: ${spec.description}`});
+      const embedded = await vegaEmbed(plots.appendChild(place), tinted(spec), {
         // A hidden series leaves a layer empty, of which Vega would warn.
         logLevel: vega.Error, ast: true, renderer: "svg", actions: false, defaultStyle: false, tooltip: show,
         config: config(),
         loader: {load: () => Promise.reject(new Error("no network"))},
       });
       views.push(embedded.view);
+      place.addEventListener("keydown", event => {
+        if (!(event.key in MOVES) || event.ctrlKey || event.metaKey || event.altKey) return;
+        event.preventDefault();
+        move(embedded.view, MOVES[event.key]);
+      });
     }
     apply(chosen.get(figure));
   };
@@ -138,7 +213,18 @@
         }
       }
     }, {rootMargin: "400px"});
-    for (const figure of document.querySelectorAll("figure[data-chart]")) near.observe(figure);
+    const figures = document.querySelectorAll("figure[data-chart]");
+    for (const figure of figures) near.observe(figure);
+    // The others when the browser has nothing else to do, but for those in the part that is folded away.
+    const idle = () => new Promise(done => (window.requestIdleCallback ?? setTimeout)(done));
+    (async () => {
+      for (const figure of figures) {
+        await idle();
+        if (figure.matches(".drawn, details:not([open]) *")) continue;
+        near.unobserve(figure);
+        await draw(figure);
+      }
+    })();
     dark.addEventListener("change", () => document.querySelectorAll("figure.drawn").forEach(draw));
   }
 
@@ -164,14 +250,17 @@
     DataTable.type("number", {order: {pre: place, asc: by(1), desc: by(-1)}});
   }
   let standings;
-  for (const table of document.querySelectorAll("table.data")) {
-    const section = table.closest("section"), head = [...table.tHead.rows[0].cells];
-    const numbers = head.map(cell => cell.classList.contains("n")), titles = head.map(cell => cell.textContent);
+  const enhance = (table, title) => {
+    const head = [...table.tHead.rows[0].cells], wide = table.closest(".wide");
+    const numeric = head.map(cell => cell.classList.contains("n")), titles = head.map(cell => cell.textContent);
+    const places = wanted => head.flatMap((cell, at) => wanted(cell) ? [at] : []);
+    const later = places(cell => "more" in cell.dataset);
     const grid = new DataTable(table, {
       order: [], pageLength: 25, autoWidth: false, lengthMenu: [25, 100, -1],
       paging: table.tBodies[0].rows.length > 25,
       columnDefs: [
-        {targets: numbers.flatMap((is, at) => is ? [at] : []), type: "number"},
+        {targets: later, className: "more"},
+        {targets: places(cell => cell.classList.contains("n")), type: "number"},
         {targets: "_all", type: "string"},
       ],
     });
@@ -181,12 +270,18 @@
       event.preventDefault();
       event.target.click();
     });
-    section.querySelector("nav")?.setAttribute("aria-label", `pages of ${section.querySelector("h2").textContent}`);
+    // Only the table scrolls sideways, not what stands around it.
+    const cell = table.parentElement, container = table.closest(".dt-container");
+    wide.before(container);
+    wide.append(table);
+    cell.append(wide);
+    container.querySelector("nav")?.setAttribute("aria-label", `pages of ${title}`);
     if (table.querySelector("tbody button")) standings = {titles, rows: grid.rows().nodes().toArray()};
-    head.forEach((cell, at) => {
-      if (!("filter" in cell.dataset)) return;
+    const filters = make("div", undefined, {class: "filters"});
+    container.before(filters);
+    for (const at of places(cell => "filter" in cell.dataset)) {
       const found = grid.column(at).nodes().toArray().map(one => one.textContent), values = [...new Set(found)];
-      if (values.length < 2) return;
+      if (values.length < 2) continue;
       const list = make("select");
       fill(list, ["all", ...values]);
       list.addEventListener("change", () => {
@@ -194,21 +289,43 @@
         const search = value === undefined ? null : (_text, _row, i) => found[i] === value;
         grid.column(at).search.fixed("chosen", search).draw();
       });
-      section.querySelector(".filters").append(labelled(titles[at], list));
-    });
-    section.querySelector(".copy").addEventListener("click", async event => {
-      const form = event.target.dataset.copy;
-      if (!form) return;
+      filters.append(labelled(titles[at], list));
+    }
+    if (later.length) {
+      const all = make("input", undefined, {type: "checkbox"});
+      all.addEventListener("change", () => table.classList.toggle("less", !all.checked));
+      table.classList.add("less");
+      filters.append(labelled("all columns", all));
+    }
+    const copied = make("p", undefined, {class: "copy"}), told = make("span", undefined, {role: "status"});
+    const copy = async form => {
       const rows = grid.rows({search: "applied", order: "applied"}).nodes().toArray().map(texts);
-      const text = form === "csv" ? asCsv([titles, ...rows]) : asLatex([titles, ...rows], numbers);
-      const told = section.querySelector(".copy [role=status]");
+      const text = form === "CSV" ? asCsv([titles, ...rows]) : asLatex([titles, ...rows], numeric);
       try {
         await navigator.clipboard.writeText(text);
         told.textContent = `${rows.length} rows copied`;
       } catch {
         told.replaceChildren(make("textarea", text, {readonly: "", rows: 6, "aria-label": "copy this"}));
       }
-    });
+    };
+    for (const form of ["CSV", "LaTeX"]) {
+      const button = make("button", `Copy as ${form}`, {type: "button"});
+      button.addEventListener("click", () => copy(form));
+      copied.append(button, " ");
+    }
+    copied.append(told);
+    container.after(copied);
+  };
+  for (const table of document.querySelectorAll("table.data")) {
+    enhance(table, table.closest("section").querySelector("h2").textContent);
+  }
+
+  // A table that goes on at the right fades there.
+  const fades = new ResizeObserver(all => all.forEach(({target}) => fade(target)));
+  const fade = wide => wide.classList.toggle("on", wide.scrollLeft + wide.clientWidth < wide.scrollWidth - 1);
+  for (const wide of document.querySelectorAll(".wide")) {
+    fades.observe(wide);
+    wide.addEventListener("scroll", () => fade(wide));
   }
 
   // Paired differences: of each pair in turn the difference, and the ends of two intervals, in millionths.
