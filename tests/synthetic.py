@@ -113,6 +113,7 @@ def record(
     queries: dict[str, int],
     title: str = "Asymptotics of ranking algorithms",
     added: Any = None,
+    plugins: tuple[str, ...] = (),
     **of_source: Any,
 ) -> dict[str, Any]:
     experiments = [
@@ -136,7 +137,8 @@ def record(
         "of": {plan.name: 0 for plan in plans},
         "added": added or {},
         "experiments": experiments,
-        "versions": {"rankbench": "0.1.0"},
+        "versions": {"rankbench": "0.1.0", **dict.fromkeys(plugins, "1.0")},
+        "plugins": dict.fromkeys(plugins, "digest"),
         "cpu": "x86-64-v3",
         "code_digest": "0123",
     }

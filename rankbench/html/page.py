@@ -46,7 +46,7 @@ def page_bytes(page: Page) -> bytes:
         body.append(f'<section><h2 id="{anchor}">{title}</h2><pre tabindex="0">{html.escape(text)}</pre></section>')
     answering = {name: charts[name].content for name in charts if name in shown and charts[name].content}
     data = page.data.model_dump(exclude={"again", "works"}) | {"charts": answering, "latex": LATEX}
-    data["texts"] = [one if isinstance(one, str) else {"html": _mathml(one)} for one in page.data.texts]
+    data["texts"] = [one if isinstance(one, str) else _formulas(one) for one in page.data.texts]
     libraries = [*(LIBRARIES[:-1] if answering else ()), *(LIBRARIES[-1:] if page.tables or answering else ())]
     scripts = [_asset(name) for name in (*libraries, "page.js")]
     style = _asset("page.css")
@@ -74,9 +74,10 @@ def without_pictures(page: bytes) -> bytes:
     return re.sub(rb'src="data:image/svg\+xml,[^"]*"', b'src="data:image/svg+xml,"', page)
 
 
-def _mathml(latex: Sequence[str]) -> str:
+def _formulas(latex: Sequence[str]) -> dict[str, str] | str:
+    """Return formulas as MathML, which `make docs` writes for rankbench's own; of others the LaTeX."""
     known = json.loads(_asset("formulas.json"))
-    return "".join(known.get(one, "") for one in latex)
+    return {"html": "".join(known[one] for one in latex)} if known.keys() >= {*latex} else "\n".join(latex)
 
 
 _SAFE = " =:/,;.()-+_!?*@$<>'"

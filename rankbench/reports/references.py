@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from rankbench.core.component import Component
@@ -19,7 +21,7 @@ from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 from rankbench.plugin.registry import base_of
 from rankbench.reports.analysis import Analysis
-from rankbench.store.records import SourceRecord
+from rankbench.store.records import SourceRecord, SuiteRecord
 
 KINDS = ("method", "aggregator", "surrogate", "model", "optimizer")
 """Kinds of components that a contender is made of."""
@@ -60,10 +62,10 @@ BY_AUTHOR = (
 """First authors and texts of the works that a component cites by author and year, without a label."""
 
 
-def own_components(config: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield kind, name and parameters of rankbench's own components of a contender.
+def components_of(config: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield kind, name and parameters of a contender's components, unless their plugin is not installed.
 
-    Others may not be installed where a page is made. Training data choose one of several points, which are a grid:
+    Training data choose one of several points, which are a grid:
     a parameter has all its values then.
 
     Parameters
@@ -71,13 +73,13 @@ def own_components(config: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[s
     config : mapping
         All parameters of a contender, as the plan has them.
     """
-    yield from _own(config.get("tuned", [config]), KINDS)
+    yield from _components(config.get("tuned", [config]), KINDS)
 
 
-def _own(points: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
+def _components(points: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
     first = points[0]
     name = first.get("name", "")
-    kind = next((kind for kind in kinds if is_own(kind, name)), None)
+    kind = next((kind for kind in kinds if name in manager.names(kind)), None)
     if kind:
         yield (
             kind,
@@ -90,7 +92,7 @@ def _own(points: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> Iterator[
         )
     for key, value in first.items():
         if isinstance(value, dict) and key in KINDS:
-            yield from _own([value], (key,))
+            yield from _components([value], (key,))
 
 
 def is_own(kind: str, name: str) -> bool:
@@ -99,9 +101,15 @@ def is_own(kind: str, name: str) -> bool:
 
 
 def works_of(cls: type[Component]) -> Iterator[tuple[str, str]]:
-    """Yield label and text of the works that the source of one of rankbench's own components cites."""
+    """Yield label and text of the works that the source of a component cites.
+
+    A reference stands in a docstring of the class, of its module, or of rankbench; others are left out.
+    """
+    docstrings = [text for one in cls.__mro__ for text in (one.__doc__, sys.modules[one.__module__].__doc__)]
+    known = references() | _cited(filter(None, docstrings))
     for label in re.findall(r"\[(\w+)\]_", cls.source):
-        yield label, references()[label]
+        if label in known:
+            yield label, known[label]
     for author, text in BY_AUTHOR:
         year = text[-5:-1]
         if re.search(rf"(?<![\w']){author}\b[^;]*\b{year}\b", cls.source):
@@ -111,8 +119,13 @@ def works_of(cls: type[Component]) -> Iterator[tuple[str, str]]:
 @functools.cache
 def references() -> dict[str, str]:
     """Return the references of all docstrings of rankbench by label."""
-    texts = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
-    found = re.findall(r"\n *\.\. \[(\w+)\]\s+(.+?)(?=\n\s*\n|\n *\.\. \[|\n *\"\"\")", "\n".join(texts), re.DOTALL)
+    return _cited(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py")))
+
+
+def _cited(texts: Iterable[str]) -> dict[str, str]:
+    """Return the references of texts by label; the first text that has a label counts."""
+    end = r"(?=\n\s*\n|\n *\.\. \[|\n *\"\"\"|\s*\Z)"
+    found = re.findall(rf"\n *\.\. \[(\w+)\]\s+(.+?){end}", "\n".join(texts), re.DOTALL)
     return {label: " ".join(text.split()) for label, text in reversed(found)}
 
 
@@ -164,16 +177,31 @@ def _without_year(text: str) -> str:
 def bibliography(analysis: Analysis) -> str:
     """Return BibTeX of all that a run used: rankbench, data sets, and works by label.
 
-    A comment names contenders of plugins, whose works it does not know.
+    A comment names plugins that are not installed: their works are not known.
     """
     record, known = analysis.record, _known()
-    works = dict(work for cls in _classes(analysis) for work in works_of(cls))
+    works = _keyed(sorted({work for cls in _classes(analysis) for work in works_of(cls)}))
     version = f",\n  version = {{{latex(record.versions.get('rankbench', ''))}}}\n}}"
     data = dict(entry for source in record.sources for entry in _data(source))
-    theirs = {f"{one_line(label)} ({', '.join(by)})" for made in record.made_by.values() for label, by in made.items()}
-    told = [f"% not here are works of plugins: {'; '.join(sorted(theirs))}\n"] if theirs else []
-    cited = [known.get(label) or bibtex(label, text) for label, text in sorted(works.items())]
+    missing = ", ".join(map(one_line, not_installed(record)))
+    told = [f"% not here are works of plugins that are not installed: {missing}\n"] if missing else []
+    cited = [known.get(label) or bibtex(label, text) for label, text in works.items()]
     return "".join([known["rankbench"].replace("\n}", version), *data.values(), *cited, *told])
+
+
+def _keyed(works: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return texts by label; where plugins give one label to several works, the later keys end with b, c, ..."""
+    found: dict[str, str] = {}
+    for label, text in works:
+        key = next(key for key in (label, *(f"{label}{end}" for end in ascii_lowercase[1:])) if key not in found)
+        found[key] = text
+    return found
+
+
+def not_installed(record: SuiteRecord) -> list[str]:
+    """Return the plugins of a run that are not here in the versions that it had: pages describe their components."""
+    here = {one.distribution: one.version for one in manager.statuses()}
+    return [name for name in record.plugins if here.get(name) != record.versions.get(name)]
 
 
 def _known() -> dict[str, str]:
@@ -183,26 +211,26 @@ def _known() -> dict[str, str]:
 
 
 def _classes(analysis: Analysis) -> Iterator[type[Component]]:
-    """Yield the classes of rankbench's own components that a run used."""
+    """Yield the classes of components that a run used."""
     record = analysis.record
     for config in (arm.config for one in analysis.sections for race in one.sampler.races for arm in race.arms):
-        for kind, name, _ in own_components(config):
+        for kind, name, _ in components_of(config):
             yield manager.component_class(base_of(kind), name)
     used: list[tuple[type[Component], str]] = [(Protocol, source.protocol) for source in record.sources]
     used += [(Loss, loss) for experiment in record.experiments for loss in experiment.losses]
     for base, spec in used:
         name = parse(spec).name
-        if is_own(base.kind, name):
+        if name in manager.names(base.kind):
             yield manager.component_class(base, name)
 
 
 def _data(source: SourceRecord) -> Iterator[tuple[str, str]]:
-    """Yield key and entry of a data set that has a card, or that a class of rankbench's own reads."""
+    """Yield key and entry of a data set that has a card, or that an installed class reads."""
     card = card_of(source.fingerprint)
     if card is not None:
         note = latex(f"Licence of the data: {card.licence}")
         yield card.name, bibtex(card.name, card.citation, url=card.homepage, note=note)
         return
     name = source.dataset.partition(":")[0]
-    if is_own(Dataset.kind, name) and (cls := manager.component_class(Dataset, name)).citation:
+    if name in manager.names(Dataset.kind) and (cls := manager.component_class(Dataset, name)).citation:
         yield name, bibtex(name, cls.citation, note=latex(f"{source.dataset}; licence: {cls.licence}"))

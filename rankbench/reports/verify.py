@@ -19,6 +19,7 @@ from rankbench.core.system import FACTS
 from rankbench.core.text import count_text
 from rankbench.errors import RankbenchError, StoreError
 from rankbench.html.page import WEB_PAGE, without_pictures
+from rankbench.reports.references import not_installed
 from rankbench.reports.render import PICTURES, pages_of
 from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
 from rankbench.store.journal import FILE, StoredResults
@@ -119,6 +120,9 @@ def _verified(
             made[WEB_PAGE] = leaderboard_html({**pages.files, PAGE_DATA: page_data(pages)})
         elif digests and PAGE_DATA in digests.files:
             made[PAGE_DATA] = page_data(pages)
+        missing = not_installed(results.record())
+        undescribed = {WEB_PAGE, PAGE_DATA} & made.keys() if missing else set()
+        made = {name: data for name, data in made.items() if name not in undescribed}
         found += _facts(directory, results)
     except StoreError as error:
         return Verification((*found, Difference(ROWS, "", str(error))), ())
@@ -142,6 +146,9 @@ def _verified(
             f"There is no {DIGESTS}: pictures, and times in {FACTS}, were compared with nothing. "
             f"To publish this folder: rankbench report {directory} --out FOLDER."
         )
+    for name in undescribed:
+        what = "it describes components of plugins that are not installed in the versions of the run"
+        shown.append(f"{name} was compared with nothing: {what}: {', '.join(missing)}.")
     if WEB_PAGE in made:
         shown.append(f"Static pictures in {WEB_PAGE} were compared with nothing: they depend on fonts and matplotlib.")
     return Verification(tuple(found), tuple(shown))

@@ -32,7 +32,7 @@ from rankbench.reports.figures import over_units
 from rankbench.reports.leaderboard import DETAILS, PAGE
 from rankbench.reports.leaders import headline_section
 from rankbench.reports.recommendation_facts import together_level
-from rankbench.reports.references import bibliography, own_components, works_of
+from rankbench.reports.references import bibliography, components_of, works_of
 from rankbench.reports.render import Pages
 from rankbench.stats.contrast_columns import ArmContrast
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws
@@ -211,8 +211,8 @@ def _panels(sections: list[Section]) -> dict[str, list[PanelFact]]:
 
 
 def _components(config: Mapping[str, Any]) -> Iterator[PanelFact]:
-    """Yield what rankbench's own components of a contender are, and the works that they cite."""
-    for kind, name, values in own_components(config):
+    """Yield what the components of a contender are, and the works that they cite."""
+    for kind, name, values in components_of(config):
         yield f"{kind} {name}", _described(kind, name, values)
         if found := formulas_in(describe_component(kind, name).documentation):
             yield f"formula of {name}", tuple(found)

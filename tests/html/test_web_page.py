@@ -13,21 +13,26 @@ import shutil
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
+import synthetic
 from click.testing import CliRunner
 from hostile_run import HOSTILE, reported
+from pydantic import Field
 
 from rankbench.cli import main
 from rankbench.html.content import Page, PageData, SortedTable
 from rankbench.html.page import _picture, page_bytes, without_pictures
+from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
+from rankbench.plugin.loading import PluginStatus
+from rankbench.plugin.registry import Origin
 from rankbench.reports import publish
-from rankbench.reports.references import KINDS, is_own
+from rankbench.reports.references import KINDS, _keyed, is_own
 from rankbench.reports.results import report
 from rankbench.reports.verify import verify_files
 from rankbench.reports.web_page import PAGE_DATA, WITHOUT_DATA, _commands, formulas_in
@@ -218,6 +223,65 @@ def test_the_command_says_what_a_run_changed_of_its_suite(run: Path) -> None:
     theirs = record.model_copy(update={"name": "my own"})
     note = "# rankbench has no suite of this name: give its file, and the options of this run that changed it.\n"
     assert _commands(theirs, []) == f"{note}rankbench run --suite 'my own.toml' --out FOLDER\n{again}"
+
+
+class Deep(Method):
+    r"""Learn as others do.
+
+    .. math:: \min_\theta |\theta|^2
+
+    References
+    ----------
+    .. [XY20] X. Young and Z. Old. A title of theirs. Journal of Tests 3(4), 2020.
+    """
+
+    name: ClassVar[str] = "theirs"
+    source: ClassVar[str] = "[XY20]_ eq. (3), [BT52]_"
+    depth: int = Field(default=2, description="Layers.")
+
+    def fit(self, block: Block) -> Fitted:
+        raise NotImplementedError
+
+
+def test_contenders_of_any_plugin_have_formula_source_and_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = synthetic.drawn()
+    made.contenders[0].config = {"name": "theirs", "depth": 3}
+    folder = synthetic.write(tmp_path / "run", [made], plugins=("their-plugin",))
+    report(folder)
+    data = data_of(folder / "leaderboard.html")
+    label = made.contenders[0].label
+    assert not [name for name, _ in data["panels"][label] if name == "method theirs"], "it is not installed"
+    assert "% not here are works of plugins that are not installed: their-plugin" in cited(folder)
+    assert any("leaderboard.html was compared with nothing" in one for one in verify_files(folder).shown)
+
+    loaded = manager.plugins()
+    monkeypatch.setitem(loaded.registry._found["method"], "theirs", (Deep, Origin("their-plugin", "1.0", "theirs")))
+    status = PluginStatus("theirs", "their-plugin", "1.0", ("method/theirs",), 0.0, "ok", ())
+    monkeypatch.setattr(manager, "statuses", lambda: [status])
+    report(folder)
+    data = data_of(folder / "leaderboard.html")
+    facts = {name: data["texts"][place] for name, place in data["panels"][label]}
+    said = "Learn as others do.\nParameters: depth = 3\nSource: [XY20] eq. (3), [BT52]"
+    work = "X. Young and Z. Old. A title of theirs. Journal of Tests 3(4), 2020."
+    assert (facts["method theirs"], facts["[XY20]"]) == (said, work)
+    assert facts["formula of theirs"] == r"\min_\theta |\theta|^2"
+    assert facts["[BT52]"].startswith("R. A. Bradley and M. E. Terry.")
+    assert "@article{XY20,\n  author = {X. Young and Z. Old}" in cited(folder)
+    assert "not here" not in cited(folder)
+    assert differing(folder) == []
+
+
+def cited(folder: Path) -> str:
+    text = html.unescape((folder / "leaderboard.html").read_text(encoding="utf-8"))
+    return text[text.index('<h2 id="cite">') :]
+
+
+def test_works_of_one_label_are_all_cited() -> None:
+    assert _keyed([("A1", "one"), ("A1", "two"), ("A1b", "three"), ("B", "four")]) == {
+        "A1": "one", "A1b": "two", "A1bb": "three", "B": "four",
+    }  # fmt: skip
 
 
 TABLES = ("leaderboard.csv", "claims.csv")

@@ -1,4 +1,14 @@
-"""Other detectors on the leaderboard: rank-AD's teacher, and detectors of scikit-learn, as they come."""
+"""Other detectors on the leaderboard: rank-AD's teacher, and detectors of scikit-learn, as they come.
+
+References
+----------
+.. [AP02] F. Angiulli and C. Pizzuti. Fast outlier detection in high dimensional spaces. PKDD, 2002.
+.. [BKNS00] M. M. Breunig, H.-P. Kriegel, R. T. Ng and J. Sander. LOF: identifying density-based local outliers.
+   SIGMOD, 2000.
+.. [LTZ08] F. T. Liu, K. M. Ting and Z.-H. Zhou. Isolation forest. ICDM, 2008.
+.. [SPSSW01] B. Schölkopf, J. C. Platt, J. Shawe-Taylor, A. J. Smola and R. C. Williamson. Estimating the support of a
+   high-dimensional distribution. Neural Computation 13(7), 2001.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +32,7 @@ class KnnDistance(Detector):
     """Score a point by minus its mean distance to the K nearest nominal points: rank-AD's teacher G."""
 
     name: ClassVar[str] = "knn-distance"
-    source: ClassVar[str] = "rank-AD's statistic G; Angiulli and Pizzuti 2002"
+    source: ClassVar[str] = "rank-AD's statistic G; [AP02]_"
 
     neighbors: int = Field(default=10, ge=1, description="K.")
     search: Literal["tree", "brute"] = Field(
@@ -51,7 +61,7 @@ class OneClassSvm(Detector):
     """Separate the points from the origin in the RKHS of an RBF kernel (scikit-learn)."""
 
     name: ClassVar[str] = "one-class-svm"
-    source: ClassVar[str] = "Schölkopf et al. 2001; sklearn.svm.OneClassSVM"
+    source: ClassVar[str] = "[SPSSW01]_; sklearn.svm.OneClassSVM"
     packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
     nu: float = Field(default=0.5, gt=0, le=1, description="Bound on the share of points outside.")
@@ -74,7 +84,7 @@ class IsolationForest(Detector):
     """Score a point by how many random cuts isolate it (scikit-learn)."""
 
     name: ClassVar[str] = "isolation-forest"
-    source: ClassVar[str] = "Liu, Ting and Zhou 2008; sklearn.ensemble.IsolationForest"
+    source: ClassVar[str] = "[LTZ08]_; sklearn.ensemble.IsolationForest"
     properties: ClassVar[frozenset[Property]] = frozenset({"stochastic"})
     packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
@@ -92,7 +102,7 @@ class LocalOutlierFactor(Detector):
     """Compare a point's density with that of its neighbors (scikit-learn, for new points)."""
 
     name: ClassVar[str] = "local-outlier-factor"
-    source: ClassVar[str] = "Breunig et al. 2000; sklearn.neighbors.LocalOutlierFactor"
+    source: ClassVar[str] = "[BKNS00]_; sklearn.neighbors.LocalOutlierFactor"
     packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
     neighbors: int = Field(default=20, ge=1, description="Number of neighbors.")
