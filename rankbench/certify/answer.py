@@ -81,7 +81,7 @@ def _searched(asked: Question, seconds: float, laws: int | None) -> Certificate:
     mean, left = (None, 0) if decision is None else (decision.mean, decision.left)
     if decision is not None and mean is None and not left:
         return _consistent(asked, decision)
-    theorem = _by_theorem(asked) if mean is None else None
+    theorem = by_theorem(asked) if mean is None else None
     if theorem is not None:
         return theorem
     graphs, noise, items = asked.loss.graphs, asked.noise, asked.items
@@ -223,7 +223,7 @@ def _consistent(asked: Question, decision: ClassDecision) -> Certificate:
     return Certificate(content)
 
 
-def _by_theorem(asked: Question) -> Certificate | None:
+def by_theorem(asked: Question) -> Certificate | None:
     """Return the certificate of a theorem that decides the class; None if none does."""
     some = [asked.exact(law) for law in itertools.islice(draws(asked.loss.graphs, asked.noise, asked.items, 0), PROBED)]
     rule: Mapping[str, Any] | None = getattr(asked.surrogate, "exact_rule", lambda: None)()

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.certify.answer import by_theorem
 from rankbench.certify.certificate import law_from_json, noise_words, short
 from rankbench.certify.certify import question_of
-from rankbench.certify.exact_modulus import convex_minorant, exact_modulus, lower_hull
+from rankbench.certify.exact_modulus import Branch, convex_minorant, exact_modulus, linear_branches, lower_hull
 from rankbench.certify.law_cells import LawCell, dot, law_cells
 from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
 from rankbench.certify.modulus_bounds import ComputedRisks, Simplex, StatedRisks, modulus_bounds
 from rankbench.certify.probe import risk_of
 from rankbench.certify.question import Question, probe_surrogate, read_law
+from rankbench.certify.squares_modulus import squares_branches, target_of
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
@@ -36,6 +38,9 @@ WrittenStructure: TypeAlias = Mapping[str, object] | Sequence[object]
 
 MOST_ITEMS = 4
 """Items; of more there are too many cells."""
+
+MINORANT_ERROR = Fraction(1, 10**4)
+"""Distance of the polygon from H**, where H is exact and curved."""
 
 PARTS = 10
 """Parts of the largest excess at which H is computed, unless eps are given."""
@@ -65,9 +70,12 @@ class Calibration:
     largest : Fraction
         Largest true excess of all.
     exact : bool
-        True if exact linear programs computed H; false if bounds are in double precision.
+        True if exact programs computed H; false if bounds are in double precision.
     minorant : ndarray of float64, shape (P, 2)
-        Corners of H**, from (0, 0) to `largest`; where not `exact`, of a convex function below H.
+        Corners of H**, from (0, 0) to `largest`; of squares, of a polygon at most `MINORANT_ERROR` below it. Where not
+        `exact`, of a convex function below H.
+    theorem : str
+        Theorem of `rankbench.certify.theorems` by which the surrogate is consistent, where not `exact`; else empty.
     """
 
     question: Question
@@ -79,11 +87,18 @@ class Calibration:
     largest: Fraction
     exact: bool
     minorant: Vector
+    theorem: str = ""
 
     @property
     def consistent(self) -> bool | None:
-        """True if H(eps) > 0 for all eps > 0 (Proposition 1), False if not; None if bounds do not decide it."""
-        return False if self.zero else True if self.exact else None
+        """True if H(eps) > 0 for all eps > 0 (Proposition 1), False if not; None if nothing decides it."""
+        return False if self.zero else True if self.exact or self.theorem else None
+
+    @property
+    def error(self) -> float:
+        """Largest distance of the bounds of H at `eps`; 0 where `exact`."""
+        pairs = zip(self.lower, self.upper, strict=True)
+        return max((float(high - low) for low, high in pairs if math.isfinite(high)), default=0.0)
 
     def biconjugate(self, eps: Iterable[Fraction | float]) -> Vector:
         """Return H** at each eps, where not `exact` a lower bound of it; inf beyond the largest excess."""
@@ -112,13 +127,15 @@ class Calibration:
 
     def words(self) -> str:
         """Return the meaning of the numbers, in a paragraph."""
-        how = "exact" if self.exact else "bounds in double precision"
+        how = "exact" if self.exact else f"bounds in double precision, at most {self.error:.2g} apart"
         about = f"{self.about}; laws over {self.structures} structures; {how}."
         if self.zero:
             least = "" if self.exact else "at least "
             return f"{about} H(eps) = 0 up to eps = {least}{short(self.zero)}: minimizing can leave that true excess."
         if self.exact:
             return f"{about} H(eps) > 0 for all eps > 0: pointwise consistent."
+        if self.theorem:
+            return f"{about} H(eps) > 0 for all eps > 0, by {self.theorem}: pointwise consistent."
         seen = next((e for e, low in zip(self.eps, self.lower, strict=True) if low > 0), None)
         positive = "" if seen is None else f" H(eps) > 0 from eps = {short(seen)} on."
         return f"{about} The search found no eps > 0 with H(eps) = 0.{positive}"
@@ -164,8 +181,8 @@ def calibration(
     .. math:: H(\epsilon) = \inf_{\mu, \alpha} \{ \ell_\varphi(\alpha, \mu) - \inf_{\alpha'} \ell_\varphi(\alpha', \mu)
               \mid \ell(\alpha, \mu) - \inf_{\alpha'} \ell(\alpha', \mu) \ge \epsilon \}
 
-    Of piecewise linear surrogates (hinge) H is exact: linear programs in rational numbers. Of others, branch and
-    bound over laws gives bounds in double precision.
+    Of piecewise linear surrogates (hinge) and of squares (`linear`, `regression`) H is exact: linear and quadratic
+    programs in rational numbers. Of others, branch and bound over laws gives bounds in double precision.
 
     Parameters
     ----------
@@ -240,16 +257,19 @@ def calibration(
     if grid[0] <= 0:
         raise SpecError("every eps must be above 0")
     if all(map(_piecewise_linear, cells)):
-        return _exactly(asked, over, cells, grid, largest)
+        return _exactly(asked, over, [b for cell in cells for b in linear_branches(cell)], grid, largest)
+    if all(map(_of_squares, cells)):
+        return _exactly(asked, over, [b for cell in cells for b in squares_branches(cell)], grid, largest)
     return _numerically(asked, over, cells, grid, largest, steps)
 
 
 def _exactly(
-    asked: Question, over: Sequence[Any], cells: list[LawCell], eps: list[Fraction], largest: Fraction
+    asked: Question, over: Sequence[Any], branches: list[Branch], eps: list[Fraction], largest: Fraction
 ) -> Calibration:
-    least, zero, branches = exact_modulus(cells, eps)
+    kept = [branch for branch in branches if branch.end > 0]
+    least, zero = exact_modulus(kept, eps)
     h = tuple(math.inf if value is None else value for value in least)
-    minorant = np.array(convex_minorant(branches), dtype=np.float64)
+    minorant = np.array(convex_minorant(kept, MINORANT_ERROR), dtype=np.float64)
     return Calibration(asked, len(over), tuple(eps), h, h, zero, largest, True, minorant)
 
 
@@ -260,7 +280,9 @@ def _numerically(
     lower, upper, zero, leaves = modulus_bounds(risks, np.array(eps, dtype=np.float64), steps, asked.seed)
     minorant: Vector = np.array(lower_hull([(0.0, 0.0), *itertools.chain.from_iterable(map(_floor, leaves))]))
     bounds = tuple(lower.tolist()), tuple(upper.tolist())
-    return Calibration(asked, len(over), tuple(eps), *bounds, zero, largest, False, minorant)
+    found = by_theorem(asked)
+    theorem = "" if found is None else str(found.content["theorem"]["name"])
+    return Calibration(asked, len(over), tuple(eps), *bounds, zero, largest, False, minorant, theorem)
 
 
 def _piecewise_linear(cell: LawCell) -> bool:
@@ -268,6 +290,10 @@ def _piecewise_linear(cell: LawCell) -> bool:
         risk.entropy or any(risk.linear) or not all(term.phi.piecewise_linear for term in risk.terms)
         for risk in cell.risks
     )
+
+
+def _of_squares(cell: LawCell) -> bool:
+    return cell.risks is not None and all(target_of(risk) is not None for risk in cell.risks)
 
 
 def _rational(eps: Fraction | float) -> Fraction:

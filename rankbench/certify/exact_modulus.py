@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import TypeVar
@@ -19,82 +18,99 @@ LineBelow = tuple[Fraction, Fraction]
 """Intercept and slope."""
 
 
-@dataclass
-class Branch:
+class Branch(ABC):
     """Scores in the cone of a wrong order, in one cell: their least surrogate excess is convex in the true excess.
 
     Attributes
     ----------
-    gap : PerStructure
-        Excess of the wrong order, for each structure.
-    above : list of PerStructure
-        Risk of these scores less that of others, for each structure.
-    rows : sequence of PerStructure
-        Rows of the cell.
+    end : Fraction
+        Largest true excess of the cell's laws.
     lines : list of LineBelow
         Lines that the least excess is not below.
     solved : set of Fraction
         True excesses at which a program was solved.
-    end : Fraction
-        Largest true excess of the cell's laws.
     """
 
-    gap: PerStructure
-    above: list[PerStructure]
-    rows: Sequence[PerStructure]
-    end: Fraction
-    lines: list[LineBelow] = field(default_factory=lambda: [(ZERO, ZERO)])
-    solved: set[Fraction] = field(default_factory=set)
+    def __init__(self, end: Fraction) -> None:
+        self.end = end
+        self.lines: list[LineBelow] = [(ZERO, ZERO)]
+        self.solved: set[Fraction] = set()
 
     def at_least(self, eps: Fraction) -> Fraction:
         """Return a bound that is known already."""
         return max(intercept + slope * eps for intercept, slope in self.lines)
 
+    def place(self, eps: Fraction) -> Fraction:
+        """Return a true excess at or near eps, at which a program is solved."""
+        return eps
+
+    @abstractmethod
     def solve(self, eps: Fraction) -> Fraction:
         """Return the least surrogate excess of a true excess from eps to `end`, and keep the line that proves it."""
+
+    @abstractmethod
+    def undetected(self) -> Fraction:
+        """Return the largest true excess of laws under which these scores have the least risk; at least 0."""
+
+
+class LinearBranch(Branch):
+    """Some scores in the cone of a wrong order, in one cell, for a piecewise linear risk.
+
+    Parameters
+    ----------
+    gap : PerStructure
+        Excess of the wrong order, for each structure.
+    above : list of PerStructure
+        Risk of these scores less that of others, for each structure.
+    cell : LawCell
+    """
+
+    def __init__(self, gap: PerStructure, above: list[PerStructure], cell: LawCell) -> None:
+        super().__init__(max(dot(gap, corner) for corner in cell.corners))
+        self._gap, self._above, self._rows = gap, above, cell.rows
+
+    def solve(self, eps: Fraction) -> Fraction:
+        """Solve a linear program."""
         self.solved.add(eps)
-        rows = [*([*row, -ONE] for row in self.above), [*(-g for g in self.gap), ZERO]]
-        solved = self._program(rows, [*[ZERO] * len(self.above), -eps], [*[ZERO] * len(self.gap), -ONE])
-        slope = solved.y[len(self.above)]
+        rows = [*([*row, -ONE] for row in self._above), [*(-g for g in self._gap), ZERO]]
+        solved = self._program(rows, [*[ZERO] * len(self._above), -eps], [*[ZERO] * len(self._gap), -ONE])
+        slope = solved.y[len(self._above)]
         self.lines.append((-solved.value - slope * eps, slope))
         return -solved.value
 
     def undetected(self) -> Fraction:
-        """Return the largest true excess of laws under which these scores have the least risk; at least 0."""
-        solved = self._program([[*row, ZERO] for row in self.above], [ZERO] * len(self.above), [*self.gap, ZERO])
+        """Solve a linear program."""
+        solved = self._program([[*row, ZERO] for row in self._above], [ZERO] * len(self._above), [*self._gap, ZERO])
         return solved.value if solved.feasible else ZERO
 
     def _program(self, rows: list[list[Fraction]], right: list[Fraction], worth: list[Fraction]) -> Solved:
         """Solve for the weights of a law of the cell and one number more, the surrogate excess."""
-        cell = [[*(-x for x in row), ZERO] for row in self.rows]
-        whole = [[sign] * len(self.gap) + [ZERO] for sign in (ONE, -ONE)]
-        solved = solve([*rows, *cell, *whole], [*right, *[ZERO] * len(self.rows), ONE, -ONE], worth)
+        cell = [[*(-x for x in row), ZERO] for row in self._rows]
+        whole = [[sign] * len(self._gap) + [ZERO] for sign in (ONE, -ONE)]
+        solved = solve([*rows, *cell, *whole], [*right, *[ZERO] * len(self._rows), ONE, -ONE], worth)
         if solved is None:
             raise ArithmeticError("weights of laws are bounded, and so are these programs")
         return solved
 
 
-def branches(cell: LawCell) -> Iterator[Branch]:
+def linear_branches(cell: LawCell) -> list[Branch]:
     """Return the branches of a cell; some scores of least risk on a cone have ends of pieces as differences."""
-    risks = cell.risks or ()
+    risks, made = cell.risks or (), list[Branch]()
     ends = {end + term.offset for risk in risks for term in risk.terms for end, _ in term.phi.pieces if end is not None}
     found = {scores: _values(risks, scores) for scores in connected(ends, len(risks[0].linear))}
     least = _lowest(list(found.values()))
     for order, gap in cell.gaps.items():
-        end = max(dot(gap, corner) for corner in cell.corners)
         inside = [v for scores, v in found.items() if all(scores[a] >= scores[b] for a, b in pairwise(order))]
         for own in _lowest(inside):
-            yield Branch(gap, [_less(own, other) for other in least if other != own], cell.rows, end)
+            made.append(LinearBranch(gap, [_less(own, other) for other in least if other != own], cell))
+    return made
 
 
-def exact_modulus(
-    cells: Sequence[LawCell], eps: Sequence[Fraction]
-) -> tuple[list[Fraction | None], Fraction, list[Branch]]:
-    """Return H at each eps (None: infinite), the largest eps where it is 0, and all branches."""
-    every = [branch for cell in cells for branch in branches(cell) if branch.end > 0]
+def exact_modulus(branches: Sequence[Branch], eps: Sequence[Fraction]) -> tuple[list[Fraction | None], Fraction]:
+    """Return H at each eps (None: infinite), and the largest eps where it is 0."""
     least: list[Fraction | None] = [None] * len(eps)
     zero = ZERO
-    for branch in every:
+    for branch in branches:
         for at in reversed(range(len(eps))):
             best = least[at]
             if eps[at] <= branch.end and (best is None or branch.at_least(eps[at]) < best):
@@ -102,7 +118,7 @@ def exact_modulus(
                 least[at] = value if best is None else min(best, value)
         if not any(slope > 0 and intercept + slope * zero >= 0 for intercept, slope in branch.lines):
             zero = max(zero, branch.undetected())
-    return least, zero, every
+    return least, zero
 
 
 def _values(risks: Sequence[ExactSurrogate], scores: PerStructure) -> PerStructure:
@@ -123,23 +139,34 @@ def _lowest(values: Sequence[PerStructure]) -> list[PerStructure]:
     ]
 
 
-def convex_minorant(every: Sequence[Branch]) -> list[tuple[Fraction, Fraction]]:
-    """Return the corners of H**: branches are solved there until no corner is below H."""
+def convex_minorant(branches: Sequence[Branch], error: Fraction) -> list[tuple[Fraction, Fraction]]:
+    """Return corners of a polygon that is below H**, by at most an error; branches are solved there."""
     while True:
-        proved = [(branch, _proved_points(branch)) for branch in every]
+        proved = [(branch, _proved_points(branch)) for branch in branches]
         hull = lower_hull([point for _, points in proved for point in points])
-        open_ = [(b, x) for b, points in proved for x, y in points if (x, y) in hull and x > 0 and x not in b.solved]
-        if not open_:
+        known = set(hull)
+        corners = [(b, b.place(x), y) for b, points in proved for x, y in points if (x, y) in known and x > 0]
+        values = [(branch.solve(x), y) for branch, x, y in corners if x not in branch.solved]
+        if all(value <= y + error for value, y in values):
             return hull
-        for branch, x in open_:
-            branch.solve(x)
 
 
 def _proved_points(branch: Branch) -> list[tuple[Fraction, Fraction]]:
     """Return the corners of the convex function that a branch's lines prove, from 0 to its end."""
-    crossings = {(c - a) / (b - d) for (a, b), (c, d) in itertools.combinations(branch.lines, 2) if b != d}
+    kept: list[LineBelow] = []
+    for line in sorted(branch.lines, key=lambda line: line[::-1]):
+        if kept and kept[-1][1] == line[1]:
+            kept.pop()
+        while len(kept) > 1 and _crossing(kept[-1], line) <= _crossing(kept[-2], kept[-1]):
+            kept.pop()
+        kept.append(line)
+    crossings = {_crossing(*two) for two in pairwise(kept)}
     places = sorted({ZERO, branch.end, *(x for x in crossings if ZERO < x < branch.end)})
-    return [(x, max(a + b * x for a, b in branch.lines)) for x in places]
+    return [(x, max(a + b * x for a, b in kept)) for x in places]
+
+
+def _crossing(one: LineBelow, other: LineBelow) -> Fraction:
+    return (other[0] - one[0]) / (one[1] - other[1])
 
 
 Number = TypeVar("Number", Fraction, float)

@@ -253,10 +253,10 @@ def stationary(risk: ExactSurrogate, near: NDArray[np.float64]) -> tuple[Fractio
                 right[i] -= term.factor * own * (b - 2 * c * term.offset)
                 for j, other in enumerate(term.coefficients):
                     matrix[i][j] += 2 * term.factor * c * own * other
-    return _solved(matrix, right)
+    return linear_solution(matrix, right)
 
 
-def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> tuple[Fraction, ...] | None:
+def linear_solution(matrix: list[list[Fraction]], right: list[Fraction]) -> tuple[Fraction, ...] | None:
     """Solve linear equations exactly, unknowns that are free at 0; None if there is no solution."""
     rows = [[*row, b] for row, b in zip(matrix, right, strict=True)]
     m, at, heads = len(rows), 0, []

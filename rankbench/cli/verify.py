@@ -193,7 +193,7 @@ def calibration(
 
     H(eps) is the least surrogate excess of scores with a true excess of eps or more, whatever the distribution of
     judgments in the noise class. H** is its largest convex minorant: H** at the true excess is at most the surrogate
-    excess. H is exact for the hinge, and has bounds for smooth surrogates.
+    excess. H is exact for the hinge, linear and regression, and has bounds for other smooth surrogates.
     """
     chosen = chosen_form(form, out, [] if mu is None else [str(mu)], pictures=True)
     with heartbeat(f"calibration function of {surrogate}"):
