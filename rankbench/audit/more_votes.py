@@ -134,10 +134,10 @@ def more_votes(board: VoteBoard) -> Probe:
     elif not goal["more votes as today"]:
         said = f"{first} and {second} are separated at 80% power already"
     else:
+        today, best = (grouped_digits(goal[column]) for column in ("more votes as today", "on the best pairs"))
         said = (
-            f"{grouped_digits(goal['more votes as today'])} more votes as today separate {first} and {second} at 80% "
-            f"power, given their lead of {significant(goal['lead'])}; {grouped_digits(goal['on the best pairs'])} do on "
-            f"the best pairs ({goal['compare next']})"
+            f"{today} more votes as today separate {first} and {second} at 80% power, given their lead of "
+            f"{significant(goal['lead'])}; {best} do on the best pairs ({goal['compare next']})"
         )
     return Probe(name, question, said, facts={"power": 0.8, "level_of_pair": 0.05}, table=pl.DataFrame(rows))
 
