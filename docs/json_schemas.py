@@ -100,6 +100,11 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "aggregate sides.csv --control side --intervals",
         "aggregate clicks.csv --by query",
     ],
+    "aggregate --between": [
+        "aggregate sides.csv --between a c",
+        "aggregate sides.csv --between a b --method kemeny",
+        "aggregate langs.csv --by lang --between x y",
+    ],
     "aggregate --effects": ["aggregate sides.csv --control side --effects"],
     "aggregate --across": [
         "aggregate langs.csv --by lang --across",

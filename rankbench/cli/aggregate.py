@@ -9,6 +9,7 @@ from typing import Any, Literal
 import click
 
 from rankbench.cli import rankings
+from rankbench.cli.difference import between_answer
 from rankbench.cli.output import (
     complete_names,
     filter_options,
@@ -47,6 +48,13 @@ from rankbench.ranking.score_ranking import rank_scores
     help="Estimate effects of covariates, as 'side:unless=neutral, log(length), bold'.",
 )
 @click.option("--effects", is_flag=True, help="With --control: show the effects alone.")
+@click.option(
+    "--between",
+    nargs=2,
+    default=None,
+    metavar="ITEM ITEM",
+    help="Difference of two items chosen beforehand: interval, p-value, and votes that tell them apart at 80% power.",
+)
 @click.option(
     "--intervals",
     is_flag=False,
@@ -98,9 +106,11 @@ def aggregate(
     if over:
         taken = {name: options[name] for name in ("method", "columns", "reader", "seed")}
         kept = {name: options[name] for name in ("where", "without", "without_judge", "min_votes")}
-        others = [options[name] for name in ("by", "pool", "control", "intervals", "address")]
+        others = [options[name] for name in ("by", "pool", "control", "between", "intervals", "address")]
         if any([*others, effects, points, across, matrix]):
-            refused = "--by, --pool, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
+            refused = (
+                "--by, --pool, --control, --between, --effects, --intervals, --scale, --across, --matrix, --executor"
+            )
             raise SpecError(f"--over time: leave {refused} out")
         with heartbeat(f"scores over time of {shown_log(log)}"):
             history = scores_over_time(log, unit=time_unit, since=since, keep=Filter.from_options(**kept), **taken)
@@ -114,10 +124,14 @@ def aggregate(
         raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix")
     if options["intervals"] and (matrix or across == "scores"):
         raise SpecError("--matrix and --across scores show no intervals: leave --intervals out, or take --across ranks")
+    if options["between"] and any([effects, across, matrix, points]):
+        raise SpecError("--between: leave --effects, --across, --matrix and --scale out")
     with heartbeat(f"ranking {shown_log(log)}"):
         found = engine.aggregate(log, **options)
     found = rescaled(found, scale) if scale else found
-    if effects:
+    if options["between"]:
+        answer = between_answer(found, log)
+    elif effects:
         answer = rankings.effects_answer(found)
     elif across:
         answer = rankings.across_answer(found, across, top, shown)

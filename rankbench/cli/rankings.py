@@ -110,7 +110,7 @@ def _ranking_table(found: Aggregation) -> Table:
         (True, place, _rank),
         (True, "item", lambda row: row["item"]),
         (True, "score", lambda row: number(row["score"], decimals)),
-        (table["lower"].null_count() < table.height, "95% interval", lambda row: _interval(row, decimals)),
+        (table["lower"].null_count() < table.height, "95% interval", lambda row: interval_cell(row, decimals)),
         (True, facts["votes"], lambda row: amount_text(row["votes"])),
         (True, facts["wins"], lambda row: amount_text(row["wins"])),
         (table["scale"].n_unique() > 1, "scale", lambda row: str(row["scale"])),
@@ -135,7 +135,8 @@ def _rank(row: dict[str, Any], which: str = "") -> str:
     return place_range_text(row[f"{which}rank_low"], row[f"{which}rank_high"])
 
 
-def _interval(row: dict[str, Any], decimals: int = 4) -> str:
+def interval_cell(row: dict[str, Any], decimals: int = 4) -> str:
+    """Return the ends of an interval; a dash without one."""
     lower, upper = (math.nan if row[name] is None else row[name] for name in ("lower", "upper"))
     return "—" if math.isnan(lower) else f"{number(lower, decimals)} to {number(upper, decimals)}"
 
@@ -151,7 +152,7 @@ def effects_answer(found: Aggregation) -> Answer:
 
 def _effects_table(effects: pl.DataFrame, title: str = "") -> Table:
     rows = [
-        [row["covariate"], number(row["effect"]), _interval(row), f"{row['unit']:.4g}", row["words"]]
+        [row["covariate"], number(row["effect"]), interval_cell(row), f"{row['unit']:.4g}", row["words"]]
         for row in effects.iter_rows(named=True)
     ]
     return Table(["covariate", "effect (log-odds)", "95% interval", "of", "in words"], rows, (0, 4), title)
@@ -255,7 +256,11 @@ def systems_answer(found: ScoreRanking) -> Answer:
     rows = []
     for row in first.iter_rows(named=True):
         cells = [_rank(row), str(row["tier"]), row["system"], number(row["score"])]
-        cells += ["" if row["lower"] is None else _interval(row), number(row["p_first"], 3), number(row["p_top_k"], 3)]
+        cells += [
+            "" if row["lower"] is None else interval_cell(row),
+            number(row["p_first"], 3),
+            number(row["p_top_k"], 3),
+        ]
         for other in by_name:
             cells += [number(other[row["system"]]["score"]), _rank(other[row["system"]])]
         rows.append(cells)

@@ -27,6 +27,7 @@ from rankbench.ranking.covariates import beside_unadjusted, checked_control, ran
 from rankbench.ranking.load import WantedIntervals, check_cluster, check_fit, load_log, opened_log
 from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource
+from rankbench.ranking.pair_difference import check_pair, pair_difference
 from rankbench.ranking.pictures import items_drawing
 from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, by_formula, rank
@@ -76,6 +77,9 @@ class Aggregation:
     effects : DataFrame, optional
         With covariates: ``covariate, effect, lower, upper, unit, words``, see
         `rankbench.ranking.covariates.rank_controlled`. `table` then has ``unadjusted_score`` and the like.
+    between : DataFrame, optional
+        The difference of two items that were asked for, a row for each ranking: see
+        `rankbench.ranking.pair_difference.pair_difference`.
     """
 
     table: pl.DataFrame
@@ -84,6 +88,7 @@ class Aggregation:
     facts: dict[str, Any] = field(default_factory=dict)
     pairs: PairCounts | None = field(default=None, repr=False)
     effects: pl.DataFrame | None = None
+    between: pl.DataFrame | None = None
 
     def plot(self, top: int | None = None) -> Figure:
         """Draw the first items with their intervals, places and counts, as ``rankbench aggregate --out FILE.png``.
@@ -120,6 +125,7 @@ def aggregate(
     by: str | None = None,
     control: str = "",
     pool: bool = False,
+    between: tuple[str, str] | None = None,
     intervals: WantedIntervals = None,
     columns: str = "",
     reader: str = "",
@@ -151,6 +157,8 @@ def aggregate(
     pool : bool
         Shrink the scores of the values of `by` toward common ones, as far as they differ no more than by chance: see
         `rankbench.stats.random_effects`. There are always intervals then, by formula.
+    between : (str, str), optional
+        Two items whose difference is wanted: there are always intervals then, ``auto`` by default.
     intervals : {"bootstrap", "judges", "sandwich", "judges+queries", "auto"}, optional
         95% intervals: from resampled judgments, from resampled judges with all their
         judgments, by formula (Bradley-Terry and Davidson; clustered by judge where the log names
@@ -200,6 +208,9 @@ def aggregate(
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
     if pool:
         check_shared(by, intervals)
+    if between:
+        check_pair(between, pool=pool)
+        intervals = intervals or "auto"
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
     if control:
@@ -239,7 +250,7 @@ def aggregate(
         facts["by_judge"] = loaded.by_judge
         return replace(ranking, tallies=tallies), more
 
-    notes, effects = list(source.remarks), None
+    notes, effects, differences = list(source.remarks), None, list[pl.DataFrame]()
     if pool:
         shared = category_rankings(source, aggregator, column=str(by), seed=seed)
         notes += [*shared.notes, *dict.fromkeys(itertools.chain.from_iterable(map(_scale_notes, shared.rankings)))]
@@ -253,8 +264,11 @@ def aggregate(
         notes += _scale_notes(ranking)
         if controlling is not None:
             adjusted, effects, more = rank_controlled(source, controlling, "sandwich" if intervals else None, seed)
-            table = beside_unadjusted(_table([replace(adjusted, tallies=ranking.tallies)]), table)
+            ranking = replace(adjusted, tallies=ranking.tallies)
+            table = beside_unadjusted(_table([ranking]), table)
             notes, facts["control"] = [*notes, *more], effects["covariate"].to_list()
+        if between:
+            differences.append(pair_difference(ranking, between))
     else:
         tables, some = [], dict[str, ItemRanking]()
         for query, part, votes in _queries(source, aggregator, sums=intervals is None):
@@ -268,7 +282,9 @@ def aggregate(
                 note if note == NO_TIMES else f"{by} {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
             ]
             facts["n"] += votes
-            some[query] = ranking
+            if between:
+                differences.append(pair_difference(ranking, between, query))
+            some[query] = replace(ranking, errors=None)
             if len(some) == _TOGETHER:
                 tables.append(_table(list(some.values()), list(some)))
                 some = {}
@@ -284,7 +300,8 @@ def aggregate(
     if intervals is not None and table["lower"].count() and ridge_of(aggregator) > 0:
         found = [RIDGE.sentence.format(value=ridge_of(aggregator)), *found]
     pairs, name = facts.pop("pairs", None), str(controlling or aggregator)
-    return Aggregation(table, name, (*_shortened(notes), *found), facts, pairs=pairs, effects=effects)
+    contrasts = pl.concat(differences) if differences else None
+    return Aggregation(table, name, (*_shortened(notes), *found), facts, pairs, effects, contrasts)
 
 
 def first_items(found: Aggregation, top: int | None) -> Aggregation:

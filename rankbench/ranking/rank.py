@@ -16,7 +16,7 @@ from rankbench.interfaces.pair_counts import ClusterCounts
 from rankbench.ranking.partial_counts import LogPart
 from rankbench.ranking.rank_ranges import MANY, any_place, check_size, item_rank_ranges, places, score_intervals
 from rankbench.ranking.ranked_log import ItemTallies, RankedLog
-from rankbench.ranking.sampling_units import Units, too_thin
+from rankbench.ranking.sampling_units import Units, freedom_of, too_thin
 from rankbench.stats.moderation import RangeErrors
 from rankbench.stats.simultaneous import FEW
 
@@ -47,6 +47,8 @@ class ItemRanking:
         Of which resamples were made (judges, votes, ballots, sessions); None without intervals.
     tallies : ItemTallies, optional
         Number of judgments of each item.
+    errors : RangeErrors, optional
+        Errors of the scores that ranges of ranks rest on; None where nothing is known.
     """
 
     items: list[str]
@@ -59,6 +61,7 @@ class ItemRanking:
     scales: NDArray[np.int64]
     units: Units | None = None
     tallies: ItemTallies | None = None
+    errors: RangeErrors | None = None
 
 
 def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:
@@ -96,7 +99,8 @@ def with_covariance(
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
     of_ranges, freedom = (covariance, None) if errors is None else errors
     ranges = item_rank_ranges(scores, of_ranges, scales, units, deviations, freedom=freedom)
-    return ItemRanking(items, scores, lower, upper, *ranges, scales, units)
+    known = errors or RangeErrors(covariance, freedom_of(units))
+    return ItemRanking(items, scores, lower, upper, *ranges, scales, units, errors=known)
 
 
 _LEVEL = 0.95

@@ -1,0 +1,69 @@
+"""`rankbench aggregate --between` answers whether two items differ."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from rankbench.cli.rankings import interval_cell, log_sha256
+from rankbench.cli.shown import Answer, Table
+from rankbench.core.text import amount_text, number, significant
+from rankbench.data.readers.remote import shown_log
+from rankbench.ranking.aggregate import Aggregation
+from rankbench.ranking.pair_difference import LEVEL
+
+
+def between_answer(found: Aggregation, log: str) -> Answer:
+    """Return the difference of two items, of each category where there are several."""
+    if found.between is None:
+        raise TypeError("no difference was asked for")
+    table = found.between if found.facts["by"] else found.between.drop("query")
+    rows, words = (
+        list(table.iter_rows(named=True)),
+        [_difference_words(row, found) for row in table.iter_rows(named=True)],
+    )
+    first = [found.facts["by"]] if found.facts["by"] else []
+    cells = (
+        [*([row["query"]] if first else []), *_difference_cells(row), text]
+        for row, text in zip(rows, words, strict=True)
+    )
+    item, other = rows[0]["item"], rows[0]["other"]
+    unit = f" ({found.facts['unit']})" * bool(found.facts["unit"])
+    title = f"{found.method}: {item} less {other}{unit}"
+    columns = [*first, "difference", "95% interval", "p", "votes", "votes needed", "in words"]
+    return Answer(
+        lambda: {
+            "method": found.method,
+            "data": {"sha256": log_sha256(log), "n": found.facts["n"]},
+            "intervals": found.facts["intervals"],
+            "units": {"score": found.facts["unit"] or None},
+            "between": [row | {"words": text} for row, text in zip(rows, words, strict=True)],
+            "notes": list(found.notes),
+        },
+        [Table(columns, cells, (0, len(columns) - 1) if first else (len(columns) - 1,), title)],
+        frame=table,
+        notes=found.notes,
+        below=(title, *found.notes),
+        title=f"{item} and {other} in {PurePath(shown_log(log)).name}",
+    )
+
+
+def _difference_cells(row: dict[str, Any]) -> list[str]:
+    interval = "—" if row["lower"] is None else interval_cell(row)
+    difference, needed = ("—" if row[name] is None else row[name] for name in ("difference", "votes_needed"))
+    ends = [
+        text if isinstance(text, str) else form(text) for text, form in ((difference, number), (needed, amount_text))
+    ]
+    return [ends[0], interval, "—" if row["p"] is None else significant(row["p"], 2), f"{row['votes']:,}", ends[1]]
+
+
+def _difference_words(row: dict[str, Any], found: Aggregation) -> str:
+    """Return what is known of a difference, in a sentence without the full stop."""
+    if row["p"] is None:
+        return f"no interval: {row['reason']}"
+    ahead, behind = (row["item"], row["other"])[:: 1 if row["difference"] > 0 else -1]
+    if row["p"] <= LEVEL:
+        return f"{ahead} is better than {behind}"
+    judges = " and judges" * found.facts["by_judge"]
+    more = f"{significant(row['votes_needed'] / row['votes'], 2)} times its votes{judges}"
+    return f"the log does not tell the two apart; {more} show such a difference at 80% power"

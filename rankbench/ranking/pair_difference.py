@@ -1,0 +1,111 @@
+"""The difference of two items: its interval, its p-value, and the votes that would tell the two apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from rankbench.errors import InputError, SpecError, closest
+from rankbench.ranking.rank import ItemRanking
+from rankbench.ranking.sampling_units import judged_enough
+
+LEVEL = 0.05
+"""Level of the test, two-sided, and one minus the confidence of the interval."""
+
+POWER = 0.8
+"""Probability with which the votes needed tell the two items apart."""
+
+_TYPES = {
+    "query": pl.String,
+    "item": pl.String,
+    "other": pl.String,
+    "difference": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "p": pl.Float64,
+    "votes": pl.Int64,
+    "votes_needed": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def pair_difference(ranking: ItemRanking, pair: tuple[str, str], query: str | None = None) -> pl.DataFrame:
+    r"""Return the difference of the scores of two items, a row.
+
+    With the difference d and its standard error s, by the covariance that ranges of ranks rest on, the interval and the
+    p-value are Student's, with the fewer degrees of freedom of the two items. They are those of this difference alone:
+    the pair was chosen before the scores were seen. A log of n votes shows a difference at level .05 with 80% power if
+    it has
+
+    .. math:: n \left( \frac{z_{.975} + z_{.8}}{|d| / s} \right)^2
+
+    votes, spread over pairs (and judges) as its own are, and if d is the true difference.
+
+    Parameters
+    ----------
+    ranking : ItemRanking
+        With intervals, and its tallies.
+    pair : (str, str)
+        The item, and the other one.
+    query : str, optional
+        Category of the ranking.
+
+    Returns
+    -------
+    DataFrame
+        ``query, item, other, difference, lower, upper, p, votes, votes_needed, reason``; where there is no interval
+        ``reason`` says why, and numbers that are not known are null. ``votes`` are those of the log.
+
+    Raises
+    ------
+    InputError
+        The log has no such item; of one category: the reason says so.
+    """
+    votes = ranking.tallies.judgments if ranking.tallies else 0
+    row: dict[str, object] = {"query": query, "item": pair[0], "other": pair[1], "votes": votes}
+    missing = [name for name in pair if name not in ranking.items]
+    if missing and query is None:
+        raise InputError(f"--between: there is no item {missing[0]!r}{closest(missing[0], ranking.items)}")
+    first, second = (-1, -1) if missing else map(ranking.items.index, pair)
+    if missing:
+        row["reason"] = f"no votes on {' and '.join(missing)}"
+    elif ranking.scales[first] != ranking.scales[second]:
+        row["reason"] = "no comparisons connect the two"
+    else:
+        row["difference"] = float(ranking.scores[first] - ranking.scores[second])
+        row |= _inference(ranking, first, second)
+    return pl.DataFrame([row], _TYPES)
+
+
+def _inference(ranking: ItemRanking, first: int, second: int) -> dict[str, object]:
+    from scipy.special import ndtri, stdtr, stdtrit
+
+    errors, pair = ranking.errors, [first, second]
+    if errors is None or ranking.units is None:
+        return {"reason": "the method has no intervals, or the log too few votes"}
+    if not judged_enough(ranking.units)[pair].all():
+        return {"reason": "too few votes on one of the two for an interval"}
+    contrast = np.array([1.0, -1.0])
+    se = float(np.sqrt(max(contrast @ errors.covariance[np.ix_(pair, pair)] @ contrast, 0.0)))
+    lead, freedom = float(ranking.scores[first] - ranking.scores[second]), float(errors.freedom[pair].min())
+    if se <= 1e-9 * max(1.0, abs(lead)):
+        return {"reason": "the difference is the same in all resamples"}
+    t, half = abs(lead) / se, -float(stdtrit(freedom, LEVEL / 2)) * se
+    needed = None
+    if t > 0 and ranking.tallies:
+        needed = float(np.ceil(ranking.tallies.judgments * ((ndtri(1 - LEVEL / 2) + ndtri(POWER)) / t) ** 2))
+    return {"lower": lead - half, "upper": lead + half, "p": float(2 * stdtr(freedom, -t)), "votes_needed": needed}
+
+
+def check_pair(pair: tuple[str, str], *, pool: bool) -> None:
+    """Refuse what has no difference of two items.
+
+    Raises
+    ------
+    SpecError
+        The two are one item, or categories are pooled.
+    """
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise SpecError("--between takes two different items")
+    if pool:
+        raise SpecError("--between tells of each category by itself: leave --pool out")
