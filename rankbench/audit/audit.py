@@ -11,6 +11,8 @@ import polars as pl
 from rankbench.audit.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
 from rankbench.audit.more_votes import more_tasks, more_votes
 from rankbench.audit.probe import Probe, ScoreBoard, ScoreProbe, VoteBoard, VoteProbe
+from rankbench.audit.recording import duplicates, exposure, flips, missing_tasks, names_alike
+from rankbench.audit.rules import rules
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
 from rankbench.data.tables.row_conditions import condition_asked
@@ -29,10 +31,20 @@ from rankbench.ranking.votes import load_votes
 LEVEL = 0.05
 """Probability that any probe fires on a clean board, which has none of the faults that probes look for."""
 
-VOTE_PROBES: tuple[VoteProbe, ...] = (fewest_votes, fewest_judges, fewest_prompts, more_votes)
+VOTE_PROBES: tuple[VoteProbe, ...] = (
+    fewest_votes,
+    fewest_judges,
+    fewest_prompts,
+    more_votes,
+    rules,
+    flips,
+    exposure,
+    duplicates,
+    names_alike,
+)
 """Probes of votes, in the order of the page."""
 
-SCORE_PROBES: tuple[ScoreProbe, ...] = (fewest_tasks, fewest_runs, more_tasks)
+SCORE_PROBES: tuple[ScoreProbe, ...] = (fewest_tasks, fewest_runs, more_tasks, missing_tasks)
 """Probes of score tables, in the order of the page."""
 
 

@@ -42,7 +42,7 @@ class Position:
     share : float
     lower, upper : float
         95%: over judges where there are two or more, never shorter than if votes were
-        independent (`_clustered`); else Wilson's.
+        independent; else Wilson's.
     by_judge : bool
     points : bool
         Points of some votes are split: `share` is of points.
@@ -167,7 +167,7 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
     if weighted:
         votes, left, share = weight, heavy, float(heavy.sum()) / total
         worth *= total / float(sides["heavier"].sum())
-    lower, upper = _clustered(votes, left, worth) if by_judge else _wilson(votes.sum() * worth, left.sum() * worth)
+    lower, upper = share_interval(votes, left, by_judge=by_judge, worth=worth)
     position = Position(n, share, lower, upper, by_judge, points, weighted)
     if not accuse or not known.any():
         return position, None
@@ -178,6 +178,25 @@ def _worth(n: int, share: float, squares: float) -> float:
     """Return how many votes without split points vary as little as one: sums of points and of their squares tell."""
     variance = max(squares - n * share**2, 0.0) / max(n - 1, 1)
     return min(max(share * (1 - share) / max(variance, _LEAST_VARIANCE), 1.0), _MOST_WORTH)
+
+
+def share_interval(
+    votes: NDArray[np.number], left: NDArray[np.number], *, by_judge: bool, worth: float = 1.0
+) -> tuple[float, float]:
+    """Return the 95% interval of the share of votes for the left.
+
+    Parameters
+    ----------
+    votes, left : ndarray, shape (J,)
+        Votes of each group, and those for the left.
+    by_judge : bool
+        Groups are judges, who are independent; else votes are (Wilson's interval).
+    worth : float
+        Independent votes that vary as little as one.
+    """
+    if by_judge and len(votes) > 1:
+        return _clustered(votes, left, worth)
+    return _wilson(votes.sum() * worth, left.sum() * worth)
 
 
 def _wilson(n: float, k: float, z: float = 1.959963984540054) -> tuple[float, float]:

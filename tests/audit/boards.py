@@ -21,10 +21,14 @@ from scipy.stats import beta
 from rankbench.audit import audit as module
 from rankbench.audit.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
 from rankbench.audit.more_votes import more_tasks, more_votes
+from rankbench.audit.recording import duplicates, exposure, missing_tasks, names_alike
 
 Simulator: TypeAlias = Callable[[int], pl.DataFrame]
 
-DESCRIBING = (fewest_votes, fewest_judges, fewest_prompts, fewest_tasks, fewest_runs, more_votes, more_tasks)
+DESCRIBING = (
+    fewest_votes, fewest_judges, fewest_prompts, fewest_tasks, fewest_runs, more_votes, more_tasks,
+    exposure, duplicates, names_alike, missing_tasks,
+)  # fmt: skip
 """Probes that never test: simulations of levels leave them out."""
 
 
@@ -77,17 +81,48 @@ def scores(seed: int, *, systems: int = 8, tasks: int = 30) -> pl.DataFrame:
     return pl.DataFrame({"system": names[0], "task": names[1], "score": values.ravel()})
 
 
+def opposed_rules(seed: int) -> pl.DataFrame:
+    """Return votes in which one item beats each other one narrowly, and the second beats all others clearly."""
+    rng = np.random.default_rng([seed, 4])
+    left, right = two_items(rng, 3000, 6)
+    beats = np.full((6, 6), 0.5)
+    beats[0, 1:], beats[1, 2:] = 0.58, 0.9
+    beats = np.triu(beats, 1) + np.tril(1 - beats.T, -1)
+    won = rng.random(3000) < beats[left, right]
+    names = np.array([f"i{k}" for k in range(6)])
+    return pl.DataFrame({"left": names[left], "right": names[right], "winner": np.where(won, "left", "right")})
+
+
+def both_orders(seed: int, *, lead: float = 0.0) -> pl.DataFrame:
+    """Return judgments of ten judges on 300 prompts in both orders; the left has a lead in log-odds."""
+    rng = np.random.default_rng([seed, 5])
+    one, other = two_items(rng, 300, 8)
+    skills, query, judge = rng.normal(0, 0.5, 8), np.arange(300), rng.integers(0, 10, 300)
+    left, right = np.concatenate([one, other]), np.concatenate([other, one])
+    won = rng.random(600) < 1 / (1 + np.exp(skills[right] - skills[left] - lead))
+    return pl.DataFrame(
+        {
+            "left": [f"i{k}" for k in left],
+            "right": [f"i{k}" for k in right],
+            "winner": np.where(won, "left", "right"),
+            "judge": [f"j{k}" for k in np.tile(judge, 2)],
+            "query": [f"q{k}" for k in np.tile(query, 2)],
+        }
+    )
+
+
 CLEAN: dict[str, Simulator] = {
     "equal exposure": votes,
     "judges with tastes": partial(votes, taste=0.5),
     "unequal exposure": partial(votes, exposure=0.7),
     "ties": partial(votes, ties=0.7),
     "judges with tastes, unequal exposure, ties": partial(votes, taste=0.5, exposure=0.7, ties=0.7),
+    "both orders": both_orders,
     "scores": scores,
 }
 """Simulators of boards on which the whole page may fire in 5%."""
 
-PLANTED: dict[str, Simulator] = {}
+PLANTED: dict[str, Simulator] = {"rules": opposed_rules, "flips": partial(both_orders, lead=1.0)}
 """Simulators of boards with the fault that a probe looks for, by the name of the probe."""
 
 
