@@ -102,6 +102,8 @@ class PageData(BaseModel):
     texts : list of str or list of str
         A text, or formulas as LaTeX.
     pairs : list of PairTable
+    unpaired : list of str
+        Experiments that have too many contenders for a table of all pairs.
     lists : list of list of str
         Names of contenders.
     charts : dict
@@ -117,6 +119,7 @@ class PageData(BaseModel):
     panels: dict[str, list[tuple[str, int]]] = {}
     texts: list[str | list[str]] = []
     pairs: list[PairTable] = []
+    unpaired: list[str] = []
     lists: list[list[str]] = []
     charts: dict[str, dict[str, Any]] = {}
     again: str = ""

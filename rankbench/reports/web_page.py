@@ -66,6 +66,9 @@ PAGE_DATA = "page.json"
 
 WITHOUT_DATA = "Made from tables alone: figures do not answer, and contenders are not compared in pairs."
 
+MOST_PAIRED = 100
+"""Contenders of an experiment whose pairs a page holds: those of a thousand would be half a million."""
+
 
 def leaderboard_html(files: Mapping[str, bytes]) -> bytes:
     """Return the page of a report.
@@ -85,9 +88,13 @@ def leaderboard_html(files: Mapping[str, bytes]) -> bytes:
         data = PageData.model_validate_json(files.get(PAGE_DATA, b"{}"))
     except ValidationError as error:
         raise InputError("{}: {}: {}".format(PAGE_DATA, *first_problem(error))) from error
-    if PAGE_DATA not in files:
+    remarks = [] if PAGE_DATA in files else [WITHOUT_DATA]
+    if data.unpaired:
+        named = ", ".join(f"`{name}`" for name in data.unpaired)
+        remarks.append(f"The page compares no pairs of experiments with more than {MOST_PAIRED} contenders: {named}.")
+    if remarks:
         title, _, rest = words.partition("\n")
-        words = f"{title}\n\n*{WITHOUT_DATA}*\n{rest}"
+        words = f"{title}\n\n*{' '.join(remarks)}*\n{rest}"
     pictures = {PurePosixPath(name).stem: svg for name, svg in sorted(files.items()) if name.endswith(".svg")}
     names = list(dict.fromkeys([*data.charts, *pictures]))
     charts = [
@@ -129,7 +136,9 @@ def page_data(pages: Pages) -> bytes:
         first = headline_section(analysis)
         sections = sorted(analysis.sections, key=lambda section: section is not first)
         lists: dict[tuple[str, ...], int] = {}
-        pairs = [one for section in sections for one in _pairs(section, lists)]
+        unpaired = [one.sampler.experiment.name for one in sections if _most_racing(one) > MOST_PAIRED]
+        paired = [one for one in sections if one.sampler.experiment.name not in unpaired]
+        pairs = [one for section in paired for one in _pairs(section, lists)]
     panels, texts = _panels(analysis.sections), dict[str | tuple[str, ...], int]()
     data = PageData(
         panels={
@@ -138,6 +147,7 @@ def page_data(pages: Pages) -> bytes:
         },
         texts=[one if isinstance(one, str) else [*one] for one in texts],
         pairs=pairs,
+        unpaired=unpaired,
         lists=[[*names] for names in lists],
         charts=charts,
         again=_commands(analysis.record, analysis.sections),
@@ -233,6 +243,10 @@ def formulas_in(documentation: str) -> list[str]:
     """Return the first formulas of a docstring, which stand together, each as LaTeX on one line."""
     found = re.search(r"\.\. math::\s*(.+?)\n\s*\n(?!\s*\.\. math::)", f"{documentation}\n\n", re.DOTALL)
     return [" ".join(latex.split()) for latex in re.split(r"\.\. math::", found[1])] if found else []
+
+
+def _most_racing(section: Section) -> int:
+    return max((len(race.racing) for race in section.sampler.races), default=0)
 
 
 def _pairs(section: Section, lists: dict[tuple[str, ...], int]) -> Iterator[PairTable]:

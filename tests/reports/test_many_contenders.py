@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import synthetic
 from amounts import is_full
+
+from rankbench.reports.results import report
 
 PROGRAM = """
 import re, sys
@@ -45,3 +48,16 @@ def test_memory_does_not_hold_the_pairs(tmp_path: Path, contenders: int, most: f
     Those of 280, which a quick run tries, .6 GB, and the matrix .2 GB.
     """
     assert peak(tmp_path, contenders) < most
+
+
+def test_a_page_names_experiments_whose_pairs_it_does_not_hold(tmp_path: Path) -> None:
+    for most, contenders in ((True, 101), (False, 100)):
+        plan = synthetic.Plan(
+            "e", [synthetic.Contender(f"c{i}", {"k": i}, 1e-4 * i) for i in range(contenders)], repetitions=4
+        )
+        folder = tmp_path / str(contenders)
+        synthetic.write(folder, [plan], {"design": 3})
+        report(folder)
+        page = (folder / "leaderboard.html").read_text()
+        assert ("no pairs of experiments with more than 100 contenders: <code>e</code>" in page) == most
+        assert ('<section id="pairs"' in page) != most
