@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards verify consistency test long coverage audit-levels faults browser bench bench-peers peers lint size pins clean docs elsewhere
+.PHONY: help install paper demo arena leaderboards audit verify consistency test long coverage audit-levels faults browser bench bench-peers peers lint size pins clean docs elsewhere
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -38,6 +38,10 @@ leaderboards: install ## run the suites that are published, one after the other,
 
 verify: install ## is what is published what its rows give? blocks of the small suites are computed again
 	@sh scripts/verify.sh
+
+audit: install ## the audit of LLMFAO, into leaderboards/audit-llmfao/
+	@mkdir -p leaderboards/audit-llmfao
+	for form in md json html; do $(ONE_THREAD) $(RANKBENCH) audit llmfao --out leaderboards/audit-llmfao/audit.$$form || exit 1; done
 
 consistency: install ## certificates of every built-in surrogate, into leaderboards/consistency/ (some ten minutes)
 	$(ONE_THREAD) $(RANKBENCH) certify --all leaderboards/consistency

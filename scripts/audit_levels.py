@@ -1,9 +1,10 @@
 """Print how often probes of `rankbench audit` fire on planted and on clean boards. `make audit-levels` runs it.
 
-    .venv/bin/python scripts/audit_levels.py [PROBE|CLEAN ..] [--planted 200] [--clean 1000]
+    .venv/bin/python scripts/audit_levels.py [PROBE|CLEAN|pairs ..] [--planted 200] [--clean 1000]
 
 Boards are those of `tests/audit/boards.py`, which `make long` runs fewer of. Words choose probes or kinds of clean
-boards. Goals: a probe fires on 95% of its planted boards, the whole page on 5% of clean boards at most.
+boards. Goals: a probe fires on 95% of its planted boards, the whole page on 5% of clean boards at most. The word
+`pairs` replays votes on the pairs that `more-votes` names, beside random pairs, on simulated boards and on LLMFAO.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
@@ -35,6 +37,25 @@ def main() -> None:
         each = Counter(probe for page in pages for probe in page)
         said = ", ".join(f"{probe} {count}" for probe, count in sorted(each.items())) or "none"
         print(f"clean, {name}: the page fires on {share_text(sum(map(bool, pages)), asked.clean)}; {said}", flush=True)
+    if "pairs" in asked.names or not asked.names:
+        replay_pairs(asked.clean, asked.planted)
+
+
+def replay_pairs(simulated: int, logged: int) -> None:
+    """Print how often the first item is found, by the pairs that get votes."""
+    import numpy as np
+    from boards import share_text
+    from replays import logged_pool, replayed, simulated_pool
+
+    pools = {"simulated, 10 items, 200 + 500 votes": (simulated_pool, simulated, (200, 50, 10))}
+    pools["LLMFAO, 59 items, 1,500 + 1,000 votes"] = (partial(logged_pool, "llmfao"), logged, (1500, 250, 4))
+    for name, (pool, replays, (start, batch, batches)) in pools.items():
+        for how in ("design", "random"):
+            found = [replayed(pool(s), how, s, start=start, batch=batch, batches=batches) for s in range(replays)]
+            error = np.array([one.error for one in found])
+            said = f"{error.mean():.4f} (standard error {error.std() / len(error) ** 0.5:.4f})"
+            right = share_text(sum(one.first for one in found), replays)
+            print(f"{name}, {how}: first item found in {right}; squared error of its lead over the second {said}")
 
 
 if __name__ == "__main__":

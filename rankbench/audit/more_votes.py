@@ -64,25 +64,34 @@ class Design:
     worse: NDArray[np.int64]
     goals: NDArray[np.float64]
 
-    def allocated(self, limit: float = math.inf) -> NDArray[np.float64]:
-        """Return the votes on each pair, shape (m, m), upper triangle, that reach all goals, or `limit` of them."""
+    def allocated(self, limit: float = math.inf, room: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return the votes on each pair, shape (m, m), upper triangle, that reach all goals, or `limit` of them.
+
+        Parameters
+        ----------
+        limit : float
+        room : ndarray of float64, shape (m, m), optional
+            Most votes that each pair can have, upper triangle; by default as many as it takes.
+        """
         inverse, votes = self.inverse.copy(), np.zeros_like(self.inverse)
+        room = np.triu(np.full_like(votes, math.inf), 1) if room is None else room
         one = information_of_one(self.scores[:, None] - self.scores[None, :])
         for _ in range(_STEPS):
             own = np.diag(inverse)
             left = own[self.better] + own[self.worse] - 2 * inverse[self.better, self.worse]
             at, total = int(np.argmax(left / self.goals)), float(votes.sum())
             surplus = left[at] - self.goals[at]
-            if surplus <= _ROUNDED * self.goals[at] or total >= limit:
+            open_pairs = room > votes
+            if surplus <= _ROUNDED * self.goals[at] or total >= limit or not open_pairs.any():
                 return votes
             pull = inverse[:, self.better[at]] - inverse[:, self.worse[at]]
             drop = pull[:, None] - pull[None, :]
-            i, j = sorted(divmod(int(np.argmax(one * drop**2)), len(pull)))
+            i, j = divmod(int(np.argmax(np.where(open_pairs, one * drop**2, -1.0))), len(pull))
             along = inverse[:, i] - inverse[:, j]
             # So much information on the pair would reach the goal; where none would, it is without bound.
-            most = drop[i, j] ** 2 - surplus * (along[i] - along[j])
-            amount = surplus / most if most > 0 else math.inf
-            step = min(amount / one[i, j], max(1.0, _GROWTH * (total + 20)), limit - total)
+            gain = drop[i, j] ** 2 - surplus * (along[i] - along[j])
+            amount = surplus / gain if gain > 0 else math.inf
+            step = min(amount / one[i, j], max(1.0, _GROWTH * (total + 20)), limit - total, room[i, j] - votes[i, j])
             added = step * one[i, j]
             inverse -= added / (1 + added * (along[i] - along[j])) * np.outer(along, along)
             votes[i, j] += step
@@ -125,7 +134,7 @@ def more_votes(board: VoteBoard) -> Probe:
         return Probe(name, question, f"unknown: scores of {method} are no log-odds, or items are too few or too many")
     asked = [("places 1 and 2", 1, 2)]
     several = _FIRST if len(board.compared) <= _MANY else _FIRST[:1]
-    asked += [(f"first {k} and the rest", k, None) for k in several if k < len(board.compared)]
+    asked += [(_first_words(k), k, None) for k in several if k < len(board.compared)]
     rows = [_row(board, *one) for one in asked]
     first, second = (board.items[i] for i in board.compared[:2])
     goal = rows[0]
@@ -140,6 +149,10 @@ def more_votes(board: VoteBoard) -> Probe:
             f"{significant(goal['lead'])}; {best} do on the best pairs ({goal['compare next']})"
         )
     return Probe(name, question, said, facts={"power": 0.8, "level_of_pair": 0.05}, table=pl.DataFrame(rows))
+
+
+def _first_words(k: int) -> str:
+    return f"first {k} and the rest" if k > 1 else "place 1 and the rest"
 
 
 def _row(board: VoteBoard, what: str, k: int, only: int | None) -> dict[str, object]:
@@ -176,7 +189,7 @@ def more_tasks(board: ScoreBoard) -> Probe:
         at = int(np.argmax(ratios))
         rows.append(
             {
-                "separate": f"first {k} and the rest" if rows else "places 1 and 2",
+                "separate": _first_words(k) if rows else "places 1 and 2",
                 "hardest pair": " and ".join(names[i] for i in pairs[at]),
                 "lead": float(abs(mean[pairs[at][0]] - mean[pairs[at][1]])),
                 "more tasks": None if ratios[at] > _MOST else math.ceil(max(0.0, ratios[at] - 1) * tasks),

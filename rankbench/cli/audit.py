@@ -15,7 +15,7 @@ from rankbench.cli.output import complete_names, filter_options, heartbeat, read
 from rankbench.cli.rankings import log_sha256
 from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
-from rankbench.core.text import count_text, markdown, sentence, significant
+from rankbench.core.text import amount_text, count_text, markdown, sentence, significant
 from rankbench.data.readers.remote import shown_log
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
 
@@ -90,7 +90,9 @@ def _cell(value: object) -> str:
         return "—"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return significant(value, 3) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, float):
+        return amount_text(value) if value == round(value) else significant(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _rows(table: pl.DataFrame) -> list[list[str]]:
@@ -117,7 +119,10 @@ def _page(found: Audit, title: str) -> str:
     for probe in found.probes:
         page += [Heading(2, markdown(probe.question)), Paragraph(markdown(sentence(f"{probe.name}: {probe.answer}")))]
         if probe.table is not None and probe.table.height:
-            cells = [[markdown(cell) for cell in row] for row in _rows(probe.table)]
+            words = _words(probe.table)
+            cells = [
+                [markdown(cell) if at in words else cell for at, cell in enumerate(row)] for row in _rows(probe.table)
+            ]
             page.append(Grid.from_rows([Column(markdown(name)) for name in probe.table.columns], cells))
             left = probe.table.height - _SHOWN
             page += [Paragraph(f"The JSON has {count_text(left, 'more row')}.")] if left > 0 else []

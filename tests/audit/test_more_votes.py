@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from amounts import trials
 from boards import votes
+from replays import replayed, simulated_pool
 from scipy.stats import binom, norm
 
 import rankbench
@@ -107,6 +108,15 @@ def test_of_equal_items_no_number_of_votes_is_enough() -> None:
     probe = next(one for one in rankbench.audit(log).probes if one.name == "more-votes")
     assert "too small for any number of votes" in probe.answer
     assert probe.table["on the best pairs"].to_list() == [None, None]
+
+
+@pytest.mark.long
+def test_votes_on_the_pairs_that_it_names_find_the_first_item_sooner_than_votes_on_random_pairs() -> None:
+    count, right = 200, dict[str, int]()
+    for how in ("design", "random"):
+        replays = [replayed(simulated_pool(seed), how, seed, start=200, batch=50, batches=10) for seed in range(count)]
+        right[how] = sum(one.first for one in replays)
+    assert right["design"] > right["random"]
 
 
 def test_more_tasks_follow_from_the_paired_differences() -> None:
