@@ -8,11 +8,13 @@ from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Ident
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
 from rankbench.aggregators.labels import LabelPairs, LabelScores, LimitScores
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
+from rankbench.aggregators.permuted_elo import PermutedElo
 from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.aggregators.social_choice import Copeland, MaximalLotteries, Minimax, RankedPairs, Schulze
+from rankbench.aggregators.svm import SVMRankAggregation
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.plugin.registry import hookimpl
 
@@ -51,11 +53,13 @@ def rankbench_register() -> list[type[Aggregator]]:
         NetWeights,
         OrderRelevance,
         PageRank,
+        PermutedElo,
         PositionDebiased,
         PlackettLuce,
         RankCentrality,
         RankedPairs,
         Schulze,
+        SVMRankAggregation,
         ThurstoneMosteller,
         WinRate,
     ]

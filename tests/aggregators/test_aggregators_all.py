@@ -16,10 +16,12 @@ from rankbench.aggregators.bradley_terry import BradleyTerry, Davidson, Plackett
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.aggregators.eigenvector import Eigenvector, GeometricMean, PageRank, RankCentrality
 from rankbench.aggregators.log_odds import MeanLogOdds, ThurstoneMosteller
+from rankbench.aggregators.permuted_elo import PermutedElo
 from rankbench.aggregators.rates import Borda, Budgeted, Kemeny, NetWeights, WinRate
 from rankbench.aggregators.relevance import GraphRelevance, OrderRelevance
 from rankbench.aggregators.sequential import DynamicBradleyTerry, Elo, Glicko2
 from rankbench.aggregators.social_choice import MajorityRule
+from rankbench.aggregators.svm import SVMRankAggregation
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator_calls import structure_of
 from rankbench.interfaces.queries import Comparisons, implied_comparisons
@@ -81,6 +83,7 @@ SCALE_FREE = [
 # Kemeny's promise depends on the size of the query, so it is not declared.
 EQUIVARIANT = [
     GraphRelevance(),
+    SVMRankAggregation(),
     ThurstoneMosteller(matrix="probit"),
     *(a for a in ALL if "equivariant" in a.properties),
     Kemeny(),
@@ -98,8 +101,8 @@ NAMES = """
 average-adjacency borda borda-count bradley-terry budgeted cascade click-through-rate coec copeland davidson
 difference-graph dynamic-bradley-terry eigenvector elo geometric-mean glicko-2 graph-relevance identity kemeny
 label-pairs labels limit-scores maximal-lotteries mean-log-odds mean-rank mean-score minimax net-weights
-order-relevance pagerank plackett-luce position-debiased rank-centrality ranked-pairs schulze thurstone-mosteller
-win-rate
+order-relevance pagerank permuted-elo plackett-luce position-debiased rank-centrality ranked-pairs schulze
+svm-rank-aggregation thurstone-mosteller win-rate
 """
 
 
@@ -256,7 +259,9 @@ def test_registered_once_under_their_names():
     for aggregator in registered:
         assert aggregator.summary().endswith(".")
         # The runner's samples are comparisons: only aggregators of these have a form for it.
-        interpreted = aggregator.needs_truth or aggregator is GraphRelevance or issubclass(aggregator, MajorityRule)
+        interpreted = aggregator.needs_truth or issubclass(
+            aggregator, (GraphRelevance, MajorityRule, PermutedElo, SVMRankAggregation)
+        )
         assert (aggregator().kernel() is None) == (aggregator.judgments != "comparisons" or interpreted)
 
 
