@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from rankbench.core.component import Component, StructureKind
 from rankbench.core.runtime import JUDGMENTS, draw_entropy
 from rankbench.core.text import returned_numbers
-from rankbench.data.simulators.btl import LawName, best_orders, make_populations
+from rankbench.data.simulators.btl import Judges, LawName, best_orders, make_populations
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, LabelAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, label_structure, structure_of
@@ -84,12 +84,12 @@ class AggregationTrial(Protocol):
     Every population has its own n judgments, drawn by `law`
     (`rankbench.data.simulators.btl`): comparisons, or under ``plackett-luce`` ballots, whose implied
     pairs aggregators of comparisons get. Judgments of a repetition are prefixes
-    of one draw. All laws have the same true scores for the same seed.
+    of one draw. All laws but ``hidden-context`` have the same true scores for the same seed.
 
-    *misordered*: share of pairs that are not in the population's own order, level ones half. That
-    is the order of least expected disagreement (10): of the true scores, unless the law is
-    ``intransitive``. *regret*: expected disagreement with one preference on a uniform pair, less the
-    least that an order can have. *rmse*: error of the scores after the best affine fit to the true
+    *misordered*: share of pairs that are not in the population's own order, level ones half. That is the order of
+    least expected disagreement (10): of the true scores, unless the law is ``intransitive``. With ``target`` it is the
+    order of the scores, or of the mean shares of wins. *regret*: expected disagreement with one preference on a uniform
+    pair, less that of the population's own order. *rmse*: error of the scores after the best affine fit to the true
     ones, which are standard normal; weighted graphs have no scores and are skipped.
 
     Prefer it to compare aggregators where the truth is known: how many judgments does each need?
@@ -132,6 +132,12 @@ class AggregationTrial(Protocol):
     )
     ties: float = Field(default=0.0, ge=0, le=100, description="Davidson's nu: 0 is no ties; law btl only.")
     cycle: float = Field(default=1.0, ge=0, le=100, description="Size of the cyclic part; law intransitive only.")
+    judges: Judges = Field(default="all", description="Judges whose votes are drawn; law hidden-context only.")
+    target: Literal["disagreement", "scores", "borda"] = Field(
+        default="disagreement",
+        description="The population's own order: of least expected disagreement, of the true scores, or of Borda's "
+        "exact mean shares of wins.",
+    )
     length: int = Field(default=5, ge=2, le=14, strict=True, description="Items on a ballot; law plackett-luce only.")
 
     @model_validator(mode="after")
@@ -142,15 +148,28 @@ class AggregationTrial(Protocol):
             raise ValueError("ballots are of uniform sets of items: no exposure under law plackett-luce")
         if self.law == "plackett-luce" and self.length > self.items:
             raise ValueError(f"a ballot of {self.length} items is longer than a population of {self.items}")
+        if self.judges != "all" and self.law != "hidden-context":
+            raise ValueError(f"there are groups of judges under law hidden-context, not under {self.law}")
         return self
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Make the populations and find their best orders."""
-        made = make_populations(self.law, self.populations, self.items, seed, cycle=self.cycle, exposure=self.exposure)
+        made = make_populations(
+            self.law,
+            self.populations,
+            self.items,
+            seed,
+            cycle=self.cycle,
+            exposure=self.exposure,
+            judges=self.judges,
+        )
         low, high = np.triu_indices(self.items, 1)
         pairs = made.shares[:, low] * made.shares[:, high]
         upto = np.cumsum(pairs / pairs.sum(axis=1, keepdims=True), axis=1)
-        orders = best_orders(made.wins)
+        if self.target == "disagreement":
+            orders = best_orders(made.wins)
+        else:
+            orders = np.argsort(-(made.scores if self.target == "scores" else made.wins.sum(axis=2)), axis=1)
         arrays = pack("populations", scores=made.scores, wins=made.wins, upto=upto, orders=orders)
         units = tuple(f"population {p + 1}" for p in range(self.populations))
         return Prepared(self, None, "", {"design": units}, arrays)
@@ -245,8 +264,16 @@ class AggregationTrial(Protocol):
             "heteroscedastic": "Thurstone comparisons of items of different variances",
             "intransitive": f"Bradley-Terry-Luce comparisons with a cyclic part of size {self.cycle:g} in the log-odds",
             "plackett-luce": f"Plackett-Luce ballots of {self.length} items",
+            "low-noise": "comparisons whose leads no score explains; every pair leans as mean shares of wins do",
+            "generalized-low-noise": "comparisons whose leads no score explains; every pair leans to the higher "
+            "score, and mean shares of wins do not",
+            "hidden-context": "judges prefer the item of larger utility; an item from .8 on has twice its utility for "
+            "half of them, and 0 for half",
         }
-        said = f"{self.populations} populations of {self.items} items with standard normal scores; {words[self.law]}"
+        scores = "utilities evenly spaced between 0 and 1" if self.law == "hidden-context" else "standard normal scores"
+        said = f"{self.populations} populations of {self.items} items with {scores}; {words[self.law]}"
+        if self.judges != "all":
+            said += f"; here only judges who are {self.judges} all of these items"
         if self.ties:
             said += f", with Davidson's ties, nu = {self.ties:g}"
         if self.exposure:

@@ -1,7 +1,8 @@
 """Simulated judgments: BTL comparisons follow (26), and populations have the laws of their formulas."""
 
 import math
-from itertools import permutations
+from fractions import Fraction
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from rankbench.data.simulators.btl import (
     preference_matrix,
 )
 from rankbench.data.simulators.kernels import draw_ballots, draw_judgments, draw_votes_between
+from rankbench.errors import SpecError
 from rankbench.interfaces.queries import Queries
 from rankbench.kernels.random import seed_state
 
@@ -152,6 +154,68 @@ def test_laws(law):
             - gap
         )
         assert np.allclose(again, 2 * cyclic)
+
+
+@pytest.mark.parametrize("law", ["low-noise", "generalized-low-noise"])
+@pytest.mark.parametrize("items", [4, 7])
+def test_pairs_lean_as_the_scores_do(law, items):
+    made = make_populations(law, 12, items, 5)
+    assert np.array_equal(made.scores, make_populations("btl", 12, items, 5).scores)
+    off = ~np.eye(items, dtype=bool)
+    assert np.allclose((made.wins + made.wins.transpose(0, 2, 1))[:, off], 1)
+    assert np.all(made.wins[:, ~off] == 0)
+    leads = np.abs(2 * made.wins[:, off] - 1)
+    assert leads.min() >= 0.2 - 1e-12
+    assert leads.max() <= 0.96 + 1e-12
+    for wins, scores in zip(made.wins, made.scores, strict=True):
+        ordered = wins[np.ix_(np.argsort(-scores), np.argsort(-scores))]
+        assert np.all(ordered[np.triu_indices(items, 1)] > 0.5)
+        gap = -np.diff(ordered.sum(axis=1) / (items - 1)).max()
+        assert gap >= 0.03 - 1e-12 if law == "low-noise" else gap <= -0.03 + 1e-12
+
+
+def test_of_two_items_no_population_has_generalized_low_noise_alone():
+    with pytest.raises(SpecError, match="4 to 8 items"):
+        make_populations("generalized-low-noise", 1, 2, 5)
+
+
+def borda_of_hidden_context(u):
+    """Return Borda's count of an item of utility u, by lengths of sets of others on which each judge prefers it."""
+    risky = Fraction(4, 5)
+    total = Fraction(0)
+    for own in (2 * u, 0 * u) if u >= risky else (u, u):
+        below = min(own, risky)  # of the others below .8, whose utility is v
+        doubled = min(max(own / 2 - risky, Fraction(0)), 1 - risky)  # of the others with 2 v below it
+        zeroed = (1 - risky) * (1 if own > 0 else Fraction(1, 2))
+        total += (below + (doubled + zeroed) / 2) / 2
+    return total
+
+
+def test_hidden_context_has_the_published_borda_counts():
+    for u in (Fraction(1, 100), Fraction(37, 100), Fraction(79, 100)):
+        assert borda_of_hidden_context(u) == Fraction(1, 10) + u
+    for u in (Fraction(4, 5), Fraction(9, 10), Fraction(1)):
+        assert borda_of_hidden_context(u) == Fraction(275, 1000) + u / 4
+    made = make_populations("hidden-context", 1, 1000, 5)
+    expected = [float(borda_of_hidden_context(Fraction(float(u)))) for u in made.scores[0]]
+    assert made.wins[0].sum(axis=1) / 999 == pytest.approx(expected, abs=1e-3)
+    assert np.sort(made.scores[0]) == pytest.approx((np.arange(1000) + 0.5) / 1000)
+
+
+def test_groups_of_judges():
+    """Of ten items two are risky: for every two groups of judges, who prefers which item."""
+    all_, doubling, zeroing = (
+        make_populations("hidden-context", 1, 10, 5, judges=judges) for judges in ("all", "doubling", "zeroing")
+    )
+    utility = all_.scores[0]
+    seen = []
+    for factors in product((2.0, 0.0), repeat=2):
+        own = utility.copy()
+        own[np.argsort(utility)[-2:]] *= factors
+        seen.append((np.sign(own[:, None] - own[None, :]) + 1) / 2 - np.eye(10) / 2)
+    assert all_.wins[0] == pytest.approx(np.mean(seen, axis=0))
+    assert np.array_equal(doubling.wins[0], seen[0])
+    assert np.array_equal(zeroing.wins[0], seen[3])
 
 
 def test_scores_are_standard_normal():

@@ -15,17 +15,23 @@ References
 .. [JLYY11] X. Jiang, L.-H. Lim, Y. Yao and Y. Ye. Statistical ranking and combinatorial Hodge
    theory. Mathematical Programming 127(1), 2011.
 .. [T27] L. L. Thurstone. A law of comparative judgment. Psychological Review 34(4), 1927.
+.. [RA14] A. Rajkumar and S. Agarwal. A statistical convergence perspective of algorithms for rank aggregation from
+   pairwise data. ICML 2014, PMLR 32(1).
+.. [SLH24] A. Siththaranjan, C. Laidlaw and D. Hadfield-Menell. Distributional preference learning: understanding and
+   accounting for hidden context in RLHF. ICLR 2024.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.errors import SpecError
 from rankbench.interfaces.queries import Comparisons, Queries
 
 
@@ -87,10 +93,31 @@ def preference_matrix(labels: NDArray[np.float64]) -> NDArray[np.float64]:
     return p
 
 
-LawName: TypeAlias = Literal["btl", "thurstone", "heteroscedastic", "intransitive", "plackett-luce"]
+LawName: TypeAlias = Literal[
+    "btl",
+    "thurstone",
+    "heteroscedastic",
+    "intransitive",
+    "plackett-luce",
+    "low-noise",
+    "generalized-low-noise",
+    "hidden-context",
+]
 """Law of simulated judgments; see `make_populations`."""
 
-_SCORES, _NOISE, _ANGLES, _EXPOSURE = range(4)
+Judges: TypeAlias = Literal["all", "doubling", "zeroing"]
+"""Judges of ``hidden-context``: all, or one group; see `make_populations`."""
+
+_SCORES, _NOISE, _ANGLES, _EXPOSURE, _LEADS = range(5)
+
+_TRIED = 500
+"""Matrices of leads that are drawn for a population, to take the first that fits."""
+
+_LEAST_LEAD, _LARGEST_LEAD, _LEAST_GAP = 0.2, 0.96, 0.03
+"""Bounds of leads, and the least difference of two neighbors' mean shares under ``low-noise``."""
+
+_RISKY = 0.8
+"""Utility from which on judges disagree under ``hidden-context``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +127,7 @@ class Populations:
     Attributes
     ----------
     scores : ndarray of float64, shape (P, m)
-        True scores theta.
+        True scores theta, or expected utilities under ``hidden-context``.
     wins : ndarray of float64, shape (P, m, m)
         ``wins[p, i, j]``: probability that i is preferred to j, given that one of them is; zero on
         the diagonal.
@@ -115,9 +142,16 @@ class Populations:
 
 
 def make_populations(
-    law: LawName, populations: int, items: int, seed: int, *, cycle: float = 1.0, exposure: float = 0.0
+    law: LawName,
+    populations: int,
+    items: int,
+    seed: int,
+    *,
+    cycle: float = 1.0,
+    exposure: float = 0.0,
+    judges: Judges = "all",
 ) -> Populations:
-    r"""Make populations; scores are standard normal and the same under every law.
+    r"""Make populations; scores are standard normal, and the same under every law but ``hidden-context``.
 
     ``btl``, ``plackett-luce``
         :math:`P(i \succ j) = 1 / (1 + e^{\theta_j - \theta_i})`, (26), which under Plackett
@@ -133,6 +167,16 @@ def make_populations(
         cyclic part C is :math:`\sin(a_i - a_j)` for uniform angles, less its own row means: its rows
         sum to zero, so that theta is the potential of the log-odds in the sense of [JLYY11]_, which is
         also their least-squares fit (22).
+    ``low-noise``, ``generalized-low-noise``
+        Of two items, the one with the higher score wins with probability (1 + lead) / 2; leads are independent of
+        the scores, .2 to .96, and most are near one of both ends. ``low-noise``: in the order of the scores each item's
+        mean share of wins is above the next one's, by .03 at least. Then pairs lean as mean shares do ([RA14]_,
+        low noise). ``generalized-low-noise``: some item's mean share is below the next one's, by .03 at least;
+        pairs still lean as some linear combination of shares does. Leads are drawn until that is so.
+    ``hidden-context``
+        Items have utility u, evenly spaced on [0, 1] in the order of theta, and a judge prefers the item of larger
+        utility. But items with u of .8 or more have utility 2 u for a random half of the judges and 0 for the others,
+        for each such item another half. Expected utility is u [SLH24]_.
 
     Parameters
     ----------
@@ -145,6 +189,8 @@ def make_populations(
     exposure : float
         a: the item that comes at place r of a random order gets attention in proportion to
         r^-a; 0: all alike.
+    judges : Judges
+        Of ``hidden-context`` only: all, or judges who see 2 u, or 0, in every item with u of .8 or more.
     """
     from scipy.special import expit, ndtr, ndtri
 
@@ -157,6 +203,13 @@ def make_populations(
     elif law == "heteroscedastic":
         deviation = 4.0 ** (2 * _uniform(seed, _NOISE, populations, items) - 1)
         wins = ndtr(differences / np.hypot(deviation[:, :, None], deviation[:, None, :]))
+    elif law in ("low-noise", "generalized-low-noise"):
+        leads = np.array([_leads(seed, p, items, low_noise=law == "low-noise") for p in range(populations)])
+        place = np.argsort(np.argsort(-theta, axis=1), axis=1)
+        wins = np.take_along_axis(np.take_along_axis(leads, place[:, :, None], 1), place[:, None, :], 2) / 2 + 0.5
+    elif law == "hidden-context":
+        theta = (np.argsort(np.argsort(theta, axis=1), axis=1) + 0.5) / items
+        wins = _preferred(theta, judges)
     else:
         angles = 2 * np.pi * _uniform(seed, _ANGLES, populations, items)
         turn = np.sin(angles[:, :, None] - angles[:, None, :])
@@ -167,6 +220,38 @@ def make_populations(
     place = np.argsort(np.argsort(_uniform(seed, _EXPOSURE, populations, items), axis=1), axis=1)
     shares = (1.0 + place) ** -exposure
     return Populations(theta, wins, shares / shares.sum(axis=1, keepdims=True))
+
+
+def _leads(seed: int, population: int, items: int, *, low_noise: bool) -> NDArray[np.float64]:
+    """Return how far items lead one another in the share of wins, best item first, shape (m, m), skew-symmetric.
+
+    Raises
+    ------
+    SpecError
+        No drawn matrix fits.
+    """
+    first, second = np.triu_indices(items, 1)
+    words = np.random.SeedSequence([seed, _LEADS, population]).generate_state(_TRIED * len(first), np.uint64)
+    bent = np.sin(np.pi / 2 * _fractions(words).reshape(_TRIED, -1)) ** 2  # the arcsine law: most are near 0 or 1
+    leads = np.zeros((_TRIED, items, items))
+    leads[:, first, second] = _LEAST_LEAD + (_LARGEST_LEAD - _LEAST_LEAD) * bent
+    leads -= leads.transpose(0, 2, 1)
+    gaps = (-np.diff(leads.sum(axis=2) / 2 / (items - 1), axis=1)).min(axis=1, initial=np.inf)
+    fits = np.flatnonzero(gaps >= _LEAST_GAP if low_noise else gaps <= -_LEAST_GAP)
+    if not len(fits):
+        raise SpecError(f"no population of {items} items fits among {_TRIED} that were drawn; take 4 to 8 items")
+    return np.asarray(leads[fits[0]])
+
+
+def _preferred(utility: NDArray[np.float64], judges: Judges) -> NDArray[np.float64]:
+    """Return the chance that a judge of ``hidden-context`` prefers i to j, ties half, shape (P, m, m)."""
+    risky = utility >= _RISKY
+    chances = {"all": (0.5, 0.5), "doubling": (1.0, 0.0), "zeroing": (0.0, 1.0)}[judges]
+    seen = (np.where(risky, 2 * utility, utility), np.where(risky, 0.0, utility))
+    wins = np.zeros((*utility.shape, utility.shape[1]))
+    for (first, p), (second, q) in product(zip(seen, chances, strict=True), repeat=2):
+        wins += p * q * (1 + np.sign(first[:, :, None] - second[:, None, :])) / 2
+    return wins
 
 
 def best_orders(wins: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -189,4 +274,9 @@ def _uniform(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.floa
     words = np.array(
         [np.random.SeedSequence([seed, stream, row]).generate_state(columns, np.uint64) for row in range(rows)]
     )
+    return _fractions(words)
+
+
+def _fractions(words: NDArray[np.unsignedinteger]) -> NDArray[np.float64]:
+    """Return 64 random bits as numbers in (0, 1)."""
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
