@@ -15,6 +15,7 @@ def rankbench_register() -> list[type[Protocol]]:
     """Return the built-in protocols."""
     from rankbench.protocols.aggregation import AggregationTrial, Selection
     from rankbench.protocols.click_prediction import ClickPrediction
+    from rankbench.protocols.clones import BestOfClones
     from rankbench.protocols.graded import Graded
     from rankbench.protocols.items import Items
     from rankbench.protocols.one_step_ahead import OneStepAhead
@@ -27,6 +28,7 @@ def rankbench_register() -> list[type[Protocol]]:
 
     return [
         AggregationTrial,
+        BestOfClones,
         BTL,
         ClickPrediction,
         Graded,

@@ -165,6 +165,10 @@ TRIALS = {
         "aggregation:law=intransitive,cycle=3,populations=60", lambda: None, 2000,
         AGGREGATORS | {"cycles": Cycles()},
     ),
+    "best-of-clones": Trial(
+        "best-of-clones:populations=20,votes=50", lambda: None, 4,
+        {"a": "bradley-terry:ridge=0.01", "b": "davidson"}, 3,
+    ),
     "click-prediction": Trial(
         "click-prediction", named("cascade-clicks"), 300, {"worst": Sure(), "good": "cascade"}
     ),
