@@ -205,6 +205,7 @@ def test_the_suite_paper_is_the_protocol() -> None:
         ("aggregators", {f"A{i}" for i in range(1, 12)}),
         ("repair", {"R1", "R5", "R9"}),
         ("u-statistics", set()),
+        ("after-2013", {"N10"}),
         ("uniform-law", {"L1"}),
     ],
 )
