@@ -15,7 +15,7 @@ for list in leaderboards/*/digests.json; do
         continue
     fi
     case ${folder##*/} in
-    arena | u-statistics) again="--rerun 2" ;;
+    after-2013 | arena | u-statistics) again="--rerun 2" ;;
     *) again= ;;
     esac
     # shellcheck disable=SC2086  # two words, or none

@@ -29,7 +29,7 @@ from rankbench.reports.figures import DrawnFigure, drawn_figures
 
 Style: TypeAlias = tuple[str, str, tuple[Any, ...]]
 
-SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks")
+SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks", "after-2013")
 
 
 def figures_of(folder: Path) -> list[DrawnFigure]:
