@@ -1,15 +1,16 @@
-"""Kinds of claims compare means, repetitions and curves: less, equivalent, wider, wins, coincide, rate."""
+"""Kinds of claims compare means, repetitions and curves: less, equivalent, flat, wider, wins, coincide, rate."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.interfaces.claim import Bounds, ClaimKind, Compared, Evidence, NoEvidenceError
+from rankbench.interfaces.claim import Bounds, ClaimKind, Compared, Evidence, NoEvidenceError, WeightedContrast
 from rankbench.stats.bootstrap import REPLICATES, counts
 from rankbench.stats.contrast_columns import VarianceSources
 from rankbench.stats.contrasts import pitman_morgan, sd_ratios
@@ -79,6 +80,48 @@ class Equivalent(_Within):
     def evidence(self, compared: Compared) -> Evidence:
         """Return differences of means."""
         return compared.differences()
+
+
+class Flat(_Within):
+    r"""Mean losses of several contenders do not change with a number of theirs: the slope is within a margin of zero.
+
+    .. math:: \frac{\sum_i x_i \bar L_i}{\sum_i x_i^2}, \qquad x_i = \log_{10} p_i - \overline{\log_{10} p}
+
+    Prefer it for *a curve flattens*: `places` are numbers from the curve's end, such as its last decade.
+    """
+
+    name: ClassVar[str] = "flat"
+    source: ClassVar[str] = "[DMJ13]_ section 6.2"
+
+    places: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] = Field(
+        default=(), description="Number of each contender, as contrasts name them one after the other."
+    )
+
+    def lacks(self) -> str:
+        """Return what is missing."""
+        return "" if len(set(self.places)) > 1 else "a claim of kind 'flat' needs two places at least"
+
+    def measured(self) -> str:
+        """Return what the intervals are of."""
+        return f"Slopes of mean losses for each tenfold of the number; claimed: within ±{self.margin:g}."
+
+    def evidence(self, compared: Compared) -> Evidence:
+        """Return the slope of the least-squares line through means, for each n."""
+        x = np.log10(np.asarray(self.places))
+        x -= x.mean()
+        if any(len(contrast.weights) > 2 for contrast in compared.contrasts):
+            raise NoEvidenceError("a slope is of contenders at one n: at = 'each', 'first' or 'last'")
+        by_n: dict[int, dict[str, None]] = {}
+        for contrast in compared.contrasts:
+            for (n, label), _ in contrast.weights:
+                by_n.setdefault(n, {})[label] = None
+        slopes = []
+        for n, labels in by_n.items():
+            if len(labels) != len(x):
+                raise NoEvidenceError(f"{len(x)} places are given for {len(labels)} contenders at n = {n:,}")
+            weights = tuple(((n, label), float(w)) for label, w in zip(labels, x / (x @ x), strict=True))
+            slopes.append(WeightedContrast(f"slope at n = {n:,}", weights))
+        return replace(compared, contrasts=tuple(slopes)).differences()
 
 
 class Wider(ClaimKind):

@@ -70,6 +70,35 @@ def test_less_needs_every_contrast(tmp_path: Path) -> None:
     assert verdicts(ask(tmp_path / "y", contenders, claim)) == ["did not hold"] * 2
 
 
+PLACES = [100, 300, 1000]
+
+
+def flat(places: list[int], **more: Any) -> dict[str, Any]:
+    contrasts = [{"a": "k=100", "b": "k=300"} | more, {"a": "k=300", "b": "k=1000"} | more]
+    return {"kind": "flat", "margin": 0.02, "places": places, "contrasts": contrasts}
+
+
+@pytest.mark.parametrize(("slope", "expected"), [(0.001, "held"), (0.05, "did not hold"), (-0.05, "did not hold")])
+def test_a_flat_claim_is_about_the_slope_of_the_least_squares_line(tmp_path: Path, slope: float, expected: str) -> None:
+    contenders = [Contender(f"k={k}", {"k": k}, slope * math.log10(k)) for k in PLACES]
+    found = ask(tmp_path, contenders, flat(PLACES))
+    assert verdicts(found) == [expected, expected]
+    sampler = synthetic.samplers(tmp_path)[0]
+    for finding, n in zip(found[0].findings, (200_000, 400_000), strict=True):
+        arms = [sampler.arm((n, f"k={k}")) for k in PLACES]
+        means = [sampler.means(arm, "ndcg", "design", tuple(range(10))).mean() for arm in arms if arm is not None]
+        assert finding.text == f"slope at n = {n:,}"
+        assert finding.estimate == pytest.approx(np.polyfit(np.log10(PLACES), means, 1)[0], abs=1e-12)
+
+
+def test_a_slope_needs_a_number_for_each_contender_and_one_n(tmp_path: Path) -> None:
+    contenders = [Contender(f"k={k}", {"k": k}) for k in PLACES]
+    found = ask(tmp_path, contenders, flat([100, 1000]), flat(PLACES, at="last-first"))
+    assert verdicts(found) == ["could not tell"] * 4
+    assert "2 places are given for 3 contenders" in found[0].notes[0]
+    assert "a slope is of contenders at one n" in found[2].notes[0]
+
+
 def test_intervals_are_simultaneous(tmp_path: Path) -> None:
     contenders = [Contender(f"c{i}", {"k": i}) for i in range(6)] + two()[:1]
     one = ask(tmp_path / "1", contenders, {"contrasts": [{"a": "a", "b": "c0", "at": "first"}]})
