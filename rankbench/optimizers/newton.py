@@ -39,7 +39,7 @@ class Newton(Solver):
     """
 
     name: ClassVar[str] = "newton"
-    source: ClassVar[str] = "Boyd and Vandenberghe 2004, algorithm 9.5; Shamanskii 1967"
+    source: ClassVar[str] = "Boyd and Vandenberghe 2004, algorithm 9.5"
     needs: ClassVar[frozenset[Property]] = frozenset({"smooth"})
     budget: ClassVar[str | None] = "max_iterations"
 

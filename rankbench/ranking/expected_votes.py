@@ -1,6 +1,6 @@
 """A score test tells whether categories matter, by the votes expected if they do not.
 
-Its statistic is that of the score test for a variance between categories ([LZ86t]_): the sum over categories of the
+Its statistic is that of the score test for a variance between categories ([L97]_): the sum over categories of the
 squares of what their items won beyond what the common scores let expect. Under the null categories are labels: a
 judge's votes in his categories are exchanged for one another, all at once, and judges with one category exchange
 theirs. Votes of a judge on a category stay together, however alike they are; single votes, where judges are not
@@ -9,7 +9,7 @@ votes a category has, where categories are asked about pairs of items by lot ([P
 
 References
 ----------
-.. [LZ86t] X. Lin. Variance component testing in generalised linear models with random effects. Biometrika 84(2), 1997.
+.. [L97] X. Lin. Variance component testing in generalised linear models with random effects. Biometrika 84(2), 1997.
 .. [PS10] B. Phipson and G. K. Smyth. Permutation p-values should never be zero. Statistical Applications in
    Genetics and Molecular Biology 9(1), 2010.
 """

@@ -55,7 +55,6 @@ BY_AUTHOR = (
      "Foundations of Computational Mathematics 15(3), 2015."),
     ("Ravikumar", "P. Ravikumar, A. Tewari and E. Yang. On NDCG consistency of listwise ranking methods. "
      "AISTATS, 2011."),
-    ("Shamanskii", "V. E. Shamanskii. A modification of Newton's method. Ukrainian Mathematical Journal 19, 1967."),
     ("Zhang", "T. Zhang. Statistical analysis of some multi-category large margin classification methods. "
      "Journal of Machine Learning Research 5, 2004."),
 )  # fmt: skip

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 import rankbench
 from rankbench.core.component import Order
@@ -57,6 +57,14 @@ class LearnerOfGrades(rankbench.Method):
         if not fits and aggregator.name != "labels":
             raise ValueError(f"{aggregator.name!r} does not make scores of comparisons")
         return aggregator
+
+    @model_validator(mode="after")
+    def _used(self) -> Self:
+        if self.aggregator.needs_truth:
+            for name in ("k", "samples", "levels"):
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise ValueError(f"{name} is of comparisons; with aggregator=labels the labels are the grades")
+        return self
 
     def taught(self, block: rankbench.Block) -> GradedQueries:
         """Return the grades that a block teaches.

@@ -261,3 +261,12 @@ def test_labels_that_are_no_grades_are_rejected(graded):
     half = replace(block, design=replace(block.design, truth=block.design.truth / 2))
     with pytest.raises(InputError, match="whole numbers from 0 to 31"):
         rankbench.get(rankbench.Method, "xgboost:aggregator=labels").fit(half)
+
+
+@pytest.mark.parametrize("learner", ["lightgbm", "xgboost", "sklearn-mlp"])
+@pytest.mark.parametrize("given", ["k=10", "samples=3", "levels=4"])
+def test_learners_of_labels_reject_options_of_comparisons(learner, given):
+    name = given.partition("=")[0]
+    with pytest.raises(SpecError, match=f"{name} is of comparisons; with aggregator=labels"):
+        rankbench.get(rankbench.Method, f"{learner}:aggregator=labels,{given}")
+    assert rankbench.get(rankbench.Method, f"{learner}:{given}").config()[name] == int(given.partition("=")[2])
