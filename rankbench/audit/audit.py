@@ -188,7 +188,7 @@ def vote_board(source: LogSource, method: Aggregator, seed: int) -> tuple[VoteBo
     InputError
         The log cannot be used.
     SpecError
-        The method does not fit it.
+        The method does not fit it, or makes nothing comparable.
     """
     check_fit(method, source)
     votes = load_votes(source.frame)
@@ -196,7 +196,12 @@ def vote_board(source: LogSource, method: Aggregator, seed: int) -> tuple[VoteBo
     ranking, notes = rank(loaded, method, intervals=intervals, seed=seed)
     left = source.remarks.left
     said = [*source.remarks, *([f"columns are not read: {', '.join(left)}"] if left else [])]
-    return VoteBoard(source, votes, method, loaded, ranking, seed), [*said, *notes]
+    board = VoteBoard(source, votes, method, loaded, ranking, seed)
+    if len(board.compared) < 2:
+        raise SpecError(
+            f"{method} puts each item on a scale of its own, so that no two can be compared: choose another"
+        )
+    return board, [*said, *notes]
 
 
 def with_levels(probes: Sequence[Probe]) -> tuple[Probe, ...]:

@@ -41,7 +41,7 @@ from rankbench.ranking.votes import Votes
 _ROUNDS, _RIVALS, _PREDICTED = 40, 3, 100
 """Refits until a rival passes; rivals that are tried, the nearest of so many by influence."""
 
-_REFITS, _WORK = 2000, 1e9
+_REFITS, _WORK = 1000, 1e9
 """Refits that a proof of the bound may take; fewer where their sum of m^3 is above this."""
 
 _PARTS = 64
@@ -143,7 +143,7 @@ class Removal:
 def fewest_by_influence(removal: Removal, rivals: NDArray[np.int64]) -> Fewest | None:
     """Return a small set of units without which the first place changes, with a proved lower bound.
 
-    Refits without every set of one unit, of two, .. prove the bound, as long as they are at most 2,000.
+    Refits without every set of one unit, of two, .. prove the bound, as long as they are at most 1,000.
 
     Parameters
     ----------

@@ -114,13 +114,12 @@ def design_for(board: VoteBoard, k: int, only: int | None = None) -> tuple[Desig
     rest = order[k:] if only is None else order[only - 1 : only]
     better, worse = (side.ravel() for side in np.meshgrid(order[:k], rest, indexing="ij"))
     inverse = inverse_information(board.counts, scores, ridge_of(board.method))
-    covariances = (
-        board.loaded.covariance(board.method, scores)[0],
-        covariance_of(board.method, board.counts, scores, None),
-    )
-    clustered, single = (lead_variances(one)[better, worse] for one in covariances)
+    clustered = spread = lead_variances(board.loaded.covariance(board.method, scores)[0])[better, worse]
+    if not board.counts.weighted:
+        single = covariance_of(board.method, board.counts, scores, None)
+        spread = np.maximum(clustered, lead_variances(single)[better, worse])
     wanted = np.maximum(((scores[better] - scores[worse]) / _Z) ** 2, _LEAST)
-    goals = wanted * lead_variances(inverse)[better, worse] / np.maximum(np.maximum(clustered, single), _LEAST)
+    goals = wanted * lead_variances(inverse)[better, worse] / np.maximum(spread, _LEAST)
     return Design(scores, inverse, better, worse, goals), clustered / wanted
 
 
@@ -132,6 +131,8 @@ def more_votes(board: VoteBoard) -> Probe:
         return Probe(name, question, f"unknown: {method} has no formula for the variance of scores")
     if method.score_unit() != "log-odds" or not 2 <= len(board.compared) <= MOST_ITEMS:
         return Probe(name, question, f"unknown: scores of {method} are no log-odds, or items are too few or too many")
+    if board.loaded.units.count < 2:
+        return Probe(name, question, "unknown: one vote, or one judge, shows no variance")
     asked = [("places 1 and 2", 1, 2)]
     several = _FIRST if len(board.compared) <= _MANY else _FIRST[:1]
     asked += [(_first_words(k), k, None) for k in several if k < len(board.compared)]

@@ -55,3 +55,24 @@ def test_probes_that_test_share_the_level_and_those_that_fire_stand_first() -> N
 def test_other_tables_are_refused(log, error, words) -> None:
     with pytest.raises(error, match=words):
         rankbench.audit(log)
+
+
+@pytest.mark.parametrize("method", ["", "win-rate", "elo", "bradley-terry:penalty=none"])
+@pytest.mark.parametrize(
+    "log",
+    [
+        {"winner": ["a"], "loser": ["b"]},
+        {"winner": ["a", "c", "c"], "loser": ["b", "d", "d"]},
+        {"winner": ["a", "c", "b"], "loser": ["b", "a", "c"], "tie": [True, True, True]},
+        {"winner": ["a", "b", "b"], "loser": ["b", "a", "c"], "weight": [1.5, 2.0, 0.0]},
+        {"winner": ["a", "b", "b"], "loser": ["b", "a", "c"], "judge": ["x", "x", "x"]},
+    ],
+    ids=["one vote", "two scales", "ties alone", "weights", "one judge"],
+)
+def test_logs_that_say_little_have_a_page(log, method: str) -> None:
+    if method.endswith("none") and len(log) == 2:
+        with pytest.raises(SpecError, match="a scale of its own"):
+            rankbench.audit(pl.DataFrame(log), method)
+        return
+    found = rankbench.audit(pl.DataFrame(log), method)
+    assert all(probe.answer and "nan" not in probe.answer.split() for probe in found.probes)
