@@ -11,7 +11,7 @@ import polars as pl
 from rankbench.audit.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
 from rankbench.audit.more_votes import more_tasks, more_votes
 from rankbench.audit.probe import Probe, ScoreBoard, ScoreProbe, VoteBoard, VoteProbe
-from rankbench.audit.recording import duplicates, exposure, flips, missing_tasks, names_alike
+from rankbench.audit.recording import duplicates, exposure, flips, missing_tasks, names_alike, sides
 from rankbench.audit.rules import rules
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
@@ -37,6 +37,7 @@ VOTE_PROBES: tuple[VoteProbe, ...] = (
     fewest_prompts,
     more_votes,
     rules,
+    sides,
     flips,
     exposure,
     duplicates,

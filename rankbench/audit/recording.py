@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -9,11 +12,13 @@ from numpy.typing import NDArray
 from rankbench.audit.probe import Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import count_text, first_of, short_repr
 from rankbench.interfaces.pair_counts import PairCounts, connected_components
-from rankbench.ranking.judges import repeats, share_interval, votes_with_points
+from rankbench.ranking.judges import position_bias, repeats, share_interval, votes_with_points
 from rankbench.ranking.suspicions import Findings, lookalikes, mirrored_votes, odd
 
 FEW = 10
 """Votes below which an item has few."""
+SIGNS = 9999
+"""Random signs of judges that `sides` draws."""
 _SHOWN = 3
 
 
@@ -30,8 +35,6 @@ def flips(board: VoteBoard) -> Probe:
     if "first" not in names or len(board.votes.query_names) < 2:
         return Probe(name, question, "not known: the log does not say who stood left, or names no queries")
     winner, loser = pl.col("winner").cast(pl.String), pl.col("loser").cast(pl.String)
-    points = pl.col("points") if "points" in names else pl.lit(1.0)
-    won = pl.when(pl.col("tie")).then(0.5).otherwise(points) if "tie" in names else points
     keys = [key for key in ("judge", "query_id") if key in names]
     both = (
         votes.select(
@@ -39,7 +42,7 @@ def flips(board: VoteBoard) -> Probe:
             low=pl.min_horizontal(winner, loser),
             high=pl.max_horizontal(winner, loser),
             low_left=(winner < loser) == pl.col("first"),
-            left=pl.when("first").then(won).otherwise(1 - won),
+            left=_points_of_left(names),
         )
         .drop_nulls()
         .group_by(*keys, "low", "high", maintain_order=True)
@@ -68,6 +71,40 @@ def flips(board: VoteBoard) -> Probe:
     )
     facts = {"judgments": len(both), "changed": count, "lower": lower, "upper": upper, "toward_left": left}
     return Probe(name, question, answer, p, facts)
+
+
+def _points_of_left(names: Sequence[str]) -> pl.Expr:
+    """Return the points of the left item in each vote, from 0 to 1; half of one for a tie."""
+    won = pl.col("points") if "points" in names else pl.lit(1.0)
+    won = pl.when(pl.col("tie")).then(0.5).otherwise(won) if "tie" in names else won
+    return pl.when("first").then(won).otherwise(1 - won)
+
+
+def sides(board: VoteBoard) -> Probe:
+    """Return how often the left wins, and whether that is more, or less, than half.
+
+    Where sides do not matter and were drawn by lot, wins of the left less wins of the right have a symmetric law in the
+    votes of each judge. The test turns the signs of judges at random; without judges it is the exact binomial test.
+    """
+    name, question = "sides", "Does the left win more than half?"
+    votes = votes_with_points(board.source.frame)
+    names = votes.collect_schema().names()
+    position = position_bias(votes, accuse=False)[0]
+    if position is None:
+        return Probe(name, question, "not known: the log does not say who stood left, or no vote is decisive")
+    judge = pl.col("judge") if position.by_judge else pl.int_range(pl.len())
+    ahead = (_points_of_left(names) - 0.5).round(9).sign()
+    leads = votes.select(judge=judge, ahead=ahead).group_by("judge").agg(pl.col("ahead").sum()).collect()["ahead"]
+    found = np.sort(leads.to_numpy())
+    if position.by_judge:
+        signs = np.random.default_rng([board.seed, 36]).choice([-1.0, 1.0], (SIGNS, len(found)))
+        p = (1 + int((np.abs(signs @ found) >= abs(found.sum())).sum())) / (1 + SIGNS)
+    else:
+        from scipy.stats import binomtest
+
+        p = float(binomtest(int((found > 0).sum()), int((found != 0).sum())).pvalue) if found.any() else 1.0
+    facts = {"share": position.share, "lower": position.lower, "upper": position.upper, "votes": position.votes}
+    return Probe(name, question, f"left wins {Findings(position, None, None).left_wins()}", p, facts)
 
 
 def exposure(board: VoteBoard) -> Probe:
@@ -132,9 +169,17 @@ def bridges(counts: PairCounts) -> NDArray[np.int64]:
 def duplicates(board: VoteBoard) -> Probe:
     """Return how many votes were cast again by their judge, and how many games stand there from both sides."""
     votes = votes_with_points(board.source.frame)
-    again = repeats(votes, board.votes.count)
+    names = votes.collect_schema().names()
+    told = votes
+    if "first" in names:  # a judgment in both orders is not recorded twice
+        low_left = (pl.col("winner").cast(pl.String) < pl.col("loser").cast(pl.String)) == pl.col("first")
+        told = votes.with_columns(query_id=pl.format("{} {}", pl.col("query_id").cast(pl.String), low_left))
+    again = repeats(told, board.votes.count)
+    if again is not None:
+        again = replace(again, queries=len(board.votes.query_names) > 1)
     found = Findings(None, None, again, mirrored=mirrored_votes(votes))
-    answer = f"votes cast again: {found.cast_again()}; games seen from both sides: {found.mirrored_games()}"
+    order = " (in one order of sides)" if "first" in names else ""
+    answer = f"votes cast again{order}: {found.cast_again()}; games seen from both sides: {found.mirrored_games()}"
     facts = {
         "cast_again": None if again is None else again.votes,
         "contradictions": None if again is None else again.contradictions,

@@ -122,7 +122,11 @@ CLEAN: dict[str, Simulator] = {
 }
 """Simulators of boards on which the whole page may fire in 5%."""
 
-PLANTED: dict[str, Simulator] = {"rules": opposed_rules, "flips": partial(both_orders, lead=1.0)}
+PLANTED: dict[str, Simulator] = {
+    "rules": opposed_rules,
+    "sides": partial(both_orders, lead=0.6),
+    "flips": partial(both_orders, lead=1.0),
+}
 """Simulators of boards with the fault that a probe looks for, by the name of the probe."""
 
 

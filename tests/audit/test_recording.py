@@ -44,6 +44,21 @@ def test_p_of_flips_is_that_of_a_sign_test() -> None:
     assert found.p == pytest.approx(2 * binom.sf(left - 1, changed, 0.5))
 
 
+def test_p_of_sides_is_that_of_all_signs_of_judges() -> None:
+    log = both_orders(4, lead=0.2).with_columns(pl.col("judge").replace({f"j{k}": "j0" for k in (7, 8, 9)}))
+    found = recording.sides(board_of(log))
+    leads = np.array([
+        sum(1 if side == "left" else -1 for side in log.filter(pl.col("judge") == f"j{k}")["winner"]) for k in range(7)
+    ])  # fmt: skip
+    flipped = [abs(leads @ signs) for signs in itertools.product((-1, 1), repeat=7)]
+    assert found.p == pytest.approx(np.mean(np.array(flipped) >= abs(leads.sum())), abs=0.02)
+    left = (log["winner"] == "left").sum()
+    assert found.facts["share"] == pytest.approx(left / 600)
+    alone = recording.sides(board_of(log.drop("judge"))).p
+    assert alone == pytest.approx(min(1, 2 * min(binom.sf(left - 1, 600, 0.5), binom.cdf(left, 600, 0.5))))
+    assert recording.sides(board_of(log.with_columns(winner=pl.lit("tie")))).p is None
+
+
 def test_flips_need_sides_and_queries() -> None:
     log = both_orders(1)
     assert recording.flips(board_of(log.drop("query"))).p is None
