@@ -67,7 +67,7 @@ PAGE_DATA = "page.json"
 WITHOUT_DATA = "Made from tables alone: figures do not answer, and contenders are not compared in pairs."
 
 MOST_PAIRED = 100
-"""Contenders of an experiment whose pairs a page holds: those of a thousand would be half a million."""
+"""Largest number of contenders with a table of all pairs: a thousand contenders have half a million pairs."""
 
 
 def leaderboard_html(files: Mapping[str, bytes]) -> bytes:
