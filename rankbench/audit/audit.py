@@ -159,6 +159,14 @@ def audit(
         An unknown method, one that does not fit the log, or a log of neither votes nor scores.
     ContenderDiverged
         The method has no finite scores for this log.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada"] * 6 + ["bob"] * 4, "loser": ["bob"] * 6 + ["ada"] * 4}
+    >>> found = rankbench.audit(votes, "win-rate")
+    >>> next(probe.answer for probe in found.probes if probe.name == "fewest-votes")
+    'the removal of 3 votes of 10 (30%) puts bob above ada; no smaller number does (proved); the minimum is 3'
     """
     settle_runtime()
     if seed < 0:
