@@ -3,7 +3,7 @@
     .venv/bin/python scripts/range_coverage.py [LOGS]
 
 Settings and measures are those of `tests/ranking/test_power_of_ranges.py`, which `make long` runs on fewer logs, and of
-`test_may_be_first.py` and `test_weak_items.py` beside it.
+`test_may_be_first.py`, `test_weak_items.py` and `test_skewed_tables.py` beside it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def main() -> None:
     sys.path[:0] = [str(TESTS), str(TESTS / "ranking")]
     from test_may_be_first import systems
     from test_power_of_ranges import SETTINGS, measured
+    from test_skewed_tables import TASKS
+    from test_skewed_tables import measured as measured_skewed
     from test_weak_items import WEAK
     from test_weak_items import measured as measured_weak
 
@@ -50,6 +52,10 @@ def main() -> None:
         alone = first[:, 0] & (first.sum(axis=1) == 1)
         cells = [wrong.mean(), 1 - first[:, 0].mean(), alone.mean(), (ranks[:, 0, 1] == 1).mean()]
         print(f"| {says} | {' | '.join(f'{cell:.3f}' for cell in cells)} |", flush=True)
+    print("\n| tasks of two systems, skewed differences | ranges wrong | Student's t wrong |\n|---|--:|--:|")
+    for tasks in TASKS:
+        wrong_skewed, student = measured_skewed(tasks, logs)
+        print(f"| {tasks} | {wrong_skewed:.3f} | {student:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

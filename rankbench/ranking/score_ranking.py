@@ -263,6 +263,12 @@ def rank_scores(
     for method in asked:
         found = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed, known=known)
         tables.append(_table(method, whole.systems, found))
+        if found.skewed:
+            pairs = len(whole.systems) * (len(whole.systems) - 1) // 2
+            notes.append(
+                f"{method}: differences are skewed in {found.skewed:,} of {count_text(pairs, 'pair')} of systems; "
+                "rankbench corrects their tests"
+            )
         if found.dropped:
             notes.append(f"{method}: rankbench leaves out {found.dropped:,} of {replicates:,} resamples without scores")
     notes.append(

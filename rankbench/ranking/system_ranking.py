@@ -16,6 +16,7 @@ from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.contrast_columns import AllPairs, ContrastMatrix, Contrasts, VarianceSources
 from rankbench.stats.contrasts import rank_ranges_of_signs, significance_tiers, studentized_contrasts, top_shares
 from rankbench.stats.simultaneous import FEW, OwnErrors, Studentized, allowing_for_resamples
+from rankbench.stats.skewness import hidden_by_skewness
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class SystemRanking:
         Shares of resamples in which a system is first, and among the first k.
     dropped : int
         Resamples without scores of the method.
+    skewed : int
+        Pairs of systems with skewed differences: see `rankbench.stats.skewness`.
     """
 
     scores: NDArray[np.float64]
@@ -47,6 +50,7 @@ class SystemRanking:
     first: NDArray[np.float64]
     top: NDArray[np.float64]
     dropped: int
+    skewed: int
 
     def turned(self, sign: float, least: float) -> SystemRanking:
         """Return the ranking with a constant added to the scores, and their sign turned if `sign` is -1."""
@@ -116,7 +120,7 @@ def _of_cells(cells: NDArray[np.float64], k: int, replicates: int, seed: int) ->
     paired = studentized_contrasts(sample, AllPairs(arms))
     nothing = _coarse(sample.queries) if tell_nothing(cells.shape[1], arms) else None
     own = OwnErrors.of_pairs(cells[0], seed, replicates) if len(cells) == 1 and paired.units >= FEW else None
-    return _ranking(single, paired, sample.replicates, nothing, k, replicates, own)
+    return _ranking(single, paired, sample.replicates, nothing, k, replicates, own, cells.mean(axis=0))
 
 
 def _ranking(
@@ -127,17 +131,33 @@ def _ranking(
     k: int,
     replicates: int,
     own: OwnErrors | None,
+    means: NDArray[np.float64] | None = None,
 ) -> SystemRanking:
-    """Return a ranking by scores where more is better; pairs in `nothing` stay undecided."""
+    """Return a ranking by scores where more is better; pairs in `nothing` stay undecided.
+
+    `means`, of systems on tasks, tell which differences are skewed.
+    """
     arms = len(single.estimate)
     quantile = allowing_for_resamples(LEVEL, len(drawn if own is None else own.values))
-    signs = paired.signs(LEVEL, own, quantile)
+    signs, hidden, skewed = paired.signs(LEVEL, own, quantile), np.zeros(len(paired.estimate), np.bool_), 0
+    if means is not None and paired.sources is not None:
+        t = np.divide(paired.estimate, paired.se, out=np.zeros_like(paired.se), where=paired.se > 0)
+        hidden, skewed = hidden_by_skewness(means, t, paired.sources.quantile(1 - LEVEL))
+        signs[hidden] = 0
     if nothing is not None:
         signs[nothing] = 0
     ranks = rank_ranges_of_signs(signs, arms)
     first = ranks[:, 0] == 1
     best = best_of_arms(
-        single.estimate, drawn, paired, level=LEVEL, quantile=quantile, own=own, undecided=nothing, possible=first
+        single.estimate,
+        drawn,
+        paired,
+        level=LEVEL,
+        quantile=quantile,
+        own=own,
+        undecided=nothing,
+        possible=first,
+        hidden=hidden,
     )
     half = np.full(arms, np.nan) if single.sources is None else single.sources.quantile(1 - LEVEL) * single.se
     # A value that all resamples of a few tasks share need not hold on all tasks.
@@ -152,6 +172,7 @@ def _ranking(
         top_shares(drawn, 1),
         top_shares(drawn, k),
         replicates - len(drawn),
+        skewed,
     )
 
 

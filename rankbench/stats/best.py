@@ -76,6 +76,7 @@ def best_of_arms(
     own: OwnErrors | None = None,
     undecided: slice | NDArray[np.bool_] | None = None,
     possible: NDArray[np.bool_] | None = None,
+    hidden: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
     """Return which of C arms may be the best, shape (C,), by resampled means.
 
@@ -93,6 +94,8 @@ def best_of_arms(
         Resamples with their own standard errors, in place of `replicates`.
     undecided : slice or ndarray of bool, shape (P,), optional
         Pairs that are not compared.
+    hidden : ndarray of bool, shape (P,), optional
+        Pairs that are compared, and not told apart: see `rankbench.stats.skewness`.
     """
     from scipy.special import ndtri, stdtr
 
@@ -106,6 +109,9 @@ def best_of_arms(
     pair, se = np.zeros((arms, arms), np.intp), np.zeros((arms, arms))
     pair[first, second] = pair[second, first] = np.arange(len(first))
     se[first, second] = se[second, first] = errors
+    tested = se.copy()
+    if hidden is not None:
+        tested[first[hidden], second[hidden]] = tested[second[hidden], first[hidden]] = np.inf
     deviations = replicates - estimate
 
     def largest(i: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -117,4 +123,5 @@ def best_of_arms(
     def critical(i: int, others: NDArray[np.intp], local: float) -> NDArray[np.float64]:
         return replace(sources, share=sources.share[pair[i, others]]).quantile(local)
 
-    return possible_best(estimate, se, critical, largest if paired.units >= FEW else None, level, quantile, possible)
+    bootstrap = largest if paired.units >= FEW else None
+    return possible_best(estimate, tested, critical, bootstrap, level, quantile, possible)

@@ -82,7 +82,7 @@ def test_null_tables_are_seldom_wrong(draw: Drawn, systems: int, tasks: int, see
     assert found <= (0.05 if (draw, tasks) == (normal, 100) else 0.1) * TABLES
 
 
-@pytest.mark.parametrize(("draw", "tasks", "times"), [(skewed, 11, 2.5), (skewed, 20, 2.5), (seldom, 11, 10.0)])
+@pytest.mark.parametrize(("draw", "tasks", "times"), [(skewed, 11, 2.5), (skewed, 20, 1.5), (seldom, 11, 10.0)])
 def test_few_skewed_scores_are_wrong_as_often_as_the_note_says(draw: Drawn, tasks: int, times: float) -> None:
     """Equal means are no equal chances to be ahead: "four times and more" is no exaggeration."""
     tables = TABLES if is_full() else 100
