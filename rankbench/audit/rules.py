@@ -22,6 +22,7 @@ from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.pair_counts import ClusterCounts, ComparedPairs, PairCounts
 from rankbench.plugin import manager
+from rankbench.plugin.third_party import is_ours
 
 TESTED = ("borda", "win-rate", "budgeted", "mean-log-odds", "copeland", "minimax", "schulze")
 """Rules whose first places the test counts: others cost more, or order items as one of these does."""
@@ -32,6 +33,8 @@ ENOUGH = 10
 """Simulated boards as extreme as the log after which the test stops [BC91]_."""
 MOST_TESTED = 150
 """Most items of a board that is tested: simulations of more take minutes."""
+MOST_DENSE_RANKED = 500
+"""Most items that rules with a matrix of all pairs rank: more take ten seconds by `eigenvector` alone."""
 _SHOWN = 3
 
 
@@ -71,7 +74,8 @@ def rules(board: VoteBoard) -> Probe:
     p, tested = _test(board, among, found)
     named = f" ({first_of(differing, _SHOWN)})" if differing else ""
     differ = f"{len(differing)} of {len(found)} other rules {'puts' if len(differing) == 1 else 'put'} another item"
-    answer = f"{differ} than {names[among.first]} first{named}; {majorities[0]}; {tested}"
+    omitted = f"; not ranked by {first_of(left, _SHOWN)}" if left else ""
+    answer = f"{differ} than {names[among.first]} first{named}; {majorities[0]}; {tested}{omitted}"
     facts = {"rules": len(found), "differing": differing, "condorcet_winner": majorities[1], "cycle": majorities[2]}
     return Probe("rules", "Does the rule decide the first place?", answer, p, {**facts, "not_ranked_by": left}, table)
 
@@ -95,15 +99,23 @@ def _compared(board: VoteBoard) -> _Compared:
 
 
 def _by_rule(board: VoteBoard, among: _Compared) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
-    """Return scores by each aggregator of counts but the page's, and the aggregators of comparisons without any."""
+    """Return scores by each other built-in aggregator of counts, and the aggregators of comparisons without any."""
     found, left = {}, []
     for name in manager.names("aggregator"):
         rule = manager.get(Aggregator, name)
-        if rule.needs_truth or rule.structure != "scores" or rule.judgments != "comparisons" or rule == board.method:
+        if (
+            not is_ours(rule)
+            or rule.needs_truth
+            or rule.structure != "scores"
+            or rule.judgments != "comparisons"
+            or rule == board.method
+        ):
             continue
         try:
             if not isinstance(rule, CountAggregator):
                 raise SpecError("its scores depend on more than counts of pairs")
+            if rule.most_items is not None and among.counts.m > MOST_DENSE_RANKED:
+                raise SpecError("its matrices take seconds")
             scores = call_aggregator(rule, among.counts, among.counts.m)
             if np.ptp(scores) == 0:
                 raise ContenderDiverged("all items have one score")

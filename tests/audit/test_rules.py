@@ -37,6 +37,7 @@ def test_each_rule_ranks_as_aggregate_does() -> None:
     assert {"copeland", "minimax", "ranked-pairs", "schulze", "maximal-lotteries", "kemeny", "borda"} <= {*table}
     assert "win-rate" not in table
     assert {"elo", "glicko-2"} <= {*found.facts["not_ranked_by"]}
+    assert "not ranked by dynamic-bradley-terry, elo, glicko-2" in found.answer
     page = rankbench.aggregate(log, "win-rate").table.sort("item")["score"].to_numpy()
     for rule in table:
         scores = rankbench.aggregate(log, rule).table.sort("item")
@@ -61,6 +62,15 @@ def test_a_cycle_is_the_shortest_one_through_its_first_item(seed: int) -> None:
     found = module._cycle(beats, 0)
     assert len(found) == min(lengths, default=0)
     assert all(beats[i, j] for i, j in zip(found, [*found[1:], *found[:1]], strict=True))
+
+
+def test_many_items_are_ranked_by_rules_without_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_DENSE_RANKED", 3)
+    monkeypatch.setattr(module, "MOST_TESTED", 3)
+    found = module.rules(board_of(votes(3, items=4, n=60)))
+    assert {"schulze", "kemeny", "pagerank"} <= {*found.facts["not_ranked_by"]}
+    assert "borda" in found.table["rule"]
+    assert found.p is None
 
 
 def test_a_condorcet_winner_or_a_cycle_is_named() -> None:
