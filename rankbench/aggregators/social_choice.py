@@ -174,8 +174,8 @@ class RankedPairs(MajorityRule):
     ties included. It is Tideman's where no two leads of a cycle are equal. Of 400 random tables of tied leads among
     three or four items, its first place was among Tideman's winners in 399.
 
-    Prefer it to `kemeny` where items have near copies: clones do not move the order of others. Its places jump with
-    the votes, so rankings by it have no intervals.
+    Prefer it to `kemeny` where items have near copies: clones turn no pair of others that the rule orders. Its places
+    jump with the votes, so rankings by it have no intervals.
 
     Notes
     -----
@@ -261,8 +261,8 @@ class Schulze(MajorityRule):
     strength of a path is its smallest lead, and P is 0 without a path. "Above" is transitive [S11]_. An item's score is
     the middle of the places that it may have, above the middle of all places.
 
-    Prefer it to `kemeny` where items have near copies: clones do not move the order of others. Its places jump with
-    the votes, so rankings by it have no intervals.
+    Prefer it to `kemeny` where items have near copies: clones turn no pair of others that the rule orders. Its places
+    jump with the votes, so rankings by it have no intervals.
 
     Notes
     -----

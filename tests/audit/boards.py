@@ -124,7 +124,7 @@ CLEAN: dict[str, Simulator] = {
 
 PLANTED: dict[str, Simulator] = {
     "rules": opposed_rules,
-    "sides": partial(both_orders, lead=0.6),
+    "sides": partial(both_orders, lead=0.8),
     "flips": partial(both_orders, lead=1.0),
 }
 """Simulators of boards with the fault that a probe looks for, by the name of the probe."""
