@@ -41,7 +41,7 @@ from rankbench.ranking.votes import Votes
 _ROUNDS, _RIVALS, _PREDICTED = 40, 3, 100
 """Refits until a rival passes; rivals that are tried, the nearest of so many by influence."""
 
-_REFITS, _WORK = 1000, 1e9
+_REFITS, _WORK = 2500, 1e9
 """Refits that a proof of the bound may take; fewer where their sum of m^3 is above this."""
 
 _PARTS = 64
@@ -143,7 +143,7 @@ class Removal:
 def fewest_by_influence(removal: Removal, rivals: NDArray[np.int64]) -> Fewest | None:
     """Return a small set of units without which the first place changes, with a proved lower bound.
 
-    Refits without every set of one unit, of two, .. prove the bound, as long as they are at most 1,000.
+    Refits without every set of one unit, of two, .. prove the bound, as long as they are at most 2,500.
 
     Parameters
     ----------
@@ -167,19 +167,19 @@ def fewest_by_influence(removal: Removal, rivals: NDArray[np.int64]) -> Fewest |
         found = None if found is None else removal.shrunk(found, rival)
         if found is not None and (best is None or len(found) < len(best[1])):
             best = rival, found
-    if best is None:
-        return None
-    different, most = _different(removal), min(_REFITS, _WORK / len(leads) ** 3)
-    for size in range(1, len(best[1])):
-        known = different if size == 1 else np.unique(removal.units)
-        most -= comb(len(known), size)
+    known, most = np.unique(removal.units), min(_REFITS, _WORK / len(leads) ** 3)
+    size, end = 1, len(known) if best is None else len(best[1])
+    while size < end:
+        chosen_from = _different(removal) if size == 1 else known
+        most -= comb(len(chosen_from), size)
         if most < 0:
-            return Fewest(*best, bound=size)
-        for chosen in itertools.combinations(known.tolist(), size):
+            break
+        for chosen in itertools.combinations(chosen_from.tolist(), size):
             passed = removal.changes(np.array(chosen))
             if passed is not None:
                 return Fewest(passed, np.array(chosen), size)
-    return Fewest(*best, bound=len(best[1]))
+        size += 1
+    return None if best is None else Fewest(*best, bound=size)
 
 
 def _needed(effect: NDArray[np.float64], lead: float) -> tuple[NDArray[np.int64], int]:
