@@ -245,6 +245,8 @@ def calibration(
     if given is not None and given.of_graphs != asked.loss.graphs:
         kind = "graphs" if asked.loss.graphs else "scores"
         raise InputError(f"loss {asked.loss.loss} is of {kind}, the structures are not")
+    if law is None and noise == "independent":
+        raise SpecError("independent laws are no polytope, which a calibration function needs: give one law as mu")
     if law is not None and (why := why_not_in_class(noise, law)):
         raise InputError(f"mu is not in the noise class {noise!r}: {why}")
     over = _default_structures(asked) if given is None else [s for _, s in given.support]

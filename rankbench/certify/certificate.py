@@ -29,6 +29,8 @@ NOISE_WORDS = {"low": "low noise", "dag": "mean preferences without cycles", "an
 
 def noise_words(noise: str, graphs: bool) -> str:
     """Return a class of noise in words; of grades there is one."""
+    if noise == "independent":
+        return "any distribution of grades that are independent between items"
     return NOISE_WORDS[noise] if graphs else "any distribution of grades"
 
 

@@ -47,8 +47,9 @@ def certify(
     loss : Loss or str
         ``pairwise`` (10), ``ndcg`` (14), ``err`` (16), ``precision`` of the first item, or a
         loss with its parameters.
-    noise : {"low", "dag", "any"}
-        Of the mean graph: Definition 4, no cycle, or no condition. Laws of scores are in all three.
+    noise : {"low", "dag", "any", "independent"}
+        Of the mean graph: Definition 4, no cycle, or no condition. Laws of scores are in all three; ``independent``
+        is of scores, which items then have independently.
     items : int
         2 to 5.
     aggregator : Aggregator or str, optional
@@ -110,7 +111,7 @@ def question_of(
     loss = get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss
     aggregator = get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator
     if noise not in get_args(NoiseClass):
-        raise SpecError(f"noise is low, dag or any, not {noise!r}")
+        raise SpecError(f"noise is low, dag, any or independent, not {noise!r}")
     if not isinstance(items, int) or not 2 <= items <= 5:
         raise SpecError(f"certify takes 2 to 5 items, not {items}")
     if not isinstance(seed, int) or seed < 0:
@@ -123,6 +124,8 @@ def question_of(
             "any, or the loss without normalize"
         )
     truth = true_loss(loss, items)
+    if noise == "independent" and truth.graphs:
+        raise SpecError("noise independent is of scores: take --loss err, ndcg or precision")
     if aggregator is None and k != math.inf:
         raise SpecError("k goes with an aggregator")
     if aggregator is not None and aggregator.structure != surrogate.structure:

@@ -28,6 +28,7 @@ from rankbench.certify.checking.law import (
     LARGEST_SEEN,
     Structure,
     aggregated,
+    dependent,
     in_class,
     law,
     mean_graph,
@@ -175,6 +176,7 @@ def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:
     if isinstance(mu[0][1], dict) and (why := in_class(cert["noise"], mean_graph(mu), m)):
         raise Rejected(f"mu is not in the noise class {cert['noise']}: {why}")
     risks = true_risks(cert["loss"], mu, m)
+    require(cert["noise"] != "independent" or not dependent(mu, m), "mu is not in the noise class independent")
     least = min(risks.values())
     right = [levels for levels, risk in risks.items() if risk == least]
     wrong = [levels for levels, risk in risks.items() if risk > least]

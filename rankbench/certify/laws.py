@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 from rankbench.interfaces.exact import ExactGraph, ExactScores
 
-NoiseClass: TypeAlias = Literal["low", "dag", "any"]
-"""Low noise by [DMJ13]_ Definition 4, a difference graph without cycles, or no condition."""
+NoiseClass: TypeAlias = Literal["low", "dag", "any", "independent"]
+"""Low noise by [DMJ13]_ Definition 4, a difference graph without cycles, no condition, or independent scores."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,13 @@ def net_weights_of(graph: ExactGraph, m: int) -> ExactScores:
 
 
 def why_not_in_class(noise: NoiseClass, law: Law) -> str:
-    """Say why a law is not in a noise class; empty if it is. Laws of scores are in all of them.
+    """Say why a law is not in a noise class; empty if it is. Laws of scores are in all but the last of them.
 
     The leads of mean gains are differences of numbers, which add up along paths: Definition 4
     holds with equality.
     """
+    if noise == "independent":
+        return _why_dependent(law)
     if not law.of_graphs or noise == "any":
         return ""
     lead = leads(law.mean, law.items)
@@ -90,4 +93,22 @@ def why_not_in_class(noise: NoiseClass, law: Law) -> str:
         if not sources:
             return "the difference graph has a cycle among items " + ", ".join(str(i + 1) for i in sorted(left))
         left -= sources
+    return ""
+
+
+def _why_dependent(law: Law) -> str:
+    """Say why a law is no product of laws of single items, [DMJ13]_ before Lemma 1; empty if it is."""
+    chances = dict[ExactScores, Fraction]()
+    own: list[dict[Fraction, Fraction]] = [{} for _ in range(law.items)]
+    for weight, scores in law.support:
+        if isinstance(scores, Mapping):
+            return "independence is of scores, and its structures are graphs"
+        chances[scores] = chances.get(scores, Fraction(0)) + weight
+        for of_item, score in zip(own, scores, strict=True):
+            of_item[score] = of_item.get(score, Fraction(0)) + weight
+    for scores in itertools.product(*own):
+        product = math.prod(of_item[score] for of_item, score in zip(own, scores, strict=True))
+        if (chance := chances.get(scores, Fraction(0))) != product:
+            shown = ", ".join(map(str, scores))
+            return f"scores ({shown}) have probability {chance}, not {product}, the product over items"
     return ""

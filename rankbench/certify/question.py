@@ -53,7 +53,7 @@ class Question:
     ----------
     surrogate : Surrogate
     loss : TrueLoss
-    noise : {"low", "dag", "any"}
+    noise : {"low", "dag", "any", "independent"}
     items : int
         2 to 5.
     aggregated : Aggregated, optional

@@ -4,14 +4,16 @@ Graphs: items stand in a hidden order; neighbors lead by a whole number, others 
 by at least the longest way through those between them; on every pair, as much is added in both
 directions. Each edge is a graph of its own, with a probability. Then items are relabelled.
 Leads are up to 6; wide ones spread log-uniformly from 1 to 1000, for violations that need leads of many sizes.
-Grades: up to four score vectors of whole grades from 0 to 4.
+Grades: up to four score vectors of whole grades from 0 to 4; independent ones have two grades an item.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 
@@ -40,9 +42,12 @@ KEPT_SHARE = 0.2
 
 def draws(graphs: bool, noise: NoiseClass, m: int, seed: int, wide: bool = False) -> Iterator[Law]:
     """Return laws of a class without end, the same for the same seed; of graphs, leads may be wide."""
-    rng = np.random.default_rng([seed, m, ("low", "dag", "any").index(noise)])
+    rng = np.random.default_rng([seed, m, get_args(NoiseClass).index(noise)])
     while True:
-        yield single_edges(_counts(rng, noise, m, wide), m) if graphs else _grades(rng, m)
+        if graphs:
+            yield single_edges(_counts(rng, noise, m, wide), m)
+        else:
+            yield _independent(rng, m) if noise == "independent" else _grades(rng, m)
 
 
 def _counts(rng: np.random.Generator, noise: NoiseClass, m: int, wide: bool) -> EdgeCounts:
@@ -72,6 +77,12 @@ def _grades(rng: np.random.Generator, m: int) -> Law:
     count = int(rng.integers(1, 5))
     rows = [tuple(Fraction(int(g)) for g in rng.choice([0, 0, 1, 2, 3, 4], m)) for _ in range(count)]
     return _of_weights([(int(rng.integers(1, 12)), row) for row in rows], m)
+
+
+def _independent(rng: np.random.Generator, m: int) -> Law:
+    each = [list(zip(rng.choice(5, 2, replace=False), rng.integers(1, 12, 2), strict=True)) for _ in range(m)]
+    rows = [tuple(zip(*one, strict=True)) for one in itertools.product(*each)]
+    return _of_weights([(math.prod(map(int, ws)), tuple(Fraction(int(g)) for g in grades)) for grades, ws in rows], m)
 
 
 def _of_weights(weighted: list[tuple[int, ExactScores | ExactGraph]], m: int) -> Law:

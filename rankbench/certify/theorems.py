@@ -23,6 +23,8 @@ WORDS = {
     "three items": "no minimizer balances the forces on three items and reverses an edge",
     "two items": "the risk of two items falls at a tie towards the item that leads",
     "Corollary 1": "minimizers order items by their mean normalized gain (Duchi, Mackey and Jordan, 2013, Corollary 1)",
+    "Lemma 1": "minimizers order items by their mean probability to satisfy, and so does the least ERR of independent "
+    "scores (Duchi, Mackey and Jordan, 2013, Lemma 1)",
     "Lemma 14": "minimizers order items by net weights, as leads do in low noise "
     "(Duchi, Mackey and Jordan, 2010, Lemma 14)",
 }
@@ -55,6 +57,8 @@ def deciding_theorem(
     if kind in ("weighted", "margin", "pushes") and (phi is None or not (phi.exact or phi.expression in KNOWN)):
         return ""
     if not loss.graphs:
+        if noise == "independent" and not aggregator and _of_satisfaction(rule, phi, loss):
+            return "Lemma 1"
         return "Corollary 1" if not aggregator and _of_shares(rule, phi, loss, items) else ""
     if getattr(loss.loss, "normalize", False):
         return ""
@@ -82,6 +86,17 @@ def _of_shares(rule: Mapping[str, Any], phi: ConvexPhi | None, loss: TrueLoss, i
         return False
     if phi is None or rule["rule"] != "pushes":
         return rule["rule"] == "cross-entropy" or (rule["rule"] == "squares-of-shares" and phi == SQUARE)
+    return _pushes_up(phi)
+
+
+def _of_satisfaction(rule: Mapping[str, Any], phi: ConvexPhi | None, loss: TrueLoss) -> bool:
+    """Return whether minimizers order items by the mean of the probability to satisfy that ERR has."""
+    written = loss.to_json()
+    same = written["name"] == "err" and rule["rule"] == "pushes-of-satisfaction" and rule["top"] == written["top"]
+    return same and phi is not None and _pushes_up(phi)
+
+
+def _pushes_up(phi: ConvexPhi) -> bool:
     return _falls(phi) and _differentiable(phi) and slopes_at_zero(phi)[1] < 0
 
 

@@ -84,10 +84,10 @@ def question_options(command: F) -> F:
         ),
         click.option(
             "--noise",
-            type=click.Choice(["low", "dag", "any"]),
+            type=click.Choice(["low", "dag", "any", "independent"]),
             default="low",
             show_default=True,
-            help="Class of distributions: low noise, mean preferences without cycles (dag), or any.",
+            help="Class of distributions: low noise, preferences without cycles (dag), any, or independent scores.",
         ),
         click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order."),
         click.option(

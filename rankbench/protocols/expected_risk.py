@@ -143,3 +143,56 @@ def sampling_bound(p: Vector, n: int, k: int, bound: float) -> float:
     """
     often = n * p > 2.0 * (k + np.log(k) + 2.0 * np.log(n))
     return float(bound * (p[~often].sum() + max(n**-2.0, often.sum() * n**-3.0)))
+
+
+def squared_constants(x: Vector, radius: float, smoothing: float) -> tuple[float, float]:
+    r"""Return B and L of [DMJ13]_ Assumption E, for the squared surrogate of smoothed log-odds.
+
+    With scores f = x theta, ``|theta| <= r``, and ``|s| <= S = log((1 + c) / c)``
+
+    .. math:: B = \frac12 (r \max_q |x_q| + S)^2, \qquad L = \max_q |x_q| \, (r \max_q |x_q| + S)
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (Q, d)
+    radius, smoothing : float
+        r and c.
+
+    Returns
+    -------
+    bound : float
+        No loss is larger.
+    lipschitz : float
+        The loss of theta changes by at most this times the distance of theta.
+    """
+    longest = float(np.linalg.norm(x, axis=1).max())
+    reach = radius * longest + float(np.log((1.0 + smoothing) / smoothing))
+    return reach * reach / 2.0, longest * reach
+
+
+def condition_ii(
+    n: int, k: int, beta: float, constants: tuple[float, float], radius: float, dimension: int, eps: float
+) -> tuple[float, float]:
+    r"""Return the two ratios that [DMJ13]_ Condition II sends to 0 as n grows.
+
+    .. math:: \frac{k B^{(1 + \beta) / \beta}}{n}, \qquad
+              \frac{k B}{\sqrt n} \Big(\log N\Big(\frac{\epsilon}{4 L}, n\Big)\Big)^{1/2}
+
+    A ball of radius r in d dimensions has a cover with ``log N(delta) = d log(1 + 2 r / delta)`` (Assumption F).
+
+    Parameters
+    ----------
+    n, k : int
+        Votes in all, and the order.
+    beta : float
+        Of Assumption D.
+    constants : (float, float)
+        B and L: see `squared_constants`.
+    radius : float
+    dimension : int
+    eps : float
+        Any number above 0.
+    """
+    bound, lipschitz = constants
+    cover = dimension * np.log1p(8.0 * radius * lipschitz / eps)
+    return k * bound ** ((1.0 + beta) / beta) / n, float(k * bound * np.sqrt(cover / n))

@@ -19,7 +19,13 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.methods.baselines import LogOddsRegression, UStatistic
-from rankbench.protocols.expected_risk import expected_moments, order_moments, sampling_bound, supremum
+from rankbench.protocols.expected_risk import (
+    expected_moments,
+    order_moments,
+    sampling_bound,
+    squared_constants,
+    supremum,
+)
 from rankbench.protocols.judging import each_unit
 
 _WORLDS = 4
@@ -260,7 +266,7 @@ class UStatistics(Protocol):
         self, votes: _Votes, method: LogOddsRegression, n: int, limit: Vector
     ) -> dict[str, Callable[[], float]]:
         k, p, x, c = method.order(n), self.frequencies, votes.x, method.smoothing
-        bound = float((RADIUS * np.linalg.norm(x, axis=1).max() + np.log((1.0 + c) / c)) ** 2 / 2.0)
+        bound, _ = squared_constants(x, RADIUS, c)
 
         def largest(mean: Vector, square: Vector) -> float:
             return _largest(x, np.zeros_like(p), p * mean, float(p @ square))

@@ -434,6 +434,7 @@ def test_the_hinge_is_exact_for_grades_too():
     [
         ({"surrogate": "pairwise-hinge", "items": 5}, SpecError, "2 to 4 items"),
         ({"surrogate": "pairwise-hinge", "eps": [0.0]}, SpecError, "above 0"),
+        ({"surrogate": "regression", "loss": "err", "noise": "independent"}, SpecError, "no polytope"),
         ({"surrogate": "pairwise-hinge", "mu": THEOREM_2, "structures": [{"1>2": 1}]}, SpecError, "mu or structures"),
         ({"surrogate": "pairwise-hinge", "structures": [[1, 0, 0]]}, InputError, "is of graphs"),
         (

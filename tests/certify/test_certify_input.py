@@ -128,7 +128,7 @@ def test_a_law_outside_of_dag_is_named():
         ({"surrogate": "hinge"}, "did you mean 'pairwise-hinge' or 'pairwise-squared-hinge' or 'squared-hinge'"),
         ({"loss": "ndcg:gain=exp"}, "rational"),
         ({"loss": "precision:k=3"}, "every order"),
-        ({"noise": "none"}, "low, dag or any"),
+        ({"noise": "none"}, "low, dag, any or independent"),
         ({"loss": "pairwise-disagreement:normalize=true"}, "take --noise any"),
         ({"items": 6}, "2 to 5"),
         ({"items": 1}, "2 to 5"),

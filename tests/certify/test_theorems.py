@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from amounts import trials
 from certify_laws import changed, of_phi, refused
+from scipy.optimize import minimize
 
 import rankbench
 from rankbench.certify.check import check
@@ -18,6 +19,7 @@ from rankbench.certify.laws import why_not_in_class
 from rankbench.certify.pointwise import decide_at
 from rankbench.certify.search import draws
 from rankbench.certify.true_risk import Aggregated, exact_risk, orders_of, seen_law, true_loss
+from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.exact import ConvexPhi
 
 DIFFERENCES = {"aggregator": "difference-graph", "noise": "dag"}
@@ -31,6 +33,12 @@ DECIDED = [
     ("regression:gain=identity,discount=reciprocal,cutoff=1", {"loss": "precision"}, "Corollary 1"),
     ("cross-entropy:discount=log2,cutoff=2", {"loss": "ndcg:discount=log2,cutoff=2", "items": 5}, "Corollary 1"),
     ("order-preserving:phi=squared-hinge", {"loss": "ndcg"}, "Corollary 1"),
+    ("order-preserving-err", {"loss": "err", "noise": "independent"}, "Lemma 1"),
+    (
+        "order-preserving-err:phi=squared-hinge",
+        {"loss": "err:discount=log2", "noise": "independent", "items": 4},
+        "Lemma 1",
+    ),
     ("linear:nu=2", {"items": 4}, "Lemma 14"),
     ("linear-power:power=1.5", {"aggregator": "net-weights", "k": 3}, "Lemma 14"),
 ]
@@ -42,7 +50,9 @@ OPEN = [
     ("regression", {"loss": "ndcg:discount=log2"}),
     ("regression:normalize=false", {"loss": "ndcg"}),
     ("order-preserving-as-printed", {"loss": "ndcg"}),
-    ("order-preserving-err", {"loss": "err"}),
+    ("order-preserving-err", {"loss": "err", "noise": "any"}),
+    ("order-preserving-err:top=3", {"loss": "err", "noise": "independent"}),
+    ("regression", {"loss": "err", "noise": "independent"}),
     ("linear", {"noise": "dag"}),
 ]
 
@@ -87,6 +97,11 @@ def certificate_of(theorem: str) -> dict:
         ("Corollary 1", {"loss/discounts/1": "0.91"}, "other gains or discounts"),
         ("Corollary 1", {"surrogate/rule/rule": "squares-of-gains"}, "not that of"),
         ("Corollary 1", {"loss": {"name": "err", "top": 4, "discounts": ["1", "1/2", "1/3", "1/4"]}}, "NDCG family"),
+        ("Lemma 1", {"noise": "any"}, "independent scores"),
+        ("Lemma 1", {"noise": "uncorrelated"}, "noise is low, dag, any or independent"),
+        ("Lemma 1", {"loss/top": 3}, "largest grade of the loss"),
+        ("Lemma 1", {"loss/discounts/0": "1/9"}, "do not increase"),
+        ("Lemma 1", {"theorem/name": "Corollary 1"}, "NDCG family"),
         ("Lemma 14", {"noise": "dag"}, "low noise"),
         ("Lemma 14", {"surrogate/rule/nu": "-2"}, "nu|not that of"),
         ("Lemma 14", {"theorem/proofs/0/multipliers/3": "0"}, "no solution"),
@@ -147,6 +162,44 @@ def test_three_items_agree_with_single_laws_whatever_the_phi():
                 found.add(decide_at(risk, right, wrong).verdict)
     assert "CONSISTENT_AT_MU" in found
     assert found <= {"CONSISTENT_AT_MU", "INCONCLUSIVE"}
+
+
+def test_lemma_1_agrees_with_independent_laws_one_by_one():
+    """Minimizers by SciPy, and the expected reciprocal rank of every order by its sum over outcomes."""
+    rng, satisfies = np.random.default_rng(4), np.exp2(np.arange(5)) / 16 - 1 / 16
+    for law in islice(draws(False, "independent", 3, 9), trials(18)):
+        assert not why_not_in_class("independent", law)
+        chances = np.array([float(weight) for weight, _ in law.support])
+        gains = satisfies[np.array([[int(score) for score in scores] for _, scores in law.support])]
+        mean = chances @ gains
+
+        def err(order, chances=chances, gains=gains):
+            unseen, earned = np.ones(len(chances)), 0.0
+            for place, item in enumerate(order, 1):
+                earned += float(chances @ (unseen * gains[:, item])) / place
+                unseen = unseen * (1 - gains[:, item])
+            return 1 - earned
+
+        def risk(alpha, mean=mean):
+            return sum(mean[i] * np.logaddexp(0, alpha[j] - alpha[i]) for i, j in itertools.permutations(range(3), 2))
+
+        found = minimize(risk, rng.normal(size=3), method="BFGS").x
+        best = min(err(order) for order in itertools.permutations(range(3)))
+        assert err(np.argsort(-found)) == pytest.approx(best, abs=1e-7)
+        assert err(np.argsort(-mean)) == pytest.approx(best, abs=1e-12)
+
+
+def test_laws_of_scores_that_are_no_product_are_not_independent():
+    law = [{"weight": "1/2", "structure": ["1", "0"]}, {"weight": "1/2", "structure": ["0", "1"]}]
+    with pytest.raises(InputError, match=r"scores \(1, 0\) have probability 1/2, not 1/4"):
+        rankbench.certify("order-preserving-err", loss="err", noise="independent", mu=law)
+    pairs = itertools.product(((0, 1), (2, 2)), ((1, 3), (3, 1)))
+    product = [{"weight": f"{a * b}/12", "structure": [str(i), str(j)]} for (i, a), (j, b) in pairs]
+    found = rankbench.certify("order-preserving-err", loss="err", noise="independent", mu=product)
+    assert found.verdict == "CONSISTENT_AT_MU"
+    refused(changed(found.content, {"mu/0/weight": "1/3", "mu/2/weight": "5/12"}), "independent")
+    with pytest.raises(SpecError, match="independent is of scores"):
+        rankbench.certify("pairwise-logistic", noise="independent")
 
 
 @pytest.mark.parametrize("m", [3, 6])

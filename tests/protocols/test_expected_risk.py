@@ -14,7 +14,14 @@ from scipy.optimize import minimize
 
 from rankbench.errors import SpecError
 from rankbench.methods.baselines import UStatistic
-from rankbench.protocols.expected_risk import expected_moments, order_moments, sampling_bound, supremum
+from rankbench.protocols.expected_risk import (
+    condition_ii,
+    expected_moments,
+    order_moments,
+    sampling_bound,
+    squared_constants,
+    supremum,
+)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
@@ -109,3 +116,42 @@ def test_lemma_7_counts_rare_queries_alone():
     """Closed form: 2 (k + log k + 2 log n) = 2 (1 + 2 log 100) = 20.4 votes make a query frequent."""
     p = np.array([0.7, 0.25, 0.05])
     assert sampling_bound(p, 100, 1, 10.0) == pytest.approx(10 * (0.05 + 1e-4))
+
+
+def test_assumption_e_bounds_losses_and_their_changes_and_both_are_attained():
+    """Over random theta of the ball, and structures; at theta along the longest x both are equal."""
+    rng = np.random.default_rng(1)
+    x, radius, c = rng.normal(size=(30, 3)), 1.5, 0.1
+    bound, lipschitz = squared_constants(x, radius, c)
+    largest = math.log((1 + c) / c)
+    theta = rng.normal(size=(200, 3))
+    theta *= radius * rng.random((200, 1)) ** (1 / 3) / np.linalg.norm(theta, axis=1, keepdims=True)
+    for s in (-largest, 0.3, largest):
+        losses = (theta @ x.T - s) ** 2 / 2
+        assert losses.max() <= bound
+        change = np.abs(losses[:100] - losses[100:])
+        assert (change <= lipschitz * np.linalg.norm(theta[:100] - theta[100:], axis=1)[:, None]).all()
+    longest = x[np.linalg.norm(x, axis=1).argmax()]
+    end = radius * longest / np.linalg.norm(longest)
+    far, near = ((longest @ (scale * end) + largest) ** 2 / 2 for scale in (1, 1 - 1e-6))
+    assert far == pytest.approx(bound)
+    assert (far - near) / (1e-6 * radius) == pytest.approx(lipschitz, rel=1e-5)
+
+
+def test_condition_ii_holds_for_orders_below_the_root_of_n_alone():
+    """Section 4: with a fixed class any k = o(sqrt n) will do; the ratios are those of the formula, written out."""
+    constants = squared_constants(np.ones((1, 4)), 1.0, 0.5)
+    assert constants == pytest.approx(((2 + math.log(3)) ** 2 / 2, 2 * (2 + math.log(3))))
+
+    def ratios(power):
+        return np.array(
+            [condition_ii(n, round(n**power), 0.5, constants, 1.0, 4, 0.1) for n in (10**4, 10**6, 10**8, 10**10)]
+        )
+
+    below, above = ratios(0.4), ratios(0.6)
+    assert (np.diff(below, axis=0) < 0).all()
+    assert (np.diff(above[:, 1]) > 0).all()
+    bound, lipschitz = constants
+    cover = 4 * math.log(1 + 2 / (0.1 / (4 * lipschitz)))
+    by_hand = (40 * bound**3 / 10**4, 40 * bound * math.sqrt(cover) / 100)
+    assert condition_ii(10**4, 40, 0.5, constants, 1.0, 4, 0.1) == pytest.approx(by_hand)

@@ -55,7 +55,7 @@ def check_cells(cert: Any, m: int) -> tuple[str, ...]:
     require(decided, "classes are decided without aggregator, of average-adjacency, or of difference-graph and all")
     check_keys(cert["cells"], ["class", "proofs"], "cells")
     shown, written = cert["cells"]["class"], cert["cells"]["proofs"]
-    holds = shown in {"low": ("low", "dag"), "dag": ("dag",), "any": ("any",)}[cert["noise"]]
+    holds = shown in {"low": ("low", "dag"), "dag": ("dag",), "any": ("any",)}.get(cert["noise"], ())
     require(holds, "the class of the cells does not hold the noise class")
     require(isinstance(written, list) and len(written) <= MOST_PROOFS, f"there are at most {MOST_PROOFS} proofs")
     for proof in written:

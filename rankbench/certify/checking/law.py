@@ -131,6 +131,23 @@ def in_class(noise: str, mean: Graph, m: int) -> str:
     return ""
 
 
+def dependent(mu: list[tuple[Fraction, Structure]], m: int) -> bool:
+    """Return whether scores of items are not independent: of some first items and the next one, not a product."""
+
+    def law_of(items: list[int]) -> dict[tuple[Fraction, ...], Fraction]:
+        found: dict[tuple[Fraction, ...], Fraction] = {}
+        for weight, scores in mu:
+            key = tuple(scores[i] for i in items) if isinstance(scores, list) else ()
+            found[key] = found.get(key, Fraction(0)) + weight
+        return found
+
+    for k in range(1, m):
+        first, own, both = law_of(list(range(k))), law_of([k]), law_of(list(range(k + 1)))
+        if any(both.get((*a, *b), Fraction(0)) != first[a] * own[b] for a in first for b in own):
+            return True
+    return False
+
+
 def true_risks(loss: Mapping[str, Any], mu: list[tuple[Fraction, Structure]], m: int) -> dict[Levels, Fraction]:
     """Return the expected loss of scores for every weak order that they make of items, exactly."""
     pairwise = loss["name"] == "pairwise"

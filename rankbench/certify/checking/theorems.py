@@ -87,6 +87,19 @@ def _corollary_1(cert: Any, m: int, rule: Mapping[str, Any], phi: Phi | None) ->
         require(known, "phi is not known to be differentiable and nonincreasing, with a slope below 0 at 0")
 
 
+def _lemma_1(cert: Any, m: int, rule: Mapping[str, Any], phi: Phi | None) -> None:
+    """Check that the surrogate orders items by the mean of G(s_j), for ERR with the same G and independent scores."""
+    loss = cert["loss"]
+    plain = loss["name"] == "err" and cert["noise"] == "independent" and cert["aggregation"] is None
+    require(plain, "it is of ERR, independent scores, and single structures")
+    table = rationals(loss["discounts"], m)
+    require(min(table) >= 0 and table == sorted(table, reverse=True), "discounts are at least 0, and do not increase")
+    same = rule["rule"] == "pushes-of-satisfaction" and rule["top"] == loss["top"]
+    require(same, "the rule is pushes-of-satisfaction, with the largest grade of the loss")
+    known = phi is not None and _falls(phi) and _differentiable(phi) and _slopes(phi)[0] < 0
+    require(known, "phi is not known to be differentiable and nonincreasing, with a slope below 0 at 0")
+
+
 def _lemma_14(cert: Any, m: int, rule: Mapping[str, Any], phi: Phi | None) -> None:
     """Check that in low noise net weights order pairs as leads do, for each third item; that r is strictly convex."""
     require(cert["loss"] == {"name": "pairwise", "normalize": False}, "the loss is the pairwise one (10)")
@@ -128,6 +141,7 @@ THEOREMS = {
     "three items": _three_items,
     "two items": _two_items,
     "Corollary 1": _corollary_1,
+    "Lemma 1": _lemma_1,
     "Lemma 14": _lemma_14,
 }
 
