@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,14 @@ from rankbench.ranking.log_dataset import own_log, suite_of
 from rankbench.ranking.log_filter import Filter
 from rankbench.reports.results import PaperFiles, run_record, run_summary
 from rankbench.reports.results import report as write
-from rankbench.runner.estimate import Estimate, estimate
+from rankbench.runner.estimate import PATIENCE, Estimate, estimate
 from rankbench.runner.plan import Planned
 from rankbench.runner.progress import ConsoleProgress
 
 _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
 """Contenders of a log with covariates: the same penalty, so that the difference is what the covariates are worth."""
 
-_MB = 1e6
+_MB, _GB = 1e6, 1e9
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -145,11 +145,11 @@ def run(suite: str, workers: int | None, strict: bool, verbose: bool, **options:
 def plan(suite: str, **options: Any) -> Answer:
     """Show the blocks, contenders, time and memory of a run, without running it.
 
-    Time and memory are estimates, from small blocks, and from one fit of each contender on a log.
+    Time and memory are estimates, from small blocks that a worker process computes in some seconds.
     """
     made = api.planned(suite, **options)
     cost = estimate(made)
-    contenders = _contenders(made, cost.cells)
+    contenders = _contenders(made)
     record = {
         "suite": made.plan.suite.name,
         "sources": [
@@ -165,9 +165,10 @@ def plan(suite: str, **options: Any) -> Answer:
         "left_out": made.left_out,
         "blocks": len(made.plan.tasks),
         "cells": sum(len(task.cells) for task in made.plan.tasks),
-        "contenders": [_known(row) for row in contenders.iter_rows(named=True)],
+        "contenders": contenders.to_dicts(),
         "seconds": {name: round(getattr(cost, name), 1) for name in ("low", "seconds", "high")},
-        "memory": {"data": cost.data, "worker": cost.worker},
+        "memory": {name: getattr(cost, name) for name in ("data", "worker", "program", "all")}
+        | {"workers": cost.workers},
         "unknown": cost.unknown,
     }
     return Answer(record, _parts(made, contenders, cost))
@@ -177,37 +178,21 @@ def _experiments(made: Planned, source: int) -> list[str]:
     return [name for name, of in made.source_index.items() if of == source]
 
 
-def _contenders(made: Planned, taken: Mapping[str, float]) -> pl.DataFrame:
-    """Return a row for each contender at each n, with the seconds of its cells; null where nobody can say."""
-    rows = [(m.experiment, m.n, m.label, m.spec, taken.get(m.cell)) for m in made.plan.members]
-    names, known = ("experiment", "n", "label", "spec"), pl.col("seconds")
+def _contenders(made: Planned) -> pl.DataFrame:
+    """Return a row for each contender at each n."""
+    names = ("experiment", "n", "label", "spec")
     types = dict(zip(names, (pl.String, pl.Int64, pl.String, pl.String), strict=True))
-    frame = pl.DataFrame(rows, {**types, "seconds": pl.Float64}, orient="row")
-    return frame.group_by(names, maintain_order=True).agg(
-        pl.len().alias("repetitions"), pl.when(known.count() > 0).then(known.sum()).alias("seconds")
-    )
-
-
-def _known(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a contender without what is not known of it."""
-    seconds = row.pop("seconds")
-    return row if seconds is None else row | {"seconds": round(seconds, 1)}
+    frame = pl.DataFrame([(m.experiment, m.n, m.label, m.spec) for m in made.plan.members], types, orient="row")
+    return frame.group_by(names, maintain_order=True).agg(pl.len().alias("repetitions"))
 
 
 def _parts(made: Planned, contenders: pl.DataFrame, cost: Estimate) -> Iterator[Table | str]:
-    total = sum(cost.cells.values())
-    known = pl.col("seconds")
-    rows = contenders.group_by("experiment", "label", "spec", "repetitions", maintain_order=True).agg(
-        pl.col("n"), pl.when(known.count() > 0).then(known.sum()).alias("seconds")
-    )
+    rows = contenders.group_by("experiment", "label", "spec", "repetitions", maintain_order=True).agg(pl.col("n"))
     cells = []
     for row in rows.iter_rows(named=True):
-        about = "" if row["seconds"] is None else duration_text(row["seconds"])
         ns = " ".join(f"{n:,}" for n in row["n"])
-        last = [about, row["spec"]] if total > 0 else [row["spec"]]
-        cells.append([row["experiment"], row["label"], str(row["repetitions"]), ns, *last])
-    about_column = ["about"] if total > 0 else []
-    yield Table(["experiment", "contender", "repetitions", "n", *about_column, "spec"], cells)
+        cells.append([row["experiment"], row["label"], str(row["repetitions"]), ns, row["spec"]])
+    yield Table(["experiment", "contender", "repetitions", "n", "spec"], cells)
     said = set[str]()
     for index, source in enumerate(made.sources):
         what = f"{', '.join(_experiments(made, index))}: {source.dataset or source.protocol}"
@@ -222,17 +207,19 @@ def _parts(made: Planned, contenders: pl.DataFrame, cost: Estimate) -> Iterator[
     yield from (f"rankbench leaves out {name}: {why}" for name, why in made.left_out.items())
     every = sum(len(task.cells) for task in made.plan.tasks)
     yield f"{count_text(len(made.plan.tasks), 'block')}, {count_text(every, 'cell')}"
-    if total > 0:
-        whole = duration_text(total)
-        yield f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each"
     if cost.seconds > 0:
-        ends = f"{duration_text(cost.low)} to {duration_text(cost.high)}"
-        rest = "" if total == 0 else " for the other blocks"
-        yield f"about {duration_text(cost.seconds)} ({ends}) of one processor{rest}: an estimate, from small blocks"
+        ends = f"from {duration_text(cost.low)} to {duration_text(cost.high)}"
+        yield f"about {duration_text(cost.seconds)} ({ends}) of one processor: an estimate, from small blocks"
     if cost.unknown:
-        yield f"rankbench does not know the time of {count_text(cost.unknown, 'block')}, which plugins compute"
-    worker = f", and about {cost.worker / _MB:,.0f} MB for each worker" if cost.worker else ""
-    yield f"memory: {cost.data / _MB:,.0f} MB of data{worker}, beside its program"
+        yield (
+            f"rankbench does not know the time of {count_text(cost.unknown, 'block')}: their contenders failed, or a "
+            f"small part took more than {PATIENCE:g} s"
+        )
+    worker = f", and {cost.worker / _MB:,.0f} MB for each worker" if cost.worker else ""
+    yield (
+        f"memory about {cost.all / _GB:.2g} GB with {count_text(cost.workers, 'worker')}: {cost.program / _MB:,.0f} MB "
+        f"for the program, {cost.data / _MB:,.0f} MB of data{worker}"
+    )
 
 
 @click.command()

@@ -71,6 +71,16 @@ def free_disk(folder: Path) -> int | None:
     return None
 
 
+def peak_memory() -> int:
+    """Return the bytes that this process took at its peak, without files that it maps; 0 where it cannot be told."""
+    lines = (line.partition(":") for line in _text("/proc/self/status").splitlines())
+    found = {name: int(value.split()[0]) * 1024 for name, _, value in lines if name in _PEAK}
+    return found["VmHWM"] - found["RssFile"] - found["RssShmem"] if len(found) == len(_PEAK) else 0
+
+
+_PEAK = ("VmHWM", "RssFile", "RssShmem")
+
+
 def check_memory(needed: float, what: str, less: str) -> None:
     """Refuse what needs more memory than there is.
 

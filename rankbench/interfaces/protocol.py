@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,6 +219,14 @@ class Prepared:
         return [*(self.dataset.assumptions() if self.dataset else []), *self.protocol.assumptions()]
 
 
+class BlockPart(NamedTuple):
+    """A small block, and the share that it has of a block's work."""
+
+    prepared: Prepared
+    task: BlockTask
+    share: float
+
+
 class Protocol(Component):
     """The way in which an experiment draws judgments and evaluates contenders.
 
@@ -361,12 +369,15 @@ class Protocol(Component):
         """Return a block that compiles all that `task` needs, in a moment; None: not worth it."""
         return (prepared, task.of_size(self.few)) if self.few else None
 
-    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
-        """Return how long each cell of a block takes by itself, about, in seconds; optional.
+    def part(self, prepared: Prepared, task: BlockTask, share: float) -> BlockPart:
+        """Return a block with about a share of a block's work, whose time tells that of the block.
 
-        It may compute a little to find out: less than the block. Cells with unknown costs are left out.
+        By default it has fewer judgments; where n is no number of judgments that are drawn, it is the whole block.
         """
-        return {}
+        if not self.counts or prepared.pool is not None:
+            return BlockPart(prepared, task, 1.0)
+        small = task.of_size(max(1, round(task.key.n * share)))
+        return BlockPart(prepared, small, small.key.n / task.key.n)
 
     def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
         """Return the bytes of memory that a block's judgments take at once while it is computed, at least.

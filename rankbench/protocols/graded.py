@@ -20,7 +20,7 @@ from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, ScoredItems, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Fitted, Method
-from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack, sees_truth
+from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, sees_truth
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.methods.erm import ERM
@@ -110,6 +110,13 @@ class Graded(Protocol):
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Fit every contender in every fold, choose on validation queries, judge on test queries."""
         return self.scored(prepared, task)[0]
+
+    def part(self, prepared: Prepared, task: BlockTask, share: float) -> BlockPart:
+        """Return the block with fewer folds."""
+        few = self.model_copy(update={"folds": max(1, round(self.folds * share))})
+        tested = int((prepared.arrays["queries.parts"][:, None] == (np.arange(few.folds) + PARTS - 1) % PARTS).sum())
+        units = {_TEST: prepared.units[_TEST][:tested]}
+        return BlockPart(replace(prepared, protocol=few, units=units), task, few.folds / self.folds)
 
     def scored(self, prepared: Prepared, task: BlockTask) -> tuple[list[CellResult], list[ScoredItems]]:
         """Return the results of `execute`, and the scores of the test queries of each fold; see `Protocol.scored`."""

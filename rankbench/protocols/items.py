@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,14 +17,14 @@ from rankbench.interfaces.cell import VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import RANKING_METRICS, RIDGE, UNPENALIZED, Fact, Metric
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack, unpack
+from rankbench.interfaces.protocol import BlockPart, BlockTask, Contender, Prepared, pack, unpack
 from rankbench.interfaces.queries import Orders
-from rankbench.protocols.judging import each_cell, each_seconds, processor_seconds
+from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_votes, votes_of
 from rankbench.ranking.lists import Ballots
 from rankbench.ranking.load import counted_votes, pooled_ballots
 from rankbench.ranking.open import LogSource
-from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, LogFacts, by_formula, chosen_intervals, rank
+from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, LogFacts, chosen_intervals, rank
 from rankbench.ranking.rank_ranges import LARGEST
 from rankbench.ranking.ranked_log import CountedVotes, OrderedVotes, RankedLog, ridge_of, unpenalized
 from rankbench.ranking.sampling_units import Units, too_thin
@@ -121,30 +122,10 @@ class Items(LogProtocol):
 
         return each_cell(task, ranked)
 
-    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
-        """Return how long each contender takes, from one fit and a few resamples; ours alone are tried."""
-        return each_seconds(task, lambda one: self._seconds(prepared, one.component(Aggregator), task.key.seed))
-
-    def _seconds(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> float:
-        log, intervals = self._log(prepared, aggregator)
-        fit = processor_seconds(lambda: rank(log, aggregator, seed=seed))
-        resampled = (
-            intervals is not None and not by_formula(intervals, aggregator) and "irregular" not in aggregator.properties
-        )
-        if intervals is None or len(log.items) > LARGEST:
-            return fit
-        few = min(TRIED, self.replicates) if resampled else self.replicates
-
-        def seconds(resamples: int) -> float:
-            return processor_seconds(lambda: rank(log, aggregator, intervals=intervals, resamples=resamples, seed=seed))
-
-        whole = seconds(few)
-        more = min(4 * few, self.replicates)
-        if more == few:
-            return fit + max(whole - fit, 0.0)
-        # Intervals cost something before the first resample.
-        longer = seconds(more)
-        return longer + max(longer - whole, 0.0) * (self.replicates - more) / (more - few)
+    def part(self, prepared: Prepared, task: BlockTask, share: float) -> BlockPart:
+        """Return the block with fewer resamples."""
+        few = self.model_copy(update={"replicates": max(round(self.replicates * share), min(TRIED, self.replicates))})
+        return BlockPart(replace(prepared, protocol=few), task, few.replicates / max(self.replicates, 1) or 1.0)
 
     def _ranking(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> ItemRanking:
         log, intervals = self._log(prepared, aggregator)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,7 +23,7 @@ from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.baselines import feature_matrix
 from rankbench.methods.erm import ERM
-from rankbench.plugin.third_party import disposable_block, disposable_queries, is_ours, own_cells, plain_fitted
+from rankbench.plugin.third_party import disposable_block, disposable_queries, is_ours, plain_fitted
 
 C = TypeVar("C", bound=Component)
 Drawn = TypeVar("Drawn")
@@ -286,25 +285,3 @@ def each_unit(
 
 
 _DESIGN: Split = "design"
-
-
-def each_seconds(task: BlockTask, seconds: Callable[[Contender], float]) -> dict[str, float]:
-    """Return how long each contender takes; ours alone are tried, and who raises something is left out."""
-    taken = {cell: guarded(partial(seconds, contender)) for cell, contender in own_cells(task).items()}
-    return {cell: one for cell, one in taken.items() if not isinstance(one, Exception)}
-
-
-_SHORT = 5.0
-"""Seconds; loading compiled code takes less."""
-
-
-def processor_seconds(call: Callable[[], object]) -> float:
-    """Return the processor's seconds of a call; of the second one if the first was short: it may have loaded code."""
-    taken = 0.0
-    for _ in range(2):
-        begin = time.process_time()
-        call()
-        taken = time.process_time() - begin
-        if taken > _SHORT:
-            break
-    return taken

@@ -21,7 +21,7 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates
 from rankbench.interfaces.dataset import Dataset, remembered
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
-from rankbench.interfaces.protocol import Prepared, Protocol, pack, unpack
+from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, unpack
 from rankbench.interfaces.queries import check_implied, implied_comparisons
 from rankbench.protocols.folds import Cut, GroupSizes, HeldOut, grouping_of, sizes_of
 from rankbench.ranking.suspicions import name_notes, suspicious_votes
@@ -360,6 +360,10 @@ class LogProtocol(Protocol):
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[Any] = "comparisons"
     counts: ClassVar[str] = "votes"
+
+    def part(self, prepared: Prepared, task: BlockTask, share: float) -> BlockPart:
+        """Return the whole block: its n stands for the whole log."""
+        return BlockPart(prepared, task, 1.0)
 
     def refusal(self, dataset: Dataset) -> str:
         """Return why a data set is no log of votes; empty if it is one."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, get_args
 
@@ -26,9 +27,9 @@ from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import STRETCHES, BlockTask, Contender, Prepared, Protocol
-from rankbench.protocols.forecast import foreseen, stretch_losses, walked
-from rankbench.protocols.judging import each_cell, each_seconds, processor_seconds
+from rankbench.interfaces.protocol import STRETCHES, BlockPart, BlockTask, Contender, Prepared, Protocol
+from rankbench.protocols.forecast import foreseen, stretch_losses
+from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_items, votes_of
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.steps import (
@@ -120,9 +121,14 @@ class OneStepAhead(LogProtocol):
         """Let every contender predict the votes, one time after the other."""
         return each_cell(task, partial(_judged, unpack_steps(prepared.arrays), unpack_items(prepared), task.metrics))
 
-    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
-        """Return how long each contender takes, from one point of its grid; ours alone are tried."""
-        return each_seconds(task, partial(_seconds, unpack_steps(prepared.arrays), unpack_items(prepared)))
+    def part(self, prepared: Prepared, task: BlockTask, share: float) -> BlockPart:
+        """Return the warm-up and the first stretches of time."""
+        whole = unpack_steps(prepared.arrays)
+        steps = whole.up_to(max(1, round(whole.count * share)))
+        units: dict[Split, tuple[str, ...]] = {"heldout": prepared.units["heldout"][: steps.count]}
+        return BlockPart(
+            replace(prepared, units=units, arrays=dict(prepared.arrays) | steps.packed()), task, len(steps) / len(whole)
+        )
 
 
 def _judged(steps: Steps, items: list[str], metrics: Sequence[str], cell: str, contender: Contender) -> CellResult:
@@ -134,11 +140,6 @@ def _judged(steps: Steps, items: list[str], metrics: Sequence[str], cell: str, c
         info["nu"] = last.nu
     values: dict[tuple[str, Split], NDArray[np.float64]] = {(metric, "heldout"): losses[metric] for metric in metrics}
     return CellResult(cell, "done", "", math.nan, values, {}, info)
-
-
-def _seconds(steps: Steps, items: list[str], contender: Contender) -> float:
-    grid = contender.grid(Aggregator)
-    return len(grid) * processor_seconds(lambda: walked(grid[len(grid) // 2], steps, items))
 
 
 def _notes(steps: Steps) -> list[str]:

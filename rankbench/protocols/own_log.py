@@ -19,7 +19,7 @@ from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
 from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, cut_groups
-from rankbench.protocols.judging import each_cell, each_seconds
+from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import (
     LogProtocol,
     misfit_of,
@@ -146,13 +146,6 @@ class OwnLog(LogProtocol):
         inner = np.random.default_rng([key.seed, 2, key.repetition])
         cut = cut_groups(grouped.sizes, key.repetition, partition, inner)
         return Trial(grouped, cut, unpack_items(prepared), partial(unpack_votes, prepared))
-
-    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
-        """Return how long each contender takes, from one point of its grid on one inner fold; ours alone are tried."""
-        trial = guarded(lambda: self._trial(prepared, task.key))
-        if isinstance(trial, Exception):
-            return {}
-        return each_seconds(task, lambda contender: trial.seconds(contender.grid(Aggregator)))
 
 
 def _judged(trial: Trial, metrics: Sequence[str], cell: str, contender: Contender) -> CellResult:

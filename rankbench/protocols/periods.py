@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from rankbench.interfaces.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import RANKING_METRICS, Fact, Metric
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, pack, unpack
+from rankbench.interfaces.protocol import BlockPart, BlockTask, Contender, Prepared, pack, unpack
 from rankbench.plugin.manager import reference
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged
@@ -270,6 +270,15 @@ class PeriodLeaders(PeriodProtocol):
         ]
         columns = np.array(lines, dtype=np.float64).T
         return {name: np.ascontiguousarray(column) for name, column in zip((*RANKING, VOTES), columns, strict=True)}
+
+    def part(self, prepared: Prepared, task: BlockTask, share: float) -> BlockPart:
+        """Return the block with some stretches of all the time."""
+        names = prepared.units["design"]
+        rows = np.unique(np.linspace(0, len(names) - 1, max(round(len(names) * share), 1)).astype(np.int64))
+        some = {f"dated.{name}": prepared.arrays[f"dated.{name}"][rows] for name in ("first", "kept")}
+        units: dict[Split, tuple[str, ...]] = {"design": tuple(names[row] for row in rows)}
+        fewer = replace(prepared, units=units, arrays={**prepared.arrays, **some})
+        return BlockPart(fewer, task, len(rows) / len(names))
 
 
 def _of_periods(stored: Mapping[str, NDArray[Any]], begin: int, end: int) -> CountedVotes:

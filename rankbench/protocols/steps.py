@@ -7,7 +7,7 @@ them means nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import Any
@@ -98,6 +98,14 @@ class Steps:
     def pairs(self) -> tuple[ComparedPairs, NDArray[np.int32]]:
         """The pairs that are ever compared, and that of each vote."""
         return numbered_pairs(self.first, self.second, self.m)
+
+    def up_to(self, stretches: int) -> Steps:
+        """Return the votes of the warm-up and of the first stretches of time."""
+        times = int(np.searchsorted(self.blocks, stretches))
+        rows = int(self.starts[times])
+        by_vote = {name: getattr(self, name)[:rows] for name in ("first", "second", "outcome", "weights", "whole")}
+        reached = {name: getattr(self, name)[getattr(self, name) < times] for name in ("moments", "choices")}
+        return replace(self, starts=self.starts[: times + 1], blocks=self.blocks[:times], **by_vote, **reached)
 
     def votes_before(self, row: int) -> int:
         """Return the number of votes that begin before a row."""

@@ -16,13 +16,10 @@ from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Cont
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
 from rankbench.plugin.third_party import disposable_judgments, is_ours
 from rankbench.protocols.folds import Cut, grouping_of
-from rankbench.protocols.judging import processor_seconds
 from rankbench.protocols.links import (
-    LINKS,
     PairOutcomes,
     calibration_error,
     chosen_link,
-    fit_link,
     fit_tie_link,
     leveled,
     margin_disagreement,
@@ -154,24 +151,6 @@ class Trial:
         if isinstance(aggregator, ControlledAggregator) and aggregator.control:
             return self._by_covariates(aggregator, [(self._everything, self.cut.tested)])
         return self._test.outcomes([self.scores(aggregator, self._everything)])
-
-    def seconds(self, grid: Sequence[Aggregator]) -> float:
-        """Return how long `trial_losses` takes, about: measured on one point of the grid and one inner part.
-
-        Raises
-        ------
-        ContenderDiverged, SpecError
-            See `scores`.
-        """
-        learned = self.cut.inner[-1][0] if self.cut.inner else self._everything
-        point = grid[len(grid) // 2]
-        if isinstance(point, ControlledAggregator) and point.control:
-            return (len(grid) + 1) * processor_seconds(lambda: self.predicted(point))
-        fit = processor_seconds(lambda: self.scores(point, learned))
-        scores = self.scores(point, learned)
-        seen = self._inner.outcomes([scores for _ in self.cut.inner])
-        link = processor_seconds(lambda: [fit_link(seen, name) for name in LINKS])
-        return len(grid) * (len(self.cut.inner) * fit + link) + fit + link
 
 
 def _blind_margins(fit: ControlledFit, votes: CovariateVotes) -> NDArray[np.float64]:

@@ -4,27 +4,43 @@ from __future__ import annotations
 
 import math
 import time
-import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
 
-from rankbench.core.runtime import one_blas_thread
-from rankbench.interfaces.protocol import BlockTask, Prepared
-from rankbench.plugin.third_party import is_ours, own_block
+from rankbench.core.runtime import available_cores
+from rankbench.core.system import peak_memory
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
 from rankbench.runner.blocks import run_block
+from rankbench.runner.jobs import BlockJob, SentTask, jobs_of
 from rankbench.runner.plan import Planned
+from rankbench.runner.prepare import shared
+from rankbench.runner.worker_pool import START, Worker, received
+
+_LIMIT = 8.0
+"""Seconds of one processor in which the blocks of a plan are measured."""
+
+PATIENCE = 10.0
+"""Seconds after which the measurement of a block is given up."""
 
 _ENOUGH = 0.5
 """Seconds of a block that show how long larger ones take."""
 
-_SMALLEST = 64
-"""The first block that is measured has this part of the judgments; the next ones have four times as many each."""
+_SMALLEST = 1 / 64
+"""Share of a block that is measured first; the next one is four times as large."""
 
 _EXPONENT = 0.25
-"""Error of the exponent by which time grows with n."""
+"""Error of the exponent by which time grows with the share of a block, and with the number of contenders."""
 
 _NOISE = 4 / 3
 """Factor between two measurements of one block."""
+
+_WARM = 4.0
+"""Factor by which the first block may take longer than the next one: it loads compiled code."""
+
+_BORROWED = 1.5
+"""Factor between blocks of one protocol and contenders on other data."""
 
 
 @dataclass(frozen=True)
@@ -33,154 +49,222 @@ class Estimate:
 
     Attributes
     ----------
-    cells : dict of str to float
-        Seconds of one processor by cell, of protocols that tell cells apart.
     seconds, low, high : float
-        Seconds of one processor of all other blocks, and the ends of the range that they are likely to take.
+        Seconds of one processor of all blocks, and the ends of the range that they are likely to take.
     data : int
         Bytes of the data that all workers share.
     worker : int
-        Bytes that a worker takes for its largest block, about, beside the data.
+        Bytes that a worker takes for its largest block, about, with its program and beside the data; 0: unknown.
+    program : int
+        Bytes of the process that plans and collects results, beside the data.
+    workers : int
+        Number of workers, one for each processor.
     unknown : int
-        Blocks without an estimate: only plugins have a part in them, or measured contenders failed.
+        Blocks without an estimate: measured contenders failed, or the smallest part of a block took too long.
     """
 
-    cells: dict[str, float]
     seconds: float
     low: float
     high: float
     data: int
     worker: int
+    program: int
+    workers: int
     unknown: int
+
+    @property
+    def all(self) -> int:
+        """Bytes of all processes, about."""
+        return self.program + self.data + self.workers * self.worker
 
 
 def estimate(made: Planned) -> Estimate:
-    """Estimate the cost of a planned run; blocks that are measured take some seconds in all."""
-    cells = estimated_seconds(made)
-    groups: dict[tuple[int, tuple[str, ...]], list[BlockTask]] = {}
-    for task in made.plan.tasks:
-        if not cells.keys() & task.cells.keys():
-            groups.setdefault((task.source, task.metrics), []).append(task)
+    """Estimate the cost of a planned run, from parts of blocks that worker processes compute in some seconds."""
+    groups: dict[tuple[int, tuple[str, ...], tuple[str, ...]], list[BlockTask]] = {}
+    for job in jobs_of(made.plan.tasks, made.sources):
+        groups.setdefault((job.task.source, job.task.metrics, job.group), []).append(job.task)
+    largest = {key: max(tasks, key=lambda task: (task.key.n, len(task.cells))) for key, tasks in groups.items()}
+    arrays = {id(array): array.nbytes for prepared in made.sources for array in prepared.arrays.values()}
+    program = max(peak_memory() - sum(arrays.values()), 0)
     low = seconds = high = 0.0
     worker, unknown = 0, 0
-    for (source, _), tasks in groups.items():
-        curve = _measured(made.sources[source], tasks)
-        if curve is None:
-            unknown += len(tasks)
-            continue
-        worker = max(worker, curve.memory)
-        for task in tasks:
-            ends = curve.seconds(task.key.n)
-            low, seconds, high = low + ends[0], seconds + ends[1], high + ends[2]
-    arrays = {id(array): array.nbytes for prepared in made.sources for array in prepared.arrays.values()}
-    return Estimate(cells, seconds, low, high, sum(arrays.values()), worker, unknown)
+    curves: dict[tuple[object, ...], _Curve | None] = {}
+    alike = {key: _alike(made.sources[key[0]], task, key[2]) for key, task in largest.items()}
+    with shared(list(made.sources)) as file, _Measuring(file, len({*alike.values()})) as measuring:
+        # Jobs of one group of code follow one another: a worker serves them all.
+        for key in sorted(groups, key=lambda key: key[2]):
+            borrowed = alike[key] in curves
+            if not borrowed:
+                curves[alike[key]] = measuring.curve(BlockJob(largest[key], key[2]))
+            if (curve := curves[alike[key]]) is None:
+                unknown += len(groups[key])
+                continue
+            worker = max(worker, curve.memory)
+            spread = _BORROWED if borrowed else 1.0
+            for task in groups[key]:
+                ends = curve.seconds(task)
+                low, seconds, high = low + ends[0] / spread, seconds + ends[1], high + ends[2] * spread
+    return Estimate(seconds, low, high, sum(arrays.values()), worker, program, available_cores(), unknown)
+
+
+def _alike(prepared: Prepared, task: BlockTask, group: tuple[str, ...]) -> tuple[object, ...]:
+    """Return what blocks have in common that take about as long."""
+    units = sum(map(len, prepared.units.values())).bit_length()
+    texts = tuple(found.text for found in task.cells.values())
+    return type(prepared.protocol), group, task.metrics, task.key.n, units, texts
+
+
+class Measured(NamedTuple):
+    """Cost of a part of a block: its share of the block's work, the processor's seconds, peak of memory in bytes."""
+
+    share: float
+    seconds: float
+    memory: int
 
 
 @dataclass(frozen=True)
 class _Curve:
-    """Seconds of a block at n judgments, ``then * (n / self.n)^exponent``, and bytes of the largest block.
+    """Seconds of a block by n and contenders, and bytes of the largest one.
 
-    The error of `then` is a factor of `noise`, that of the exponent is `off`.
+    A part with `points` of the contenders' points, at n judgments, took `then`.
+
+    The error of `then` is a factor of `_NOISE`, and it may be too large by a factor of `cold`; that of the exponent
+    is `off`.
     """
 
-    n: int
+    n: float
+    points: int
     then: float
     exponent: float
+    slope: float
     memory: int
-    off: float = _EXPONENT
-    noise: float = _NOISE
+    off: float
+    cold: float
 
-    def seconds(self, n: int) -> tuple[float, float, float]:
+    def seconds(self, task: BlockTask) -> tuple[float, float, float]:
         """Return least, likely and most seconds of a block."""
-        ratio = n / self.n
-        ends = (max(self.exponent - self.off, 0.0), self.exponent, self.exponent + self.off)
-        by_end = [self.then * ratio**power for power in ends]
-        return min(by_end) / self.noise, by_end[1], max(by_end) * self.noise
+        ratio, more = task.key.n / self.n, _points(task) / self.points
+        exponents = (max(self.exponent - self.off, 0.0), self.exponent, self.exponent + self.off)
+        powers = [self.then * ratio**power for power in exponents]
+        # Costs that do not grow hide how others do: a line shows it, unless time grows faster.
+        line = max(self.then + self.slope * (task.key.n - self.n), powers[1])
+        # Contenders share draws and factorizations, and some take longer than others.
+        apart = max(more, 1.0) ** _EXPONENT
+        low, likely, high = min(*powers, line), line / math.sqrt(self.cold), max(*powers, line)
+        return more * low / _NOISE / self.cold / apart, more * likely, more * high * _NOISE * apart
 
 
-def _measured(prepared: Prepared, tasks: Sequence[BlockTask]) -> _Curve | None:
-    """Measure small blocks of a source; None where no built-in contender competes, or one of them failed."""
-    largest = own_block(max(tasks, key=lambda task: task.key.n))
-    if largest is None or not is_ours(prepared.protocol):
-        return None
-    most = largest.key.n
-    if most == 1:
-        return _one_by_one(prepared, largest)
-    n = max(1, most // _SMALLEST)
-    drawn = prepared.protocol.draw_bytes
-    memory = _traced(prepared, largest.of_size(n)) + drawn(prepared, largest) - drawn(prepared, largest.of_size(n))
-    found: list[tuple[int, float]] = []
-    while True:
-        taken = _seconds(prepared, largest.of_size(n))
-        if taken is None:
-            break
-        found.append((n, taken))
-        if n == most or (taken >= _ENOUGH and len(found) > 1):
-            break
-        n = min(4 * n, most)
-    if not found:
-        return None
-    n, taken = found[-1]
-    exponent = 1.0
-    if len(found) > 1:
-        before, earlier = found[-2]
-        exponent = min(max(math.log(taken / earlier) / math.log(n / before), 0.0), 1.5)
-    return _Curve(n, taken, exponent, memory, 0.0 if n == most else _EXPONENT)
+def _points(task: BlockTask) -> int:
+    return sum(len(found.points) for found in task.cells.values())
 
 
-def _one_by_one(prepared: Prepared, task: BlockTask) -> _Curve | None:
-    """Measure contenders of a block that cannot be smaller, until these took long enough; the others cost as much."""
-    memory, found = 0, list[float]()
-    for cell, contender in task.cells.items():
-        alone = replace(task, cells={cell: contender})
-        if not found:
-            memory = _traced(prepared, alone)
-        if (taken := _seconds(prepared, alone)) is not None:
-            found.append(taken)
-        if sum(found) >= _ENOUGH:
-            break
-    if not found:
-        return None
-    count = len(task.cells)
-    spread = _NOISE if len(found) == count else 2.0
-    return _Curve(1, count * sum(found) / len(found), 1.0, memory, 0.0, spread)
+class _Measuring:
+    """Measurements in worker processes, one for each group of code, in `_LIMIT` seconds.
 
-
-def _traced(prepared: Prepared, task: BlockTask) -> int:
-    """Run a block and return the largest number of bytes that it took at once; it compiles what later runs need."""
-    tracemalloc.start()
-    try:
-        run_block(prepared, task)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def _seconds(prepared: Prepared, task: BlockTask) -> float | None:
-    """Return the processor's seconds of a block; None if a contender failed in it."""
-    begin = time.process_time()
-    block = run_block(prepared, task)
-    taken = time.process_time() - begin
-    return None if any(cell.status == "error" for cell in block.cells) else max(taken, 1e-6)
-
-
-def estimated_seconds(made: Planned) -> dict[str, float]:
-    """Return estimated seconds on one processor, by cell; cells without an estimate are absent.
-
-    Of the repetitions of a block one in the middle is asked for (folds by time grow from one to the
-    next), and stands for all; see `rankbench.interfaces.protocol.Protocol.seconds`.
+    Parameters
+    ----------
+    file : Path
+        Data that blocks are drawn from.
+    curves : int
+        Number of curves to come.
     """
-    alike: dict[tuple[int, int, tuple[str, ...]], list[BlockTask]] = {}
-    for task in made.plan.tasks:
-        alike.setdefault((task.source, task.key.n, task.metrics), []).append(task)
-    known: dict[str, float] = {}
-    with one_blas_thread():
-        for tasks in alike.values():
-            middle, prepared = tasks[len(tasks) // 2], made.sources[tasks[0].source]
-            if not is_ours(prepared.protocol):
-                continue
-            of_cell = prepared.protocol.seconds(prepared, middle)
-            of_text = {found.text: of_cell[cell] for cell, found in middle.cells.items() if cell in of_cell}
-            for task in tasks:
-                known |= {cell: of_text[found.text] for cell, found in task.cells.items() if found.text in of_text}
-    return known
+
+    def __init__(self, file: Path, curves: int) -> None:
+        self._file, self._curves, self._left = file, curves, _LIMIT
+        self._worker: tuple[tuple[str, ...], Worker] | None = None
+
+    def __enter__(self) -> _Measuring:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._worker is not None:
+            self._worker[1].end()
+            self._worker = None
+
+    def curve(self, job: BlockJob) -> _Curve | None:
+        """Measure parts of a block, each larger than the last one, while time is left; None: there is no estimate."""
+        found = list[_Part]()
+        least = self._left * (1 - 1 / self._curves)
+        self._curves -= 1
+        for task, share, warm in _levels(job.task):
+            points = _points(task)
+            if found:
+                last = found[-1]
+                if last.warm and share <= last.cost.share:
+                    continue
+                growth = max(share / last.cost.share, 1.0) * points / last.points
+                known = last.warm and len(found) > 2 and last.cost.seconds >= _ENOUGH
+                if known or self._left - last.cost.seconds * growth < least:
+                    break
+            worker = self._worker_of(job.group)
+            cost = worker.call(measure, self._file, SentTask.from_task(task), share, timeout=PATIENCE)
+            if not isinstance(cost, Measured):
+                self.__exit__()
+                break
+            found.append(_Part(points, warm, cost))
+            self._left -= cost.seconds
+        return _fitted(job.task, found) if found else None
+
+    def _worker_of(self, group: tuple[str, ...]) -> Worker:
+        """Return the worker of a group of code; one that was lost, or that served another group, has a successor."""
+        if self._worker is None or self._worker[0] != group:
+            self.__exit__()
+            self._worker = group, Worker()
+            self._worker[1].call(float, timeout=START)
+        return self._worker[1]
+
+
+class _Part(NamedTuple):
+    """A part of a block that was measured: points of its contenders, whether all code was loaded before, its cost."""
+
+    points: int
+    warm: bool
+    cost: Measured
+
+
+def _levels(task: BlockTask) -> Iterator[tuple[BlockTask, float, bool]]:
+    """Yield parts of a block, from small to large: some contenders with one point each, all of them, more judgments."""
+    count = len(task.cells)
+    for some in sorted({1, math.isqrt(count), count}):
+        # From all over the list: neighbors are alike.
+        chosen = list(task.cells)[:: count // some][:some]
+        yield replace(task, cells={cell: _one_point(task.cells[cell]) for cell in chosen}), _SMALLEST, False
+    share = _SMALLEST
+    while share <= 1:
+        yield task, share, True
+        share *= 4
+
+
+def _one_point(contender: Contender) -> Contender:
+    return Contender.single(contender.points[len(contender.points) // 2])
+
+
+def _fitted(task: BlockTask, found: list[_Part]) -> _Curve:
+    """Return the curve through the last two parts; from one alone, time grows as the share of a block."""
+    last = found[-1]
+    exponent, off, whole = 1.0, _EXPONENT, task.key.n
+    slope = last.cost.seconds / (whole * last.cost.share)
+    if len(found) > 1 and (before := found[-2]).points == last.points and before.cost.share < last.cost.share:
+        grown = math.log(last.cost.seconds / before.cost.seconds)
+        exponent = min(max(grown / math.log(last.cost.share / before.cost.share), 0.0), 2.0)
+        more = (last.cost.share - before.cost.share) * whole
+        slope = max(last.cost.seconds - before.cost.seconds, 0.0) / more
+    if last.cost.share == 1:
+        off = 0.0
+    cold = 1.0 if last.warm else _WARM
+    then, memory = last.cost.seconds, last.cost.memory
+    return _Curve(whole * last.cost.share, last.points, then, exponent, slope, memory, off, cold)
+
+
+def measure(file: Path, sent: SentTask, share: float) -> Measured | None:
+    """Compute about a share of a block, in a worker process; None if every contender failed."""
+    prepared, task, _ = received(file, sent)
+    part = prepared.protocol.part(prepared, task, share)
+    begin = time.process_time()
+    block = run_block(part.prepared, part.task)
+    taken = max(time.process_time() - begin, 1e-6)
+    if all(cell.status == "error" for cell in block.cells):
+        return None
+    drawn = prepared.protocol.draw_bytes
+    rest = drawn(prepared, task) - drawn(part.prepared, part.task)
+    return Measured(part.share, taken, peak_memory() + rest)

@@ -27,8 +27,8 @@ from typing import Any, NoReturn
 from rankbench.core.runtime import settle_runtime
 from rankbench.core.spec import parse
 from rankbench.core.system import collect_seldom, die_with
-from rankbench.interfaces.cell import BlockResult, failed, guarded, leave_interrupts_to_parent, reason
-from rankbench.interfaces.protocol import BlockTask, Contender
+from rankbench.interfaces.cell import BlockResult, CellResult, failed, guarded, leave_interrupts_to_parent, reason
+from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import contender, get
 from rankbench.plugin.registry import base_of
@@ -178,14 +178,20 @@ def run_sent(file: Path, sent: SentTask) -> BlockResult:
         Written by `rankbench.runner.prepare.write_shared`.
     sent : SentTask
     """
+    prepared, task, lost = received(file, sent)
+    if not task.cells:
+        return BlockResult(sent.key, lost, 0.0)
+    result = run_block(prepared, task)
+    return replace(result, cells=[*result.cells, *lost])
+
+
+def received(file: Path, sent: SentTask) -> tuple[Prepared, BlockTask, list[CellResult]]:
+    """Return what a block is drawn from, its task, and results of contenders that cannot be made; see `run_sent`."""
     made = {cell: guarded(partial(contender, base_of(kind), parse(text))) for cell, (kind, text) in sent.cells.items()}
     cells = {cell: found for cell, found in made.items() if isinstance(found, Contender)}
     lost = [failed(cell, found) for cell, found in made.items() if isinstance(found, Exception)]
-    if not cells:
-        return BlockResult(sent.key, lost, 0.0)
     losses = tuple(get(Loss, text) for text in sent.losses)
-    result = run_block(_opened(file, sent.source), BlockTask(sent.key, sent.source, sent.metrics, cells, losses))
-    return replace(result, cells=[*result.cells, *lost])
+    return _opened(file, sent.source), BlockTask(sent.key, sent.source, sent.metrics, cells, losses), lost
 
 
 _opened = cache(open_shared)

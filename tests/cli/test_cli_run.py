@@ -20,6 +20,7 @@ from rankbench.cli import main
 from rankbench.cli.run import report
 from rankbench.errors import StoreError
 from rankbench.reports.headline import Headline, Notice
+from rankbench.runner.estimate import Estimate
 from rankbench.runner.plan import Planned
 
 
@@ -87,6 +88,7 @@ def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):
     monkeypatch.setattr(
         api, "planned", lambda *args, **kwargs: Planned([source, source], {"one": 0, "two": 1}, {}, planned)
     )
+    monkeypatch.setattr("rankbench.cli.run.estimate", lambda made: Estimate(1, 1, 1, 0, 0, 0, 1, 0))
     done = rankbench("plan")
     assert done.exit_code == 0
     assert "\x1b" not in done.output
