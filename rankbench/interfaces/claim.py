@@ -132,6 +132,9 @@ class Compared:
         unless all repetitions have it.
     draws : callable
         Returns the contenders' means in the headline as they were measured, shape (R, A).
+    losses : callable
+        Takes a contender and a metric; returns the contender's values on all units, shape (R, Q), or None unless the
+        metric is the experiment's.
     overlapping : bool
         Whether repetitions share training data, or are subsets of one pool.
     """
@@ -146,6 +149,7 @@ class Compared:
     resampled: Callable[[], Crossed]
     curve: Callable[[tuple[int, str], str, Sequence[int]], NDArray[np.float64] | None]
     draws: Callable[[], NDArray[np.float64]]
+    losses: Callable[[tuple[int, str], str], NDArray[np.float64] | None]
     overlapping: bool
 
     @cached_property

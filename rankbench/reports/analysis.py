@@ -282,6 +282,9 @@ def _answer(
         lambda: sampler.sample(arms, metric, empty.about, repetitions),
         lambda key, name, steps: curve_values(sampler, arms[keys.index(key)], name, steps, repetitions),
         lambda: np.stack([sampler.means(arm, metric, empty.about, repetitions) for arm in arms], axis=1),
+        lambda key, name: (
+            sampler.losses(arms[keys.index(key)], name, empty.about, repetitions) if name in sampler.metrics else None
+        ),
         any(sampler.source.shared(arm.n) is not None for arm in arms),
     )
     try:

@@ -1,4 +1,4 @@
-"""Kinds of claims compare means, repetitions and curves: less, equivalent, flat, wider, wins, coincide, rate."""
+"""Kinds of claims compare means, runs and curves: less, equivalent, flat, wider, wins, bounded, coincide, rate."""
 
 from __future__ import annotations
 
@@ -210,6 +210,55 @@ class Wins(ClaimKind):
     def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far estimates are below the share."""
         return self.share - estimate
+
+
+class Bounded(ClaimKind):
+    """The headline metric of every named contender is at most another metric, on every unit in every repetition.
+
+    Prefer it for a theorem's bound beside the quantity that it bounds. Values are compared as they are, without
+    intervals, up to a rounding error of 1e-12. Contrasts name contenders only.
+    """
+
+    name: ClassVar[str] = "bounded"
+    source: ClassVar[str] = "[DMJ13]_ Definition 2, eq. (9)"
+
+    bound: str = Field(default="", description="Metric that is the bound.")
+
+    def lacks(self) -> str:
+        """Return what is missing."""
+        return "" if self.bound else "a claim of kind 'bounded' needs bound"
+
+    def measured(self) -> str:
+        """Return what is compared."""
+        return f"Largest difference of the first metric and {self.bound} on a unit; claimed: at most 0."
+
+    def evidence(self, compared: Compared) -> Evidence:
+        """Return the largest difference from the bound of each contender."""
+        texts, largest = [], []
+        for n, label in compared.contenders:
+            values, limits = (compared.losses((n, label), metric) for metric in (compared.metric, self.bound))
+            if values is None or limits is None:
+                raise NoEvidenceError(f"the experiment has no metric {self.bound!r}")
+            texts.append(f"{label} at n = {n:,}")
+            largest.append(float((values - limits).max()))
+        found = np.array(largest)
+        bounds = Bounds(found, found, found, found, found)
+        return Evidence(tuple(texts), bounds, bounds)
+
+    def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return where no value exceeds its bound."""
+        return np.asarray(upper <= _ROUNDING)
+
+    def opposed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return where a value exceeds its bound."""
+        return np.asarray(lower > _ROUNDING)
+
+    def excess(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far values exceed their bound."""
+        return estimate
+
+
+_ROUNDING = 1e-12
 
 
 class _OfCurves(ClaimKind):

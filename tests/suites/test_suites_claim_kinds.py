@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 from rankbench.interfaces.claim import Compared, NoEvidenceError, WeightedContrast
 from rankbench.reports.analysis import verdict
-from rankbench.suites.claim_kinds import Rate, Wins
+from rankbench.suites.claim_kinds import Bounded, Rate, Wins
 
 STEPS = (1_000, 3_000, 10_000)
 Curves = dict[str, NDArray[np.float64]]
@@ -24,6 +24,7 @@ def compared(
     curves: Curves | None = None,
     direction: str = "minimize",
     overlapping: bool = False,
+    losses: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> Compared:
     """Return contenders `a`, `b`, ... at n = 1, each of them contrasted with the last."""
     labels = [chr(97 + i) for i in range(len(curves or []) if draws is None else draws.shape[1])]
@@ -49,6 +50,7 @@ def compared(
         unused,  # type: ignore[arg-type]
         curve,
         unused if draws is None else lambda: draws,
+        lambda contender, metric: (losses or {}).get(metric),
         overlapping,
     )
 
@@ -141,3 +143,21 @@ def test_a_rate_needs_two_steps_and_a_positive_curve() -> None:
     curves = {"a": power_curve(1), "b": -power_curve(1)}
     with pytest.raises(NoEvidenceError, match="the mean of gap of b is not positive"):
         Rate(metric="gap", steps=STEPS).evidence(compared(curves=curves))
+
+
+@given(st.floats(0, 1), st.floats(-0.1, 0.1))
+def test_a_bound_holds_on_every_unit_or_not_at_all(loss: float, above: float) -> None:
+    values = np.linspace(0, loss, 12).reshape(4, 3)
+    limits = values + 0.2
+    limits[2, 1] = values[2, 1] - above
+    claim = Bounded(bound="limit")
+    found = claim.evidence(compared(np.zeros((4, 2)), losses={"ndcg": values, "limit": limits})).bounds
+    assert found.estimate.tolist() == pytest.approx([above] * 2, abs=1e-15)
+    assert claim.claimed(found.lower, found.upper).all() == (above <= 1e-12)
+    assert claim.opposed(found.lower, found.upper).all() == (above > 1e-12)
+
+
+def test_a_bound_is_a_metric_of_the_experiment() -> None:
+    assert Bounded().lacks() == "a claim of kind 'bounded' needs bound"
+    with pytest.raises(NoEvidenceError, match="no metric 'limit'"):
+        Bounded(bound="limit").evidence(compared(np.zeros((4, 2)), losses={"ndcg": np.zeros((4, 3))}))
