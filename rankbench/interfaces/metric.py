@@ -41,6 +41,8 @@ class Metric:
         another machine may get another value.
     tolerance : float
         Largest difference between two machines where nothing jumps, relative to the larger of the value and 1.
+    quality : bool
+        False for a size, such as a bound: neither less nor more is better, and contenders have no ranks.
     """
 
     name: str
@@ -54,10 +56,13 @@ class Metric:
     caution: str = ""
     jumps: bool = False
     tolerance: float = 1e-6
+    quality: bool = True
 
     @property
     def better(self) -> str:
         """The better direction, in words."""
+        if not self.quality:
+            return "a size, neither good nor bad"
         return "less is better" if self.direction == "minimize" else "more is better"
 
     def axis(self, *, before: str = "", after: str = "", lines: int = 1, what: str = "loss") -> str:
@@ -76,7 +81,7 @@ class Metric:
         name = name.upper() if name.isalpha() and len(name) <= _MOST_INITIALS else name
         more = f"{parameters.replace('=', ' ').replace(',', ', ')}; " if parameters else ""
         apart = "\n" if parameters or lines > 1 else " "
-        if self.direction == "minimize" and what not in name:
+        if self.quality and self.direction == "minimize" and what not in name:
             name = f"{name} {what}"
         return f"{before}{name}{after}{apart}({more}{self.better})"
 

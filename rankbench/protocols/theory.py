@@ -165,6 +165,7 @@ class Repair(Protocol):
             low=0,
             high=1,
             jumps=True,
+            quality=False,
         ),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Populations (laws of judgments that are known exactly)"}

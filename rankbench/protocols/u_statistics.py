@@ -115,15 +115,28 @@ class UStatistics(Protocol):
         Metric("excess", sentence="Mean risk of the minimizer above the least risk.", low=0),
         Metric("instability", sentence="Change of the minimizer with the order of the same votes.", low=0),
         Metric(
-            "sup-deviation", sentence="Mean of the largest difference of empirical risk and risk over a class.", low=0
+            "sup-deviation", sentence="Mean of the largest difference of empirical risk and risk over a class.", low=0,
+            quality=False,
         ),
-        Metric("order-bias", sentence="Largest difference of the risk at order k and the limit, over a class.", low=0),
-        Metric("rho", "maximize", "Exponent at which the bias falls from order k to 2k; expected: at least 1/2."),
-        Metric("sampling-bias", sentence="Largest difference of (20) and the risk at order k, over a class.", low=0),
-        Metric("sampling-bound", sentence="Bound of Lemma 7 on the difference of (20) and the risk at order k.", low=0),
+        Metric(
+            "order-bias", sentence="Largest difference of the risk at order k and the limit, over a class.", low=0,
+            quality=False,
+        ),
+        Metric(
+            "rho", "maximize", "Exponent at which the bias falls from order k to 2k; expected: at least 1/2.",
+            quality=False,
+        ),
+        Metric(
+            "sampling-bias", sentence="Largest difference of (20) and the risk at order k, over a class.", low=0,
+            quality=False,
+        ),
+        Metric(
+            "sampling-bound", sentence="Bound of Lemma 7 on the difference of (20) and the risk at order k.", low=0,
+            quality=False,
+        ),
         Metric(
             "deviation-bound", sentence="Deviation (4) that is exceeded with a chance of 5% at most, at fixed scores.",
-            low=0,
+            low=0, quality=False,
         ),
     )  # fmt: skip
     splits: ClassVar[dict[Split, str]] = {"design": "Worlds (true scores and chances that votes are drawn from)"}

@@ -105,7 +105,7 @@ def partial(results: StoredResults) -> list[TerminalNode]:
         if source.layout == "race" and race is not None:
             simulated = ", **simulated data**" if source.simulated else ""
             at = f"n = {grouped_digits(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
-            by = metric_name(metric, source.direction(metric))
+            by = metric_name(source.metric(metric))
             title = f"{markdown(sampler.experiment.title)} by {by}: {at}{simulated}"
             splits = {split: source.short(split) for split in source.shown_splits()}
             rows = tuple(row for split in splits for row in standings_so_far(sampler, race, metric, split))

@@ -103,7 +103,7 @@ def _best_numbers(section: Section, leaders: Leaders, results: SampledResults) -
     sampler, n, split, (best, *others) = section.sampler, leaders.n, leaders.split, leaders.rows
     source, metric = sampler.source, sampler.metrics[0]
     interval = interval_text(*mean_interval(best, source.test_share is not None))
-    name = f"{metric_name(metric, source.direction(metric))} of **{markdown(best.contender)}**"
+    name = f"{metric_name(source.metric(metric))} of **{markdown(best.contender)}**"
     said = f" Mean {name}: {number(best.mean)}" + f", 95% interval {interval}" * (interval != "—")
     rows = [row for row in section.rows if (row.n, row.metric, row.split) == (n, metric, split)]
     ranked = {row.contender for row in rows if row.rank_low is not None} - {best.contender}
@@ -172,7 +172,7 @@ def who_is_best(section: Section | None) -> list[str]:
     sampler, lines = section.sampler, []
     for leaders in leaders_of(section):
         metric = sampler.source.metric(sampler.metrics[0])
-        how = f"by {metric_name(metric.name, metric.direction)} in {code(sampler.experiment.name)}"
+        how = f"by {metric_name(metric)} in {code(sampler.experiment.name)}"
         if sampler.source.counts and len(sampler.races) > 1:
             how += f", n = {grouped_digits(leaders.n)}"
         if leaders.oracles:
@@ -228,7 +228,7 @@ def said_of_metric(metric: Metric) -> str:
         chance = f"{metric.chance:.4g}"
     elif metric.jumps:
         chance = "not constant; it depends on the true labels or preferences"
-    name = metric_name(metric.name, metric.direction)
+    name = metric_name(metric)
     return f"{name}: {text[:1].lower()}{text[1:]} Chance level: {chance}."
 
 

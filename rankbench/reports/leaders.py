@@ -35,6 +35,8 @@ class Leaders(NamedTuple):
         Labels of contenders that the best one is among at 95%, by comparisons with the best.
     one_draw : bool
         There is one repetition of several that could be drawn: ranks hold for contenders as trained on it.
+    size : bool
+        The metric is a size (`Metric.quality`): nothing is better.
     """
 
     n: int
@@ -44,6 +46,7 @@ class Leaders(NamedTuple):
     oracles: tuple[str, ...] = ()
     best: frozenset[str] = frozenset()
     one_draw: bool = False
+    size: bool = False
 
     @property
     def first(self) -> tuple[Standing, ...]:
@@ -94,14 +97,17 @@ def _leaders(section: Section, race: Race, split: Split) -> Leaders:
     whole = source.pool is not None and race.n >= source.pool
     one_draw = len(race.repetitions) == 1 and bool(source.counts) and not whole
     return Leaders(
-        race.n, split, source.short(split), ranked, tuple(arm.label for arm in known), frozenset(best), one_draw
-    )
+        race.n, split, source.short(split), ranked, tuple(arm.label for arm in known), frozenset(best), one_draw,
+        not source.metric(metric).quality,
+    )  # fmt: skip
 
 
 def said_of_leaders(found: Leaders) -> str:
     """Return which contender is significantly better than which, in Markdown, without a period."""
     rows, first = found.rows, found.first
     if not rows:
+        if found.size:
+            return "no contender is called the best: the metric is a size, neither good nor bad"
         if found.only_oracles:
             return "no contender is called the best: every contender is an oracle"
         return "no contender is ranked: there are no intervals"
@@ -132,6 +138,8 @@ def are(count: int) -> str:
 
 def best_and_verdict(leaders: Leaders) -> tuple[str, str]:
     """Return the best contender with its mean, and whether it is significantly the best, in Markdown."""
+    if leaders.size:
+        return "—", "none: the metric is a size"
     if not leaders.rows:
         return "—", "none: every contender is an oracle" if leaders.only_oracles else "unknown: no intervals"
     row, count = leaders.rows[0], grouped_digits(len(leaders.rows))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rankbench.core.text import code, interval_text, markdown, number, place_range_text, sentence
+from rankbench.interfaces.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph
 from rankbench.reports.recommendation_facts import Case, Evaluation, asking, case_of
@@ -24,7 +25,7 @@ def joined_words(parts: Sequence[str], word: str = "and") -> str:
 
 def metric_names(one: Evaluation, metrics: Sequence[str], word: str = "and") -> str:
     """Return the names of metrics, of losses as such."""
-    return joined_words([metric_name(metric, one.direction(metric)) for metric in metrics], word)
+    return joined_words([metric_name(Metric(metric, one.direction(metric))) for metric in metrics], word)
 
 
 def difference(one: Evaluation, metric: str, label: str, other: str) -> tuple[str, str]:

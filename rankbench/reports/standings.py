@@ -147,8 +147,8 @@ class _Table(NamedTuple):
         """Rank every distinct arm; one that equals k = inf shares that one's range."""
         distinct = [arm for arm in self.race.racing if self.race.twin(arm) is None]
         sample = self._sample(distinct)
-        if sample.alike:
-            return  # there are no intervals
+        if sample.alike or not self.sampler.source.metric(self.metric).quality:
+            return  # there are no intervals, or no better values
         maximize = self.sampler.source.direction(self.metric) == "maximize"
         ranges = contender_rank_ranges(sample, maximize=maximize)
         by_label = {arm.label: pair for arm, pair in zip(distinct, ranges, strict=True)}

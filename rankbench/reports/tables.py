@@ -19,7 +19,7 @@ from rankbench.core.text import (
     sentence,
     significant,
 )
-from rankbench.interfaces.cell import RANKING, VOTES, Direction, Split
+from rankbench.interfaces.cell import RANKING, VOTES, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import Arm, Race, Sampler
@@ -42,14 +42,15 @@ def race_title(race: Race, source: SourceRecord) -> str:
     return drawn if source.layout != "race" else drawn + done
 
 
-def metric_name(name: str, direction: Direction) -> str:
+def metric_name(metric: Metric) -> str:
     """Return a metric's name, which says that it is a loss where less is better."""
-    return f"{code(name)}{' loss' if direction == 'minimize' and 'loss' not in name else ''}"
+    loss = metric.quality and metric.direction == "minimize" and "loss" not in metric.name
+    return f"{code(metric.name)}{' loss' if loss else ''}"
 
 
 def metric_title(metric: Metric) -> str:
     """Return a metric's name and its better direction."""
-    return f"{metric_name(metric.name, metric.direction)}, {metric.better}"
+    return f"{metric_name(metric)}, {metric.better}"
 
 
 def difference_verdict(lower: float, upper: float, margin: float = 0.0) -> str:
