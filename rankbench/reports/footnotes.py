@@ -197,7 +197,9 @@ def _data_line(groups: Sequence[Group], *, named: bool) -> str:
     sizes = dict.fromkeys(
         f"{grouped_digits(len(source.units[split]))} {source.short(split)}"
         for source in sources
-        if (len(source.shown_splits()) > 1 and source.test_share is None) or (source.layout == "ranking" and not titles)
+        if (len(source.shown_splits()) > 1 and source.test_share is None)
+        or (source.layout == "ranking" and not titles)
+        or (source.layout == "race" and source.judged_on == "queries" and not (source.counts or source.simulated))
         for split in source.shown_splits()
     )
     n = sorted({n for group in groups for n in group.n})
