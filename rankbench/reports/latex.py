@@ -18,7 +18,8 @@ _ALIGN = {"left": "l", "center": "c", "right": "r"}
 _STYLES = {"strong_open": r"\textbf{", "em_open": r"\emph{", "strong_close": "}", "em_close": "}"}
 
 PREAMBLE = (
-    r"% \usepackage[T1]{fontenc}, textcomp, booktabs and graphicx; letters that are not Latin need LuaLaTeX or XeLaTeX."
+    r"% \usepackage[T1]{fontenc}, textcomp, array, booktabs and graphicx; letters that are not Latin need LuaLaTeX "
+    r"or XeLaTeX."
 )
 
 HEADING_WIDTH = 14
@@ -26,6 +27,12 @@ HEADING_WIDTH = 14
 
 FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 """A table wider than the text shrinks to it; a narrower one keeps its size."""
+
+LINE = 84
+"""Letters of a line of text, in a table's size."""
+
+_LONG = 24
+"""Letters from which cells may be broken, in tables that are wider than a line."""
 
 
 def latex_of(text: str) -> str:
@@ -70,7 +77,7 @@ def _tables(blocks: Sequence[Node]) -> Iterator[tuple[str, str, Grid, str]]:
 
 
 def _table(name: str, caption: str, grid: Grid) -> str:
-    columns = "".join(_ALIGN[column.align] for column in grid.columns)
+    columns = "".join(_columns(grid))
     head, rows = ([" & ".join(map(_cell, row)) + r" \\" for row in part] for part in (_heads(grid), grid.rows))
     lines = [
         PREAMBLE, r"\begin{table}", r"\centering", rf"\caption{{{latex_of(caption)}}}", rf"\label{{tab:{name}}}",
@@ -79,6 +86,21 @@ def _table(name: str, caption: str, grid: Grid) -> str:
         r"\end{tabular}}", r"\end{table}",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _columns(grid: Grid) -> Iterator[str]:
+    """Yield the types of columns; in a table that is too wide, long cells of words get lines of some letters."""
+    cells = [*_heads(grid), *grid.rows]
+    sizes = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
+    words = [column.align == "left" and size > _LONG for column, size in zip(grid.columns, sizes, strict=True)]
+    left = LINE - sum(size for size, broken in zip(sizes, words, strict=True) if not broken)
+    long = sum(size for size, broken in zip(sizes, words, strict=True) if broken)
+    for column, size, broken in zip(grid.columns, sizes, words, strict=True):
+        if sum(sizes) <= LINE or not broken:
+            yield _ALIGN[column.align]
+        else:
+            share = max(left * size / long, _LONG / 2) / LINE
+            yield rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\linewidth}}"
 
 
 def _heads(grid: Grid) -> list[tuple[str, ...]]:

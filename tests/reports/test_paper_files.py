@@ -26,7 +26,7 @@ from rankbench.errors import SpecError, StoreError
 from rankbench.plugin import manager
 from rankbench.plugin.registry import base_of
 from rankbench.reports.document import Column, Grid, Heading
-from rankbench.reports.latex import latex_of, latex_tables
+from rankbench.reports.latex import LINE, latex_of, latex_tables
 from rankbench.reports.references import KINDS, bibtex, is_own, works_of
 from rankbench.reports.render import pages_of
 from rankbench.reports.results import PaperFiles, report
@@ -78,7 +78,7 @@ def test_tables_of_hostile_names_have_all_their_cells(tmp_path: Path) -> None:
         made = latex_tables(pages_of(results).documents)
     names = []
     for name, data in made.items():
-        head, body = re.split(r"\\begin\{tabular\}\{[lcr]+\}\n\\toprule\n", data.decode())
+        head, body = re.split(r"\\begin\{tabular\}\{.+\}\n\\toprule\n", data.decode())
         label = name.removesuffix(".tex")
         assert re.search(r"\\caption\{.+\}\n\\label\{tab:" + label + r"\}\n", head), head
         assert head.endswith("\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"), head
@@ -91,6 +91,17 @@ def test_tables_of_hostile_names_have_all_their_cells(tmp_path: Path) -> None:
     shown = {row[1] for row in names if len(row) > 1}
     assert shown >= set(HOSTILE)
     assert any(b"more rows are in leaderboard.csv" in data for data in made.values())
+
+
+def test_long_cells_of_words_are_broken_in_wide_tables_alone() -> None:
+    words, number = Column("words"), Column("number", "right")
+    narrow = latex_tables({"page.md": [Heading(1, "A"), Grid.from_rows([words, number], [["a" * 60, "1"]])]})
+    assert b"\\begin{tabular}{lr}" in narrow["a-1.tex"]
+    rows = [["a " * 60, "b " * 30, "1"]]
+    wide = latex_tables({"page.md": [Heading(1, "A"), Grid.from_rows([words, Column("more"), number], rows)]})
+    widths = [float(width) for width in re.findall(rb"p\{([\d.]+)\\linewidth\}", wide["a-1.tex"])]
+    assert widths[0] == pytest.approx(2 * widths[1], abs=0.02)
+    assert sum(widths) == pytest.approx(1 - 8 / LINE, abs=0.01)
 
 
 def test_the_first_table_says_what_its_means_are(tmp_path: Path) -> None:
