@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from data_files import written
 
 import rankbench
 from rankbench.cli import main
@@ -37,42 +39,37 @@ WORDS = {
 
 
 @pytest.fixture
-def collections() -> Iterator[Any]:
-    """Register a collection of a few documents, one without judgments, and one whose judgments are damaged."""
+def collections(tmp_path: Path) -> Iterator[Any]:
+    """Register collections of TREC files that ir_datasets' own classes read: judged, without judgments, damaged."""
     ir_datasets = pytest.importorskip("ir_datasets")
-    from ir_datasets.formats import base
+    from ir_datasets.formats import TrecDocs, TrecQrels, TrecQueries, TrecScoredDocs
+    from ir_datasets.util import LocalDownload
 
-    class Texts(base.BaseDocs, base.BaseQueries):  # type: ignore[misc, name-defined, unused-ignore]
-        def docs_iter(self) -> Iterator[Any]:
-            return (base.GenericDoc(*doc) for doc in DOCS.items())
+    def local(name: str, text: str) -> Any:
+        return LocalDownload(written(tmp_path / name, text))
 
-        def docs_store(self) -> Any:
-            return self
-
-        def get_many_iter(self, names: list[str]) -> Iterator[Any]:
-            return (base.GenericDoc(name, DOCS[name]) for name in reversed(names) if name in DOCS)
-
-        def queries_iter(self) -> Iterator[Any]:
-            return (base.GenericQuery(*query) for query in TOPICS.items())
-
-    class Qrels(base.BaseQrels):  # type: ignore[misc, name-defined, unused-ignore]
-        def __init__(self, rows: list[tuple[str, str, int]]) -> None:
-            self.rows = rows
-
-        def qrels_iter(self) -> Iterator[Any]:
-            return (base.GenericQrel(*row) for row in self.rows)
-
-    made = {
-        "toy": [],
-        "toy/judged": QRELS,
-        "toy/twice": [*QRELS, ("q1", "d1", 1)],
-        "toy/lost": [*QRELS, ("q1", "d9", 1)],
-        "toy/unknown": [*QRELS, ("q9", "d1", 1)],
+    docs = (f"<DOC>\n<DOCNO>{name}</DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n" for name, text in DOCS.items())
+    topics = (
+        f"<top>\n<num> Number: {name}\n<title> {text}\n<desc> -\n<narr> -\n</top>\n" for name, text in TOPICS.items()
+    )
+    texts = [
+        TrecDocs(local("docs.trec", "".join(docs)), parser="text", docstore_path=str(tmp_path / "store")),
+        TrecQueries(local("topics.trec", "".join(topics))),
+    ]
+    rows = {
+        "judged": QRELS,
+        "twice": [*QRELS, ("q1", "d1", 1)],
+        "lost": [*QRELS, ("q1", "d9", 1)],
+        "unknown": [*QRELS, ("q9", "d1", 1)],
     }
-    for name, rows in made.items():
-        parts = (Texts(), Qrels(rows)) if rows else (Texts(),)
+    made = {"toy": texts}
+    for name, judged in rows.items():
+        lines = "".join(f"{topic} 0 {doc} {grade}\n" for topic, doc, grade in judged)
+        run = TrecScoredDocs(local("run.txt", "q1 Q0 d1 1 2.5 system\n"))
+        made[f"toy/{name}"] = [*texts, TrecQrels(local(f"{name}.qrels", lines), {}), run]
+    for name, parts in made.items():
         ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    yield ir_datasets
+    yield tmp_path
     for name in made:
         del ir_datasets.registry._registered[name]
 
@@ -102,11 +99,9 @@ def test_judged_documents_are_items_with_features(collections: Any) -> None:
     assert len(load_dataset(dataset)) == 2
     again = get(Dataset, "ir-datasets:id=toy/judged")
     assert again.fingerprint() == dataset.fingerprint()
-    QRELS.append(("q2", "d2", 1))
-    try:
-        assert get(Dataset, "ir-datasets:id=toy/judged").fingerprint() != dataset.fingerprint()
-    finally:
-        QRELS.pop()
+    with (collections / "judged.qrels").open("a") as file:
+        file.write("q2 0 d2 1\n")
+    assert get(Dataset, "ir-datasets:id=toy/judged").fingerprint() != dataset.fingerprint()
 
 
 def test_a_suite_runs_on_a_collection(collections: Any, tmp_path: Any) -> None:
@@ -152,7 +147,7 @@ def test_a_collection_must_be_said_and_be_there(collections: Any, monkeypatch: p
     def refused(*_: Any) -> Any:
         raise ConnectionError("no network")
 
-    monkeypatch.setattr(type(collections.load("toy/judged").qrels_handler()), "qrels_iter", refused)
+    monkeypatch.setattr("ir_datasets.formats.TrecQrels.qrels_iter", refused)
     with pytest.raises(InputError, match="ir_datasets cannot have the collection toy/judged: no network"):
         rankbench.scan("ir-datasets:id=toy/judged")
 
