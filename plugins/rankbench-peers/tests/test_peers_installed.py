@@ -119,4 +119,4 @@ def test_a_run_has_versions_and_rows_for_all_of_them(tmp_path, monkeypatch, miss
     for name in ("choix", "evalica", "scikit-learn", "lightgbm"):
         assert f"\n- {name} `" in made
     if missing:
-        assert f"'{missing}' is not installed" in text
+        assert f"'{missing}' is not installed" in (tmp_path / "out" / "details.md").read_text()
