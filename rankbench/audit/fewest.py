@@ -60,14 +60,14 @@ def fewest_tasks(board: ScoreBoard) -> Probe:
     """Return the fewest tasks whose removal changes the first place, for scores that are means over tasks."""
     if not board.method.has_cells():
         return _probe("task", f"unknown: scores of {board.method} are no means over tasks")
-    cells = board.method.checked_cells(board.whole.values).mean(axis=0)
-    cells = cells if board.method.direction == "maximize" else -cells
+    shown = board.method.checked_cells(board.whole.values).mean(axis=0)
+    cells = shown if board.method.direction == "maximize" else -shown
     systems, tasks = board.whole.systems, board.whole.tasks
     first = systems.index(board.first)
     found = fewest_of_sums((s, cells[:, first] - cells[:, s]) for s in range(len(systems)) if s != first)
     if found is None or len(found.units) == len(tasks):  # scores would be means of nothing
         return _answer("task", len(tasks), None, systems, first, pl.DataFrame())
-    of_each = {systems[s]: np.abs(cells[found.units, s]) for s in (first, found.rival)}
+    of_each = {systems[s]: shown[found.units, s] for s in (first, found.rival)}
     table = pl.DataFrame({"task removed": [tasks[i] for i in found.units], **of_each})
     return _answer("task", len(tasks), found, systems, first, table)
 

@@ -122,6 +122,9 @@ def test_tasks_of_score_tables_equal_brute_force(method: str) -> None:
             if fewest:
                 break
         assert probe.facts.get("removed") == fewest
+        if method == "mean-score" and fewest:
+            of_first = dict(zip(tasks, table.row(by_predicate=pl.col("model") == found.first)[1:], strict=True))
+            assert dict(probe.table.select("task removed", found.first).rows()).items() <= of_first.items()
 
 
 def test_runs_of_score_tables_equal_brute_force() -> None:
