@@ -9,6 +9,16 @@ from typing import Any, cast
 import polars as pl
 
 from rankbench.audit.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
+from rankbench.audit.left_out import (
+    category_columns,
+    clones,
+    clustering,
+    drifting,
+    without_category,
+    without_item,
+    without_judge,
+    without_third,
+)
 from rankbench.audit.more_votes import more_tasks, more_votes
 from rankbench.audit.probe import Probe, ScoreBoard, ScoreProbe, VoteBoard, VoteProbe
 from rankbench.audit.recording import duplicates, exposure, flips, missing_tasks, names_alike, sides
@@ -32,16 +42,9 @@ LEVEL = 0.05
 """Probability that any probe fires on a clean board, which has none of the faults that probes look for."""
 
 VOTE_PROBES: tuple[VoteProbe, ...] = (
-    fewest_votes,
-    fewest_judges,
-    fewest_prompts,
-    more_votes,
-    rules,
-    sides,
-    flips,
-    exposure,
-    duplicates,
-    names_alike,
+    *(fewest_votes, fewest_judges, fewest_prompts, more_votes),
+    *(without_judge, without_item, clones, without_category, without_third, drifting, clustering),
+    *(rules, sides, flips, exposure, duplicates, names_alike),
 )
 """Probes of votes, in the order of the page."""
 
@@ -181,6 +184,8 @@ def audit(
         return _audit_scores(log, method, columns=columns, reader=reader, lower=lower, seed=seed, keep=keep)
     named = named or manager.get(Aggregator, default_of(source.table, "method"))
     board, notes = vote_board(source, named, seed)
+    parts = category_columns(log, source, board.votes, columns=columns, reader=reader, keep=keep)
+    board = replace(board, categories=parts)
     data = {"votes": board.votes.count, "items": len(board.items)}
     data |= {"judges": board.votes.judge_count} if board.votes.judge_count else {}
     open_to = [] if board.ranking.first is None else [board.items[i] for i in board.compared if board.ranking.first[i]]

@@ -5,7 +5,7 @@ A probe is a function from a board to a `Probe`. `rankbench.audit.audit` lists t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -85,6 +85,9 @@ class VoteBoard:
         Scores, intervals and places of the items, as `rankbench aggregate --intervals` has them.
     seed : int
         Seed of everything random: ``np.random.default_rng([board.seed, NUMBER])``, each probe with a number of its own.
+    categories : dict of str to (ndarray of int32, sequence of str)
+        Columns that are not read and part the votes into 2 to 30 categories: number of the category of each row, and
+        names of the categories.
     """
 
     source: LogSource
@@ -93,6 +96,7 @@ class VoteBoard:
     loaded: RankedLog
     ranking: ItemRanking
     seed: int
+    categories: Mapping[str, tuple[NDArray[np.int32], Sequence[str]]] = field(default_factory=dict)
 
     @property
     def items(self) -> list[str]:

@@ -20,15 +20,16 @@ from scipy.stats import beta
 
 from rankbench.audit import audit as module
 from rankbench.audit.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
+from rankbench.audit.left_out import clones, clustering, without_third
 from rankbench.audit.more_votes import more_tasks, more_votes
 from rankbench.audit.recording import duplicates, exposure, missing_tasks, names_alike
 
 Simulator: TypeAlias = Callable[[int], pl.DataFrame]
 
 DESCRIBING = (
-    fewest_votes, fewest_judges, fewest_prompts, fewest_tasks, fewest_runs, more_votes, more_tasks,
-    exposure, duplicates, names_alike, missing_tasks,
-)  # fmt: skip
+    *(fewest_votes, fewest_judges, fewest_prompts, fewest_tasks, fewest_runs, more_votes, more_tasks),
+    *(clones, clustering, without_third, exposure, duplicates, names_alike, missing_tasks),
+)
 """Probes that never test: simulations of levels leave them out."""
 
 
@@ -111,6 +112,52 @@ def both_orders(seed: int, *, lead: float = 0.0) -> pl.DataFrame:
     )
 
 
+def one_sided(seed: int) -> pl.DataFrame:
+    """Return votes of judges with tastes; one judge of an eighth of them prefers i0 to whatever it meets."""
+    table = votes(seed, taste=0.5)
+    mine = (pl.col("left") == "i0") | (pl.col("right") == "i0")
+    bought = mine & pl.Series(np.random.default_rng([seed, 1]).random(len(table)) < 0.6)
+    won = pl.when(pl.col("left") == "i0").then(pl.lit("left")).otherwise(pl.lit("right"))
+    return table.with_columns(
+        judge=pl.when(bought).then(pl.lit("bought")).otherwise("judge"),
+        winner=pl.when(bought).then(won).otherwise("winner"),
+    )
+
+
+def two_orders(seed: int) -> pl.DataFrame:
+    """Return votes of judges with tastes, whose order in one category is the reverse of that in others."""
+    skills = np.random.default_rng([seed, 4]).normal(0, 0.5, 10)
+    one, other = (votes(seed, taste=0.5, skills=sign * skills) for sign in (1, -1))
+    return pl.concat([one.filter(pl.col("lang") != "fr"), other.filter(pl.col("lang") == "fr")]).sort("time")
+
+
+def improving(seed: int) -> pl.DataFrame:
+    """Return votes without judges on items of which one improves by two log-odds in the middle of the time."""
+    skills, one = np.random.default_rng([seed, 5]).normal(0, 0.5, 10), np.eye(10)[0]
+    before, after = (votes(seed, skills=skills + change * one) for change in (-1.0, 1.0))
+    middle = len(before) // 2
+    return pl.concat([before.head(middle), after.tail(len(after) - middle)]).drop("judge")
+
+
+def contrary(seed: int) -> pl.DataFrame:
+    """Return votes of judges with tastes on items of which one beats the better half, and loses to the other half."""
+    skills = np.sort(np.random.default_rng([seed, 2]).normal(0, 0.5, 10))
+    table = votes(seed, taste=0.5, skills=skills)
+    rng = np.random.default_rng([seed, 3])
+    other = pl.when(pl.col("left") == "i4").then("right").otherwise("left").str.slice(1).cast(pl.Int64)
+    own = pl.when(pl.col("left") == "i4").then(pl.lit("left")).otherwise(pl.lit("right"))
+    against = pl.when(pl.col("left") == "i4").then(pl.lit("right")).otherwise(pl.lit("left"))
+    wins = (
+        pl.when(other > 4)
+        .then(pl.Series(rng.random(len(table)) < 0.75))
+        .otherwise(pl.Series(rng.random(len(table)) < 0.25))
+    )
+    about = (pl.col("left") == "i4") | (pl.col("right") == "i4")
+    return table.with_columns(
+        winner=pl.when(about).then(pl.when(wins).then(own).otherwise(against)).otherwise("winner")
+    )
+
+
 CLEAN: dict[str, Simulator] = {
     "equal exposure": votes,
     "judges with tastes": partial(votes, taste=0.5),
@@ -126,6 +173,10 @@ PLANTED: dict[str, Simulator] = {
     "rules": opposed_rules,
     "sides": partial(both_orders, lead=0.8),
     "flips": partial(both_orders, lead=1.0),
+    "without-judge": one_sided,
+    "without-item": contrary,
+    "without-category": two_orders,
+    "drift": improving,
 }
 """Simulators of boards with the fault that a probe looks for, by the name of the probe."""
 
