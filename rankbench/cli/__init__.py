@@ -241,6 +241,7 @@ class Commands(click.Group):
             from rankbench.errors import nearest
 
             raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], subcommands())}", ctx)
+        ctx.meta["rankbench.words"] = args  # `rankbench.cli.origin.WORDS`
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

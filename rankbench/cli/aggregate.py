@@ -20,12 +20,14 @@ from rankbench.cli.output import (
 )
 from rankbench.cli.shown import Format, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
+from rankbench.core.text import count_text
 from rankbench.data.readers.remote import shown_log
 from rankbench.data.tables.times import TimeUnit
 from rankbench.errors import SpecError
 from rankbench.ranking import aggregate as engine
 from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.over_time import scores_over_time
+from rankbench.ranking.pictures import judgments_text
 from rankbench.ranking.rankings_across import point_scale_of, rescaled
 from rankbench.ranking.score_ranking import rank_scores
 
@@ -114,7 +116,8 @@ def aggregate(
             raise SpecError(f"--over time: leave {refused} out")
         with heartbeat(f"scores over time of {shown_log(log)}"):
             history = scores_over_time(log, unit=time_unit, since=since, keep=Filter.from_options(**kept), **taken)
-        return show(rankings.history_answer(history, top, log), shown, out)
+        answer, size = rankings.history_answer(history, top, log), count_text(history.facts["n"], "vote")
+        return show(replace(answer, inputs={log: size}, methods=[history.method]), shown, out)
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
@@ -142,7 +145,8 @@ def aggregate(
         if shown == "html" and found.pairs is not None:
             shares = rankings.matrix_answer(found, min(top or rankings.PAIRED_ON_A_PAGE, rankings.PAIRED_ON_A_PAGE))
             answer = replace(answer, parts=[*answer.parts, *shares.parts])
-    return show(answer, shown, out)
+    size = judgments_text(found.facts)
+    return show(replace(answer, inputs={log: size}, methods=[found.method]), shown, out)
 
 
 @click.command()
@@ -214,4 +218,7 @@ def rank(
         raise SpecError("rank takes one score table; several TREC runs need their judgments: --qrels FILE")
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
         found = rank_scores(scores if qrels else scores[0], methods, qrels=qrels, **options)
-    show(rankings.systems_answer(found), shown, out)
+    n = found.facts["n"]
+    size = f"{count_text(n['systems'], 'system')}, {count_text(n['tasks'], 'task')}"
+    inputs = {name: "" if qrels else size for name in filter(None, (*scores, qrels))}
+    show(replace(rankings.systems_answer(found), inputs=inputs, methods=[*found.facts["methods"]]), shown, out)

@@ -11,8 +11,8 @@ import polars as pl
 
 from rankbench.audit.audit import Audit
 from rankbench.audit.audit import audit as run
+from rankbench.cli.origin import log_sha256
 from rankbench.cli.output import complete_names, filter_options, heartbeat, reader_option
-from rankbench.cli.rankings import log_sha256
 from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import amount_text, count_text, markdown, sentence, significant

@@ -100,6 +100,7 @@ def compare(base: Path, head: Path, form: Format | None, out: Path | None, **opt
     """
     with heartbeat(f"comparing {base} and {head}"):
         answer = comparison_answer(compare_results(base, head, **options))
+    answer = replace(answer, inputs={str(base): "", str(head): ""})
     if out is not None:
         show(answer, "html" if out.suffix.lower() == ".html" else "md", out)
     finish(answer, form or "table")
@@ -109,7 +110,7 @@ def comparison_answer(found: Comparison) -> Answer:
     """Return what is said of a comparison."""
     return Answer(
         comparison_json(found),
-        _parts(found),
+        [*_parts(found)],
         exit_code=found.exit_code,
         title=f"{found.head} against {found.base}",
         page=comparison_markdown(found),

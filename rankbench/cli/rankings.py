@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from rankbench.cli.origin import log_sha256
 from rankbench.cli.output import standard_output, terminal_width
 from rankbench.cli.shown import Answer, Format, Table
 from rankbench.core.text import amount_text, count_text, number, place_range_text
-from rankbench.data.convert import sha256_of
 from rankbench.data.readers.remote import shown_log
-from rankbench.errors import RankbenchError
-from rankbench.interfaces.dataset import Dataset
-from rankbench.plugin import manager
 from rankbench.ranking.aggregate import Aggregation, first_items
 from rankbench.ranking.over_time import ScoresOverTime
 from rankbench.ranking.pictures import intervals_words, judgments_text
@@ -319,25 +315,3 @@ def _now_cells(row: dict[str, Any]) -> list[str]:
         sure = row["p"] <= _LEVEL
         cells.append(("better" if row["change"] > 0 else "worse") if sure else "not significant")
     return [*cells, row["last"], amount_text(row["votes"])]
-
-
-def log_sha256(log: str) -> str | None:
-    """Return the sha256 of a file, or of a folder's files with their names, or of a named data set; else None.
-
-    Parameters
-    ----------
-    log : str
-        As on the command line; what was read from a pipe, or from elsewhere, has none.
-    """
-    path = Path(log)
-    if path.is_file():
-        return sha256_of(path)
-    if path.is_dir():
-        whole = hashlib.sha256()
-        for part in sorted(one for one in path.rglob("*") if one.is_file()):
-            whole.update(f"{part.relative_to(path).as_posix()} {sha256_of(part)}\n".encode())
-        return whole.hexdigest()
-    try:
-        return manager.get(Dataset, log).fingerprint()
-    except RankbenchError:
-        return None

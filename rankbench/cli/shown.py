@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -89,6 +89,12 @@ class Answer:
         Title of a page.
     drawing : function, optional
         Returns the answer as a picture.
+    inputs : mapping of str to str
+        Inputs as on the command line, with their sizes in words, for a page.
+    methods : collection of str
+        Aggregators that the answer is by, for the citations of a page.
+    command : str
+        Command that a page names; empty: that of the process.
     page : str
         The page in Markdown, where it is more than the tables and what is below them.
     notices : sequence of Notice
@@ -107,6 +113,9 @@ class Answer:
     below: Iterable[str] = ()
     title: str = ""
     drawing: Callable[[], TitledDrawing] | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    methods: Collection[str] = ()
+    command: str = ""
     page: str = ""
     notices: Sequence[Notice] = ()
     verbose: bool = False
@@ -204,6 +213,7 @@ def encoded(answer: Answer, form: Format) -> bytes:
 
 def _html(answer: Answer) -> bytes:
     """Return an answer as a page: its figure, its tables, and what is said of it."""
+    from rankbench.cli.origin import origin_texts
     from rankbench.drawing.canvas import picture_bytes
     from rankbench.drawing.looks import assign_looks
     from rankbench.html.charts import chart_content
@@ -226,7 +236,8 @@ def _html(answer: Answer) -> bytes:
         heading = one_line(part.title) if at and part.title else "All rows"
         columns = [titles[column] for column in part.columns]
         tables.append(SortedTable(f"table-{at + 1}", heading, columns, _safe_rows(part), numeric))
-    return page_bytes(Page(title, words, tables, charts))
+    texts = origin_texts(answer.inputs, answer.methods, answer.command)
+    return page_bytes(Page(title, words, tables, charts, texts=texts, sorts=True))
 
 
 def _safe_rows(table: Table) -> list[list[str]]:

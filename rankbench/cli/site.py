@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
@@ -10,19 +12,23 @@ from urllib.parse import quote
 import click
 
 from rankbench.cli.history import shown_history
+from rankbench.cli.origin import origin_texts
 from rankbench.cli.output import heartbeat
 from rankbench.cli.shown import Answer, answering, encoded
 from rankbench.core.system import replace_file
 from rankbench.core.text import markdown
 from rankbench.errors import InputError, SpecError
-from rankbench.html.content import Page
-from rankbench.html.page import page_bytes
+from rankbench.html.content import Page, PageData
+from rankbench.html.page import in_site, page_bytes
 from rankbench.reports.leaderboard import DETAILS
 from rankbench.reports.leaderboard import PAGE as WORDS
 from rankbench.reports.render import pages_of, pictures_of
 from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
 from rankbench.store.published import holds_results, open_results
 from rankbench.tracking.history import read_history
+
+CERTIFICATES = "certificates"
+"""Folder beside the answers of the suite consistency."""
 
 INDEX, SUBMIT = "index.html", "submit.html"
 
@@ -52,7 +58,9 @@ def site(folders: tuple[Path, ...], out: Path) -> Answer:
     submit = files("rankbench.html").joinpath("assets", "submit.md").read_text(encoding="utf-8")
     pages[SUBMIT] = page_bytes(Page("Submit a result", submit))
     contents = "\n\n".join(["# Results", *entries, f"[Submit a result]({SUBMIT})"])
-    pages[INDEX] = page_bytes(Page("Results", contents))
+    pages = {name: in_site(data, INDEX) for name, data in pages.items()} | {
+        INDEX: page_bytes(Page("Results", contents))
+    }
     written = [str(replace_file(out / name, data)) for name, data in pages.items()]
     return Answer({"files": written}, written)
 
@@ -74,10 +82,16 @@ def folder_page(folder: Path) -> tuple[bytes, str]:
         names = [WORDS, DETAILS, "leaderboard.csv", "claims.csv", PAGE_DATA]
         paths = [*(folder / name for name in names), *sorted(folder.glob("figures/*.svg"))]
         files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.is_file()}
+        if (folder / CERTIFICATES).is_dir():
+            texts = origin_texts({str(folder): ""}, (), "rankbench certify --all FOLDER")
+            data = PageData(again=texts["Make it again"], works=texts["Cite"])
+            files[PAGE_DATA] = data.model_dump_json().encode()
         return leaderboard_html(files), files[WORDS].decode()
     if any(folder.glob("*.json")):
-        answer = shown_history(read_history(folder), 0.05, everything=True)
-        title = markdown(f"History of {folder.resolve().name}")
+        answer, name = shown_history(read_history(folder), 0.05, everything=True), folder.resolve().name
+        again = shlex.join(["rankbench", "history", "show", name, "--all", "--out", f"{name}.html"])
+        answer = replace(answer, inputs={str(folder): ""}, command=again)
+        title = markdown(f"History of {name}")
         return encoded(answer, "html"), "\n\n".join([f"# {title}", *map(markdown, answer.below)])
     raise InputError(f"{folder}: it holds neither results nor a history")
 

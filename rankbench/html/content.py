@@ -142,6 +142,8 @@ class Page:
     data : PageData
     texts : mapping of str to str
         Texts to copy at the end of the page, by their heading.
+    sorts : bool
+        Tables of `words` sort, filter and search as `tables` do.
     """
 
     title: str
@@ -151,3 +153,4 @@ class Page:
     details: str = ""
     data: PageData = field(default_factory=PageData)
     texts: Mapping[str, str] = field(default_factory=dict)
+    sorts: bool = False

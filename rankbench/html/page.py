@@ -35,7 +35,10 @@ def page_bytes(page: Page) -> bytes:
     """Return a page as one HTML file; the same content gives the same bytes."""
     charts = {chart.name: chart for chart in page.charts}
     shown: set[str] = set()
-    body = [_markdown(page.words, charts, shown), *map(_table, page.tables)]
+    words = _markdown(page.words, charts, shown)
+    if page.sorts:
+        words = words.replace("<table>", '<table class="data md">')
+    body = [words, *map(_table, page.tables)]
     if page.data.pairs:
         body.append(_PAIRS)
     if page.details:
@@ -47,7 +50,10 @@ def page_bytes(page: Page) -> bytes:
     answering = {name: charts[name].content for name in charts if name in shown and charts[name].content}
     data = page.data.model_dump(exclude={"again", "works"}) | {"charts": answering, "latex": LATEX}
     data["texts"] = [one if isinstance(one, str) else _formulas(one) for one in page.data.texts]
-    libraries = [*(LIBRARIES[:-1] if answering else ()), *(LIBRARIES[-1:] if page.tables or answering else ())]
+    libraries = [
+        *(LIBRARIES[:-1] if answering else ()),
+        *(LIBRARIES[-1:] if page.tables or answering or page.sorts else ()),
+    ]
     scripts = [_asset(name) for name in (*libraries, "page.js")]
     style = _asset("page.css")
     parts = {
@@ -69,6 +75,11 @@ def title_of(text: str) -> str:
     return "".join(child.content for child in found.children or ()) if found else ""
 
 
+def in_site(page: bytes, index: str) -> bytes:
+    """Return a page with a link to the index of its site."""
+    return page.replace(_MAIN, _MAIN + f'<p><a href="{index}">All results</a></p>\n'.encode(), 1)
+
+
 def without_pictures(page: bytes) -> bytes:
     """Return a page without its static pictures, which depend on fonts and on the version of matplotlib."""
     return re.sub(rb'src="data:image/svg\+xml,[^"]*"', b'src="data:image/svg+xml,"', page)
@@ -79,6 +90,8 @@ def _formulas(latex: Sequence[str]) -> dict[str, str] | str:
     known = json.loads(_asset("formulas.json"))
     return {"html": "".join(known[one] for one in latex)} if known.keys() >= {*latex} else "\n".join(latex)
 
+
+_MAIN = b'<main id="main">\n'
 
 _SAFE = " =:/,;.()-+_!?*@$<>'"
 """Characters that an address in an attribute may hold as they are, beside letters and digits."""

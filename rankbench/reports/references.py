@@ -21,7 +21,7 @@ from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager
 from rankbench.plugin.registry import base_of
 from rankbench.reports.analysis import Analysis
-from rankbench.store.records import SourceRecord, SuiteRecord
+from rankbench.store.records import SuiteRecord
 
 KINDS = ("method", "aggregator", "surrogate", "model", "optimizer")
 """Kinds of components that a contender is made of."""
@@ -178,14 +178,21 @@ def bibliography(analysis: Analysis) -> str:
 
     A comment names plugins that are not installed: their works are not known.
     """
-    record, known = analysis.record, _known()
-    works = _keyed(sorted({work for cls in _classes(analysis) for work in works_of(cls)}))
-    version = f",\n  version = {{{latex(record.versions.get('rankbench', ''))}}}\n}}"
-    data = dict(entry for source in record.sources for entry in _data(source))
+    record = analysis.record
     missing = ", ".join(map(one_line, not_installed(record)))
-    told = [f"% not here are works of plugins that are not installed: {missing}\n"] if missing else []
+    told = f"% not here are works of plugins that are not installed: {missing}\n" if missing else ""
+    data = [(source.dataset, source.fingerprint) for source in record.sources]
+    return references_text(_classes(analysis), record.versions.get("rankbench", ""), data) + told
+
+
+def references_text(classes: Iterable[type[Component]], version: str, data: Iterable[tuple[str, str]]) -> str:
+    """Return BibTeX of rankbench, of data sets, each with its fingerprint, and of the works that components cite."""
+    known = _known()
+    works = _keyed(sorted({work for cls in classes for work in works_of(cls)}))
+    stamp = f",\n  version = {{{latex(version)}}}\n}}"
+    read = dict(entry for dataset, fingerprint in data for entry in _data(dataset, fingerprint))
     cited = [known.get(label) or bibtex(label, text) for label, text in works.items()]
-    return "".join([known["rankbench"].replace("\n}", version), *data.values(), *cited, *told])
+    return "".join([known["rankbench"].replace("\n}", stamp), *read.values(), *cited])
 
 
 def _keyed(works: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -223,13 +230,13 @@ def _classes(analysis: Analysis) -> Iterator[type[Component]]:
             yield manager.component_class(base, name)
 
 
-def _data(source: SourceRecord) -> Iterator[tuple[str, str]]:
+def _data(dataset: str, fingerprint: str) -> Iterator[tuple[str, str]]:
     """Yield key and entry of a data set that has a card, or that an installed class reads."""
-    card = card_of(source.fingerprint)
+    card = card_of(fingerprint)
     if card is not None:
         note = latex(f"Licence of the data: {card.licence}")
         yield card.name, bibtex(card.name, card.citation, url=card.homepage, note=note)
         return
-    name = source.dataset.partition(":")[0]
+    name = dataset.partition(":")[0]
     if name in manager.names(Dataset.kind) and (cls := manager.component_class(Dataset, name)).citation:
-        yield name, bibtex(name, cls.citation, note=latex(f"{source.dataset}; licence: {cls.licence}"))
+        yield name, bibtex(name, cls.citation, note=latex(f"{dataset}; licence: {cls.licence}"))

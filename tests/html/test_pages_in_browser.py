@@ -13,6 +13,8 @@ import pytest
 from hostile_run import HOSTILE
 
 from rankbench.core.text import csv_cell, latex
+from rankbench.html.content import Page
+from rankbench.html.page import page_bytes
 
 WIDTHS = (360, 800, 1400)
 
@@ -107,6 +109,20 @@ def test_filters_and_search_leave_the_rows_that_fit(page: Any, run: Path) -> Non
         choose(section, name, "all")
     section.get_by_label("Search").fill("logistic")
     assert len(shown_rows(page)) == sum(row["contender"] == "logistic" for row in lines_of(run))
+
+
+def test_tables_of_a_comparison_sort_and_filter(opened: Callable[..., Any], tmp_path: Path) -> None:
+    rows = [("worse", "a", 1.5), ("equal", "b", -20), ("worse", "c", 3), ("equal", "d", 0)]
+    lines = ["| verdict | where | change |", "|:--|:--|--:|", *(f"| {v} | {w} | {x:+g} |" for v, w, x in rows)]
+    path = tmp_path / "page.html"
+    path.write_bytes(page_bytes(Page("Compared", "\n".join(lines), sorts=True)))
+    page = opened(path)
+    page.locator("thead th").nth(2).click()
+    cells = "all => all.map(row => row.cells[1].textContent)"
+    assert page.locator("tbody tr").evaluate_all(cells) == ["b", "d", "a", "c"]
+    choose(page.locator("main"), "verdict", "equal")
+    assert page.locator("tbody tr").evaluate_all(cells) == ["b", "d"]
+    assert page.locator(".filters label").count() == 1, "every row is another place"
 
 
 def test_rows_are_copied_as_csv_and_latex(page: Any, run: Path) -> None:

@@ -17,15 +17,18 @@ from typing import Any, ClassVar
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import synthetic
 from click.testing import CliRunner
 from hostile_run import HOSTILE, reported
 from pydantic import Field
 
+import rankbench
 from rankbench.cli import main
+from rankbench.cli.site import folder_page
 from rankbench.html.content import Page, PageData, SortedTable
-from rankbench.html.page import _picture, page_bytes, without_pictures
+from rankbench.html.page import _picture, in_site, page_bytes, without_pictures
 from rankbench.interfaces.method import Block, Fitted, Method
 from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
@@ -166,8 +169,8 @@ def headings(page: Path) -> list[str]:
 
 def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
     shares = "bradley-terry:penalty=firth: share of wins of the row against the column"
-    assert headings(pages["aggregate"]) == ["All rows", shares]
-    assert headings(pages["rank"]) == ["All rows"]
+    assert headings(pages["aggregate"]) == ["All rows", shares, "Make it again", "Cite"]
+    assert headings(pages["rank"]) == ["All rows", "Make it again", "Cite"]
     for name in ("aggregate", "rank"):
         text = pages[name].read_text(encoding="utf-8")
         assert text.count("\n<tr><t") == 5 * (2 if name == "aggregate" else 1)
@@ -181,7 +184,39 @@ def test_each_command_writes_a_page(pages: dict[str, Path], run: Path) -> None:
     assert [one for one in headings(pages["run"]) if one in names] == names
     site = pages["site"].parent
     assert sorted(path.name for path in site.iterdir()) == ["index.html", "past.html", "run.html", "submit.html"]
-    assert (site / "run.html").read_bytes() == (run / "leaderboard.html").read_bytes()
+    assert (site / "run.html").read_bytes() == in_site((run / "leaderboard.html").read_bytes(), "index.html")
+
+
+@pytest.mark.parametrize("name", ["aggregate", "rank", "compare", "history"])
+def test_pages_say_how_to_make_them_again(pages: dict[str, Path], name: str) -> None:
+    text = html.unescape(pages[name].read_text(encoding="utf-8"))
+    (said,) = re.findall(r'<h2 id="make-it-again">Make it again</h2><pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
+    versions, *inputs, command = said.splitlines()
+    assert f"rankbench {rankbench.__version__}, numpy {np.__version__}" in versions
+    if name in ("aggregate", "rank"):
+        log = pages[name].parent / {"aggregate": "votes<b>.csv", "rank": "scores.csv"}[name]
+        size = {"aggregate": "80 judgments", "rank": "5 systems, 8 tasks"}[name]
+        assert inputs == [f"# {log.name}: {size}, sha256 {hashlib.sha256(log.read_bytes()).hexdigest()}"]
+    work = {"aggregate": "@article{BT52,", "rank": "@software{rankbench,"}.get(name, "@software{rankbench,")
+    assert work in text
+    assert (
+        command
+        == {
+            "aggregate": "rankbench aggregate 'votes<b>.csv' --intervals --out aggregate.html",
+            "rank": "rankbench rank scores.csv --out rank.html",
+            "compare": "rankbench compare run run --out compare.html",
+            "history": "rankbench history show past --out history.html",
+        }[name]
+    )
+
+
+def test_the_page_of_certificates_says_how_to_make_them(tmp_path: Path) -> None:
+    folder = tmp_path / "consistency"
+    (folder / "certificates").mkdir(parents=True)
+    (folder / "leaderboard.md").write_text("# Consistency\n", encoding="utf-8")
+    page, _ = folder_page(folder)
+    assert b"\nrankbench certify --all FOLDER\n" in page
+    assert WITHOUT_DATA.encode() not in page
 
 
 def data_of(page: Path) -> dict[str, Any]:
@@ -297,7 +332,8 @@ def test_a_page_of_a_published_folder_needs_no_rows(run: Path, tmp_path: Path, m
     apart.rename(tmp_path / "elsewhere")
     command = ["site", str(tmp_path / "out"), "--out", str(tmp_path / "site")]
     assert CliRunner().invoke(main, command).exit_code == 0
-    assert (tmp_path / "site" / "out.html").read_bytes() == (run / "leaderboard.html").read_bytes()
+    page = in_site((run / "leaderboard.html").read_bytes(), "index.html")
+    assert (tmp_path / "site" / "out.html").read_bytes() == page
 
     data = tmp_path / "out" / PAGE_DATA
     data.write_bytes(data.read_bytes().replace(b'"better":"less"', b'"better":"more"', 1))

@@ -243,15 +243,22 @@
     const body = [line(titles), "\\midrule", ...rows.map(line)];
     return [`\\begin{tabular}{${columns}}`, "\\toprule", ...body, "\\bottomrule", "\\end{tabular}", ""].join("\n");
   };
+  const place = text => parseFloat(text.replace(/[,<]/g, ""));
   if (window.DataTable) {
     // Empty cells stand last, whichever way a column is sorted.
-    const place = text => parseFloat(text.replaceAll(",", ""));
     const by = sign => (a, b) => Number.isNaN(a) - Number.isNaN(b) || sign * (a - b) || 0;
     DataTable.type("number", {order: {pre: place, asc: by(1), desc: by(-1)}});
   }
   let standings;
   const enhance = (table, title) => {
     const head = [...table.tHead.rows[0].cells], wide = table.closest(".wide");
+    if (table.matches(".md")) {
+      head.forEach((cell, at) => {
+        const said = [...table.tBodies[0].rows].map(row => row.cells[at].textContent), several = new Set(said).size;
+        if (said.every(text => !text || !Number.isNaN(place(text)))) cell.classList.add("n");
+        else if (several > 1 && several <= said.length / 2) cell.dataset.filter = "";
+      });
+    }
     const numeric = head.map(cell => cell.classList.contains("n")), titles = head.map(cell => cell.textContent);
     const places = wanted => head.flatMap((cell, at) => wanted(cell) ? [at] : []);
     const later = places(cell => "more" in cell.dataset);
@@ -317,7 +324,7 @@
     container.after(copied);
   };
   for (const table of document.querySelectorAll("table.data")) {
-    enhance(table, table.closest("section").querySelector("h2").textContent);
+    enhance(table, table.closest(".wide").getAttribute("aria-label"));
   }
 
   // A table that goes on at the right fades there.
