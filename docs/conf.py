@@ -48,10 +48,16 @@ nitpick_ignore_regex = [
 
 
 def setup(app: Sphinx) -> None:
-    """Read links to files of the repository that are not on the site as their texts."""
-    app.connect("source-read", _unlink)
+    """Lead links to published results to their pages; read links to other files that are not on the site as texts."""
+    app.connect("source-read", _relink)
 
 
-def _unlink(app: Sphinx, name: str, source: list[str]) -> None:
+def _relink(app: Sphinx, name: str, source: list[str]) -> None:
     up = r"(?:\.\./)+" if "/" not in name else r"\.\./(?:\.\./)+"
-    source[0] = re.sub(rf"\[([^\]]+)\]\({up}[^)]+\)", r"\1", source[0])
+    # `make docs` writes the pages of results beside those of Sphinx, which does not know them.
+    text = re.sub(
+        rf"\[([^\]]+)\]\({up}leaderboards/(?:README|([\w-]+)/leaderboard)\.md\)",
+        lambda link: f'<a href="{"../" * name.count("/")}leaderboards/{link[2] or "index"}.html">{link[1]}</a>',
+        source[0],
+    )
+    source[0] = re.sub(rf"\[([^\]]+)\]\({up}[^)]+\)", r"\1", text)
