@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from rankbench.cli.rankings import interval_cell, log_sha256
+from rankbench.cli.origin import log_sha256
+from rankbench.cli.rankings import interval_cell
 from rankbench.cli.shown import Answer, Table
 from rankbench.core.text import amount_text, number, significant
 from rankbench.data.readers.remote import shown_log

@@ -18,6 +18,12 @@ from rankbench.store.records import SourceRecord
 
 MOST_DIGITS = 8
 
+FARTHEST = 1e6
+"""Ends of intervals beyond it tell nothing, as of a ratio of spreads over three repetitions."""
+
+UNDETERMINED = "not determined"
+"""Words of a page for such an end."""
+
 MOST_CONTRASTS = 10
 """Contrasts of claims in the details; all are in ``claims.csv``."""
 
@@ -214,4 +220,7 @@ def _interval(lower: float, upper: float, ratio: bool) -> str:
     same, digits = 1.0 if ratio else 0.0, 2 if ratio else 4
     while digits < MOST_DIGITS and any(end != same and round(end, digits) == same for end in (lower, upper)):
         digits += 1
-    return interval_text(lower, upper, digits, sign=not ratio)
+    if max(abs(lower), abs(upper)) < FARTHEST:
+        return interval_text(lower, upper, digits, sign=not ratio)
+    ends = (number(end, digits, sign=not ratio) if abs(end) < FARTHEST else UNDETERMINED for end in (lower, upper))
+    return f"[{', '.join(ends)}]"

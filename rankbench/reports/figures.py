@@ -65,7 +65,9 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: D
     counts = sorted({len(race.repetitions) for race in races})
     words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
     source = sampler.source
-    if drawing.bands and not (counts and too_few(counts[-1])):
+    lower = [mark[-3] for plots in drawing.plots for plot in plots for mark in _marks(plot)]
+    drawn = np.isfinite(np.array(lower, dtype=np.float64)).any()
+    if drawing.bands and (drawn or not (counts and too_few(counts[-1]))):
         bands = drawing.bands
     elif source.layout != "race":
         bands = "exact" if source.layout == "exact" else "95% intervals"

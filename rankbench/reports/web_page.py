@@ -28,6 +28,7 @@ from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
 from rankbench.plugin.registry import base_of
 from rankbench.reports.analysis import Section
+from rankbench.reports.claims_section import UNDETERMINED
 from rankbench.reports.figures import over_units
 from rankbench.reports.leaderboard import DETAILS, PAGE
 from rankbench.reports.leaders import headline_section
@@ -192,12 +193,20 @@ def _table(name: str, title: str, text: str, shown: Collection[str], filters: Co
         name,
         title,
         [column.replace("_", " ") for column in shown],
-        [[row[head.index(column)] for column in shown] for row in rows],
+        [[_shown(column, row[head.index(column)]) for column in shown] for row in rows],
         numeric={at for at, column in enumerate(shown) if column not in WORDS},
         filters={at for at, column in enumerate(shown) if column in filters},
         later={at for at, column in enumerate(shown) if column in LATER},
         opens=next((at for at, column in enumerate(shown) if column == "contender"), None),
     )
+
+
+def _shown(column: str, text: str) -> str:
+    """Return a cell as the page has it: no p is 0, and ends of intervals beyond a million tell nothing."""
+    if column == "p_holm" and text == "0.000000":
+        return "< 1e-6"
+    is_end = re.search("lower|upper", column)
+    return UNDETERMINED if is_end and re.fullmatch(r"-?\d{7,}\.\d+", text) else text
 
 
 PanelFact: TypeAlias = tuple[str, str | tuple[str, ...]]

@@ -73,7 +73,11 @@ def test_cells_are_those_of_the_file(page: Any, run: Path, table: str, file: str
     for list_of_lengths in page.locator(f"section:has(#{table}) .dt-length select").all():
         list_of_lengths.select_option("-1")
     names = [name.replace(" ", "_") for name in head_of(page, table)]
-    assert shown_rows(page, table) == [[row[name] for name in names] for row in lines_of(run, file)]
+    rows = [[row[name] for name in names] for row in lines_of(run, file)]
+    least = names.index("p_holm") if "p_holm" in names else -1
+    for row in rows:
+        row[least] = "< 1e-6" if row[least] == "0.000000" else row[least]
+    assert shown_rows(page, table) == rows
 
 
 @pytest.mark.parametrize("by", ["mouse", "Enter", "Space"])

@@ -9,6 +9,7 @@ import html
 import io
 import json
 import re
+import runpy
 import shutil
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -38,7 +39,7 @@ from rankbench.reports import publish
 from rankbench.reports.references import KINDS, _keyed, is_own
 from rankbench.reports.results import report
 from rankbench.reports.verify import verify_files
-from rankbench.reports.web_page import PAGE_DATA, WITHOUT_DATA, _commands, formulas_in
+from rankbench.reports.web_page import PAGE_DATA, WITHOUT_DATA, _commands, _shown, formulas_in
 from rankbench.store.published import open_results
 from rankbench.suites.suite_files import load_suite
 
@@ -197,7 +198,7 @@ def test_pages_say_how_to_make_them_again(pages: dict[str, Path], name: str) -> 
         log = pages[name].parent / {"aggregate": "votes<b>.csv", "rank": "scores.csv"}[name]
         size = {"aggregate": "80 judgments", "rank": "5 systems, 8 tasks"}[name]
         assert inputs == [f"# {log.name}: {size}, sha256 {hashlib.sha256(log.read_bytes()).hexdigest()}"]
-    work = {"aggregate": "@article{BT52,", "rank": "@software{rankbench,"}.get(name, "@software{rankbench,")
+    work = "@article{BT52," if name == "aggregate" else "{rankbench,"
     assert work in text
     assert (
         command
@@ -208,6 +209,24 @@ def test_pages_say_how_to_make_them_again(pages: dict[str, Path], name: str) -> 
             "history": "rankbench history show past --out history.html",
         }[name]
     )
+
+
+def test_no_p_is_zero_and_ends_that_tell_nothing_are_not_determined() -> None:
+    said = [("p_holm", "0.000000"), ("p_holm", "0.000001"), ("upper", "0.000000"), ("n", "1600000")]
+    ends = [("upper", "1400000000000000000000000.000000"), ("lower_draws", "-1234567.000000"), ("lower", "999999.9")]
+    assert [_shown(*one) for one in said] == ["< 1e-6", "0.000001", "0.000000", "1600000"]
+    assert [_shown(*one) for one in ends] == ["not determined", "not determined", "999999.9"]
+
+
+def test_local_links_of_a_site_lead_somewhere(pages: dict[str, Path], tmp_path: Path) -> None:
+    broken = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "site_links.py"))["broken"]
+    assert broken(pages["site"].parent) == []
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "index.html").write_text('<p id="here"><a href="../a%20b.html#there">', encoding="utf-8")
+    links = ("folder/", "folder/#here", "folder#gone", "c.html", "#é", "#no", "https://x.org/y", "data:image/png,")
+    text = "".join(f'<a href="{link}">' for link in links)
+    (tmp_path / "a b.html").write_text(f'<p id="é"><p id="there">{text}', encoding="utf-8")
+    assert broken(tmp_path) == [f"a b.html: {link}" for link in ("#no", "c.html", "folder#gone")]
 
 
 def test_the_page_of_certificates_says_how_to_make_them(tmp_path: Path) -> None:

@@ -275,6 +275,12 @@ def test_an_end_that_is_not_zero_is_not_printed_as_zero(lower: float, width: flo
         assert np.sign(high) == np.sign(lower + width)
 
 
+def test_ends_beyond_all_that_a_ratio_tells_are_not_determined() -> None:
+    assert _interval(0.02, 1.4e24, ratio=True) == "[0.02, not determined]"
+    assert _interval(-1e7, 0.5, ratio=False) == "[not determined, +0.5000]"
+    assert _interval(0.02, 900_000.0, ratio=True) == "[0.02, 900000.00]"
+
+
 @pytest.mark.parametrize(
     ("label", "oracle", "mark"), [("truth", True, " (oracle)"), ("Oracle", True, ""), ("good", False, "")]
 )
