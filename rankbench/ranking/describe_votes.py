@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import count_text, cut, short_repr
-from rankbench.errors import InputError
+from rankbench.errors import ContenderDiverged, InputError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.pair_counts import PairCounts, connected_components, strongly_connected
+from rankbench.plugin import manager
 from rankbench.ranking.count_log import count_frame
 from rankbench.ranking.drift import drift
 from rankbench.ranking.judges import position_bias, repeats, votes_with_points
@@ -39,20 +43,34 @@ class Majority:
         Triples in which each item beats one of the others.
     winner : str, optional
         The Condorcet winner: beats every other item.
+    by_order : (float, float), optional
+        Shares of triples that are cycles in 95% of logs with as many votes on each pair, by one order of the items: see
+        `cycles_by_order`. None where votes have weights, or items are too many.
     """
 
     decided: int
     triples: int | None
     cycles: int | None
     winner: str | None
+    by_order: tuple[float, float] | None = None
+
+    def beyond_order(self) -> bool:
+        """Return whether more triples are cycles than one order of the items explains."""
+        return self.by_order is not None and self.share() > self.by_order[1]
+
+    def share(self) -> float:
+        """Return the share of triples that are cycles."""
+        return (self.cycles or 0) / self.triples if self.triples else 0.0
 
     def __str__(self) -> str:
         said = "no triple of items is"
         if self.triples is None or self.cycles is None:
             said = "too many triples to count cycles"
         elif self.triples:
-            share = self.cycles / self.triples
-            said = f"cycles in {self.cycles:,} of {count_text(self.triples, 'triple')} ({share:.1%})"
+            said = f"cycles in {self.cycles:,} of {count_text(self.triples, 'triple')} ({self.share():.1%})"
+            if self.by_order:
+                low, high = self.by_order
+                said += f"; chance makes {low:.1%} to {high:.1%} where one order is behind the votes"
         return f"{count_text(self.decided, 'pair')} decided; {said}"
 
 
@@ -84,6 +102,40 @@ def majority(counts: PairCounts) -> Majority:
     cyclic = int((edges @ edges).multiply(edges.T).sum()) // 3
     both = (edges + edges.T).tocsr()
     return Majority(len(better), int((both @ both).multiply(both).sum()) // 6, cyclic, winner)
+
+
+_SIMULATED = 250
+"""Most items whose votes are simulated: a second."""
+
+_DRAWS = 200
+
+
+def cycles_by_order(counts: PairCounts, seed: int = LOG_SEED) -> tuple[float, float] | None:
+    r"""Return the shares of triples that are cycles in the middle 95% of 200 simulated logs.
+
+    Each log has as many wins on each pair as the log that is described, and draws them by Bradley-Terry scores. Fitted
+    scores vary by their errors, too, and would make too few cycles: they are multiplied by
+    :math:`\sqrt{(v - e) / v}`, with v their variance and e the mean of their squared errors. None where votes
+    have weights, where there are no wins, or where items are more than 250.
+    """
+    decided = counts.forward + counts.backward
+    if counts.weighted or counts.m > _SIMULATED or counts.judgments < 2 or not decided.any():
+        return None
+    method = manager.get(Aggregator, "bradley-terry:penalty=firth")
+    try:
+        scores = call_aggregator(method, counts, counts.m)
+        errors = np.diag(covariance_of(method, counts, scores, None))
+    except ContenderDiverged:
+        return None
+    spread = float(scores.var())
+    scores *= np.sqrt(max(spread - float(errors.mean()), 0.0) / spread) if spread > 0 else 0.0
+    chance = 1 / (1 + np.exp(scores[counts.high] - scores[counts.low]))
+    rng, shares = np.random.default_rng([seed, 9]), []
+    for won in rng.binomial(np.rint(decided).astype(np.int64), chance, size=(_DRAWS, len(counts))).astype(np.float64):
+        found = majority(replace(counts, forward=won, backward=decided - won))
+        shares.append(found.share())
+    low, high = np.quantile(shares, [0.025, 0.975])
+    return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -199,7 +251,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> TableSum
         "component_count": len(components),
         "scales": scales[:20],
         "scale_count": len(scales),
-        "majority": majority(counts),
+        "majority": replace(majority(counts), by_order=cycles_by_order(counts)),
         "position": found.position,
         "biased_judges": found.biased_judges,
         "repeats": found.repeats,
@@ -247,7 +299,7 @@ def _lines(facts: dict[str, Any], found: Findings) -> list[tuple[str, str]]:
         ("pairs observed", f"{facts['pairs']:,} ({facts['pairs_observed']:.1%} of all)"),
         ("connected", connected),
         ("strongly connected", strongly),
-        ("majority", str(facts["majority"])),
+        ("majority", marked(facts["majority"], facts["majority"].beyond_order())),
         ("Condorcet winner", "none" if winner is None else cut(winner)),
         ("left wins", marked(found.left_wins(), found.sided())),
         ("position-biased judges", marked(found.favored_sides(), found.biased_judges)),
