@@ -66,8 +66,9 @@ class Aggregation:
         Remarks for the reader, such as that there are several scales.
     facts : dict
         ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``voters``, the total weight of ballots,
-        or 0; ``by``, the column that ``query`` is, or None; ``seed`` and ``resamples`` of the intervals (None where
-        they are by formula); ``intervals``, how they were made, or None, and ``by_judge``, whether by judge;
+        else None; ``judges``, the number of judges that the intervals of one ranking rest on, else None; ``by``, the
+        column that ``query`` is, or None; ``seed`` and ``resamples`` of the intervals (None where they are by formula);
+        ``intervals``, how they were made, or None, and ``by_judge``, whether by judge;
         ``may_be_first``, names of items of the largest of so many ``scales``, where one ranking has intervals;
         ``votes`` and ``wins``, names of the counts in these columns; ``filter``, the parts of a filter that were
         said. Pooled categories have also ``pool``, how much
@@ -233,7 +234,7 @@ def aggregate(
     elif aggregator.config().get("control"):
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
     first_votes = FirstVotes(LOOKED_AT + 1)
-    facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "voters": 0.0, "by": by}
+    facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "voters": None, "judges": None, "by": by}
     facts |= {"seed": seed, "resamples": replicates} | ({"filter": keep.as_dict()} if keep else {})
 
     def ranked(part: LogSource, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
@@ -244,7 +245,10 @@ def aggregate(
         ranking, more = rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
         tallies = loaded.tallies()
         facts["n"] += tallies.judgments if pooled else 0
-        facts["voters"] += tallies.voters
+        if tallies.voters:
+            facts["voters"] = (facts["voters"] or 0.0) + tallies.voters
+        if pooled and loaded.by_judge and ranking.units is not None:
+            facts["judges"] = ranking.units.count
         facts["resamples"] = None if by_formula(chosen, aggregator) else replicates
         facts.update({"intervals": chosen, "votes": tallies.judged_words, "wins": tallies.won_words})
         facts["by_judge"] = loaded.by_judge

@@ -52,7 +52,7 @@ def items_drawing(table: pl.DataFrame, method: str, facts: dict[str, Any], top: 
 
 def judgments_text(facts: dict[str, Any]) -> str:
     """Return how many judgments a ranking rests on, given `rankbench.Aggregation.facts`: ``2 ballots of 5 voters``."""
-    n, voters = facts["n"], facts.get("voters", 0)
+    n, voters = facts["n"], facts.get("voters")
     if not voters:
         return count_text(n, "judgment")
     return count_text(n, "ballot") + (f" of {count_text(voters, 'voter')}" if voters != n else "")

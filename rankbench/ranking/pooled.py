@@ -127,8 +127,9 @@ def pooled_rankings(log: Votes, aggregator: Aggregator, column: str, seed: int) 
     if not model.freedom:
         raise SpecError(f"--pool: no difference of items is known in two categories of {column}: nothing can be shared")
     tested = categories_matter(log, aggregator, seed)
-    facts = {"pool": _facts(model.variance, tested), "by_judge": log.judge_count > 1 and not log.unsigned}
-    notes = [*_words(model.variance, tested, column, log), *sample.notes, *too_thin(sample.whole)]
+    variance = without_zero(model.variance, tested)
+    facts = {"pool": _facts(variance, tested), "by_judge": log.judge_count > 1 and not log.unsigned}
+    notes = [*_words(variance, tested, column, log), *sample.notes, *too_thin(sample.whole)]
     rankings = [_ranking(log, sample, model, category, seed) for category in range(len(sample.names))]
     return CategoryRankings(sample.names, rankings, notes, facts)
 
@@ -139,6 +140,15 @@ def categories_matter(log: Votes, aggregator: Aggregator, seed: int) -> Category
     residuals = log.weights * (np.where(log.ties, 0.5, 1.0) - chances(common, log.winners, log.losers))
     judges = log.judges if log.judge_count > 1 and log.judges is not None else log.numbers
     return category_test(residuals, log.winners, log.losers, log.queries, judges, len(log.items), seed)
+
+
+def without_zero(found: VarianceEstimate, tested: CategoryTest) -> VarianceEstimate:
+    """Return the interval of a variance that holds 0 if, and only if, the test of categories does not reject it.
+
+    Likelihood ratios test all other values. 0 has the better test, whose level needs no model of the scores; where the
+    test rejects 0, an interval from 0 on is open.
+    """
+    return found if tested.p <= _LEVEL else replace(found, lower=0.0)
 
 
 def _ranking(log: Votes, sample: CategorySample, model: Shrinkage, category: int, seed: int) -> ItemRanking:
@@ -184,24 +194,16 @@ def _words(found: VarianceEstimate, tested: CategoryTest, column: str, log: Vote
     of = "judges" if log.judge_count > 1 else "votes"
     p = f"p = {tested.p:.3g}" if tested.p > 0.001 else "p = 0.001 or less"
     made = f"{p}, {tested.trials} random exchanges of the categories of {of}"
-    # The test exchanges categories, the interval rests on a model: one alone shows nothing.
-    shown, above = tested.p <= _LEVEL, found.lower > 0
-    differ = "scores differ between its categories by more than chance explains"
-    alike = "chance may explain how scores differ between its categories"
-    if shown != above:
-        but = "excludes 0" if above else "includes 0"
-        matters = (
-            f"it is open whether {column} matters, as its two tests disagree. "
-            f"{(differ if shown else alike).capitalize()} ({made}). The interval of the standard deviation {but}"
-        )
-    elif shown:
-        matters = f"{column} matters: {differ} ({made})"
+    if tested.p <= _LEVEL:
+        matters = f"{column} matters: scores differ between its categories by more than chance explains ({made})"
     else:
-        matters = f"{column} shows no significant effect: {alike} ({made})"
+        matters = f"{column} shows no significant effect: chance may explain how scores differ between its categories"
+        matters += f" ({made})"
+    least = number(math.sqrt(found.lower)) if found.lower > 0 or tested.p > _LEVEL else "above 0"
     top = "any value above" if math.isinf(found.upper) else f"to {number(math.sqrt(found.upper))}"
     return [
         matters,
         f"an item's score differs between categories with a standard deviation of {number(math.sqrt(found.variance))}"
-        f" log-odds (95% interval {number(math.sqrt(found.lower))} {top}; variance {number(found.variance)} by REML). "
+        f" log-odds (95% interval {least} {top}; variance {number(found.variance)} by REML). "
         "It shrinks scores of categories toward the common ones",
     ]

@@ -142,6 +142,7 @@ def test_ballots() -> None:
     one = rankbench.aggregate(log, "plackett-luce", intervals="bootstrap", replicates=400)
     other = rankbench.aggregate(packed, "plackett-luce", intervals="bootstrap", replicates=400)
     assert [judgments_text(found.facts) for found in (one, other)] == ["10 ballots", "3 ballots of 10 voters"]
+    assert (one.facts["voters"], other.facts["voters"], one.facts["judges"]) == (10, 10, None)
     # A ballot of weight 5 is five voters: the same units in the same order.
     for column in ("score", "lower", "upper"):
         np.testing.assert_allclose(one.table[column], other.table[column], atol=1e-9)

@@ -90,3 +90,10 @@ def test_the_answer_names_them() -> None:
     assert any("1 of 3 items won or lost fewer than 5 votes" in note for note in found.notes)
     row = found.table.row(by_predicate=pl.col("item") == "a", named=True)
     assert row["upper"] - row["score"] > 1.5 * (row["score"] - row["lower"])
+
+
+def test_facts_say_how_many_judges_intervals_rest_on() -> None:
+    votes = pl.DataFrame({"winner": ["a", "b", "a", "b"], "loser": ["b", "a", "b", "a"], "judge": ["x", "y", "z", "x"]})
+    found = rankbench.aggregate(votes, intervals="auto").facts
+    assert (found["voters"], found["judges"]) == (None, 3)
+    assert rankbench.aggregate(votes).facts["judges"] is None
