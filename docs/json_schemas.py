@@ -98,6 +98,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "aggregate langs.csv --by lang --pool",
         "aggregate sides.csv --control side",
         "aggregate sides.csv --control side --intervals",
+        "aggregate judged.csv --control side --by judge",
         "aggregate clicks.csv --by query",
     ],
     "aggregate --between": [
@@ -105,7 +106,10 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "aggregate sides.csv --between a b --method kemeny",
         "aggregate langs.csv --by lang --between x y",
     ],
-    "aggregate --effects": ["aggregate sides.csv --control side --effects"],
+    "aggregate --effects": [
+        "aggregate sides.csv --control side --effects",
+        "aggregate judged.csv --control side --by judge --effects",
+    ],
     "aggregate --across": [
         "aggregate langs.csv --by lang --across",
         "aggregate langs.csv --by lang --across --intervals --replicates 20",

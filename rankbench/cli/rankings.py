@@ -147,11 +147,20 @@ def effects_answer(found: Aggregation) -> Answer:
 
 
 def _effects_table(effects: pl.DataFrame, title: str = "") -> Table:
+    queries = ["query"] * ("query" in effects.columns)
     rows = [
-        [row["covariate"], number(row["effect"]), interval_cell(row), f"{row['unit']:.4g}", row["words"]]
+        [
+            *(row[name] for name in queries),
+            row["covariate"],
+            number(row["effect"]),
+            interval_cell(row),
+            f"{row['unit']:.4g}",
+            row["words"],
+        ]
         for row in effects.iter_rows(named=True)
     ]
-    return Table(["covariate", "effect (log-odds)", "95% interval", "of", "in words"], rows, (0, 4), title)
+    columns = [*queries, "covariate", "effect (log-odds)", "95% interval", "of", "in words"]
+    return Table(columns, rows, (*range(len(queries) + 1), len(columns) - 1), title)
 
 
 def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form: Format) -> Answer:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
 from rankbench.data.tables.checks import default_of, not_judged
@@ -32,6 +31,7 @@ from rankbench.ranking.pictures import items_drawing
 from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, Intervals, ItemRanking, by_formula, rank
 from rankbench.ranking.ranked_log import CountedVotes, ridge_of
+from rankbench.ranking.ranking_tables import QueryTables, ranking_table
 from rankbench.ranking.stream import FirstVotes
 from rankbench.ranking.suspicions import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.ranking.votes import NO_TIMES
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 _MOST_NOTES = 5
 _ROWS = "rows that are summed up"
-_TOGETHER = 1000
-"""Rankings that become a table together: a table of two items takes a thousand times their memory."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Aggregation:
     pairs : PairCounts, optional
         Wins of each pair of items, where votes of the whole log were counted.
     effects : DataFrame, optional
-        With covariates: ``covariate, effect, lower, upper, unit, words``, see
+        With covariates: ``covariate, effect, lower, upper, unit, words``, after ``query`` where it was asked for; see
         `rankbench.ranking.covariates.rank_controlled`. `table` then has ``unadjusted_score`` and the like.
     between : DataFrame, optional
         The difference of two items that were asked for, a row for each ranking: see
@@ -208,7 +206,7 @@ def aggregate(
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
     if pool:
-        check_shared(by, intervals)
+        check_shared(by, intervals, control)
     if between:
         check_pair(between, pool=pool)
         intervals = intervals or "auto"
@@ -230,7 +228,7 @@ def aggregate(
 
     controlling: ControlledAggregator | None = None
     if control:
-        controlling, intervals = checked_control(aggregator, source, intervals, by=by)
+        controlling, intervals = checked_control(aggregator, source, intervals)
     elif aggregator.config().get("control"):
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
     first_votes = FirstVotes(LOOKED_AT + 1)
@@ -254,30 +252,40 @@ def aggregate(
         facts["by_judge"] = loaded.by_judge
         return replace(ranking, tallies=tallies), more
 
+    def controlled(part: LogSource, plain: ItemRanking) -> tuple[ItemRanking, pl.DataFrame, list[str]]:
+        assert controlling is not None
+        adjusted, estimated, more = rank_controlled(part, controlling, "sandwich" if intervals else None, seed)
+        facts["control"] = estimated["covariate"].to_list()
+        return replace(adjusted, tallies=plain.tallies), estimated, more
+
     notes, effects, differences = list(source.remarks), None, list[pl.DataFrame]()
     if pool:
         shared = category_rankings(source, aggregator, column=str(by), seed=seed)
         notes += [*shared.notes, *dict.fromkeys(itertools.chain.from_iterable(map(_scale_notes, shared.rankings)))]
         n = sum(one.tallies.judgments for one in shared.rankings if one.tallies)
         facts |= {"intervals": "sandwich", "resamples": None, "n": n, "votes": "votes", "wins": "wins", **shared.facts}
-        table, intervals = _table(shared.rankings, shared.names), "sandwich"
+        table, intervals = ranking_table(shared.rankings, shared.names), "sandwich"
     elif by is None:
         ranking, more = ranked(source, pooled=True)
         notes += more
-        table = _table([ranking])
+        table = ranking_table([ranking])
         notes += _scale_notes(ranking)
         if controlling is not None:
-            adjusted, effects, more = rank_controlled(source, controlling, "sandwich" if intervals else None, seed)
-            ranking = replace(adjusted, tallies=ranking.tallies)
-            table = beside_unadjusted(_table([ranking]), table)
-            notes, facts["control"] = [*notes, *more], effects["covariate"].to_list()
+            ranking, effects, more = controlled(source, ranking)
+            table = beside_unadjusted(ranking_table([ranking]), table)
+            notes += more
         if between:
             differences.append(pair_difference(ranking, between))
     else:
-        tables, some = [], dict[str, ItemRanking]()
-        for query, part, votes in _queries(source, aggregator, sums=intervals is None):
+        tables, unadjusted, some = QueryTables(), QueryTables(), list[pl.DataFrame]()
+        for query, part, votes in _queries(source, aggregator, sums=intervals is None and controlling is None):
             try:
                 ranking, more = ranked(part, pooled=False)
+                if controlling is not None:
+                    plain, (ranking, estimated, also) = ranking, controlled(part, ranking)
+                    unadjusted.add(query, plain)
+                    some.append(estimated.select(pl.lit(query).alias("query"), pl.all()))
+                    more += also
             except InputError as error:
                 notes.append(f"rankbench leaves out {by} {query!r}: {error}")
                 continue
@@ -288,15 +296,12 @@ def aggregate(
             facts["n"] += votes
             if between:
                 differences.append(pair_difference(ranking, between, query))
-            some[query] = replace(ranking, errors=None)
-            if len(some) == _TOGETHER:
-                tables.append(_table(list(some.values()), list(some)))
-                some = {}
-        if some:
-            tables.append(_table(list(some.values()), list(some)))
+            tables.add(query, ranking)
         if not tables:
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
-        table = pl.concat(tables)
+        table = tables.whole()
+        if some:
+            table, effects = beside_unadjusted(table, unadjusted.whole()), pl.concat(some)
     if by is None and intervals is not None:
         facts["may_be_first"] = table.filter("may_be_first", scale=1)["item"].to_list()
         facts["scales"] = table["scale"].n_unique()
@@ -337,40 +342,6 @@ def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterat
         rows = int(part[_ROWS].sum() if _ROWS in part.columns else part.select(votes).item())
         yield query, LogSource(f"query {query}", source.path, source.table, part.drop(_ROWS, strict=False).lazy()), rows
         first += length
-
-
-def _places(scales: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of each item's scale, the largest scale first."""
-    numbers, first, sizes = np.unique(scales, return_index=True, return_counts=True)
-    order = np.lexsort((first, -sizes))
-    place = np.empty(len(numbers), np.int64)
-    place[order] = np.arange(1, len(numbers) + 1)
-    return place[np.searchsorted(numbers, scales)]
-
-
-def _table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.DataFrame:
-    """Return rankings as a table, sorted by the queries' names, in each query the largest scale first."""
-    numbers: dict[str, list[NDArray[Any]]] = {
-        "score": [ranking.scores + 0.0 for ranking in rankings],
-        "rank_low": [ranking.low for ranking in rankings],
-        "rank_high": [ranking.high for ranking in rankings],
-        "may_be_first": [ranking.first for ranking in rankings if ranking.first is not None],
-        "lower": [ranking.lower for ranking in rankings],
-        "upper": [ranking.upper for ranking in rankings],
-        "scale": [_places(ranking.scales) for ranking in rankings],
-        "votes": [ranking.tallies.judged for ranking in rankings if ranking.tallies],
-        "wins": [ranking.tallies.won for ranking in rankings if ranking.tallies],
-    }
-    items = itertools.chain.from_iterable(ranking.items for ranking in rankings)
-    table = pl.DataFrame(
-        {"item": list(items)} | {name: np.concatenate(parts) if parts else None for name, parts in numbers.items()},
-        schema_overrides={"may_be_first": pl.Boolean},
-    ).with_columns(pl.col("lower", "upper").fill_nan(None))
-    if not queries:
-        return table.sort("scale", "score", "item", descending=[False, True, False])
-    of = np.repeat(np.arange(len(rankings)), [len(ranking.items) for ranking in rankings])
-    named = table.select(pl.Series("query", queries, pl.String).gather(of), pl.all())
-    return named.sort("query", "scale", "score", "item", descending=[False, False, True, False])
 
 
 def _scale_notes(ranking: ItemRanking) -> list[str]:

@@ -44,15 +44,13 @@ def checked_control(
     aggregator: Aggregator,
     source: LogSource,
     intervals: Intervals | Literal["auto"] | None,
-    *,
-    by: str | None,
 ) -> tuple[ControlledAggregator, Literal["sandwich"] | None]:
     """Return the aggregator and the intervals of a ranking with covariates.
 
     Raises
     ------
     SpecError
-        It cannot have them: by method, kind of log, category, or kind of intervals.
+        It cannot have them: by method, kind of log, or kind of intervals.
     """
     if not isinstance(aggregator, ControlledAggregator):
         raise SpecError(
@@ -60,8 +58,6 @@ def checked_control(
         )
     if source.table.row != "comparisons":
         raise SpecError(f"--control is about votes, and {source.name} holds {source.table}")
-    if by is not None:
-        raise SpecError("--control goes by the whole log: leave --by out")
     if intervals not in (None, "auto", "sandwich"):
         raise SpecError(
             f"--intervals {intervals}: with --control they are by formula, and by judge where the log names judges; "
@@ -130,10 +126,11 @@ def rank_controlled(
 
 
 def beside_unadjusted(adjusted: pl.DataFrame, unadjusted: pl.DataFrame) -> pl.DataFrame:
-    """Return a ranking with the scores, intervals and ranks of the same votes without covariates, by item."""
+    """Return rankings with the scores, intervals and ranks of the same votes without covariates, by query and item."""
     others = ["score", "rank_low", "rank_high", "lower", "upper"]
-    more = unadjusted.select("item", *[pl.col(name).alias(f"unadjusted_{name}") for name in others])
-    return adjusted.join(more, on="item", how="left", maintain_order="left")
+    keys = [name for name in ("query", "item") if name in adjusted.columns]
+    more = unadjusted.select(*keys, *[pl.col(name).alias(f"unadjusted_{name}") for name in others])
+    return adjusted.join(more, on=keys, how="left", maintain_order="left")
 
 
 def _units(votes: Votes, rows: CovariateVotes, clustered: bool) -> Units:

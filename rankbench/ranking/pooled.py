@@ -52,16 +52,18 @@ class CategoryRankings(NamedTuple):
     facts: dict[str, Any]
 
 
-def check_shared(by: str | None, intervals: str | None) -> None:
+def check_shared(by: str | None, intervals: str | None, control: str = "") -> None:
     """Refuse options that do not go with pooled categories.
 
     Raises
     ------
     SpecError
-        There are no categories, or intervals are to be made otherwise.
+        There are no categories, there are covariates, or intervals are to be made otherwise.
     """
     if by is None:
         raise SpecError("--pool is of categories; say --by COLUMN with it")
+    if control:
+        raise SpecError("--pool shrinks scores without covariates: leave --control out, or --pool")
     if intervals not in (None, "auto", "sandwich"):
         raise SpecError(f"--pool has intervals by formula, not by {intervals}; leave --intervals out")
 

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 from drawn_votes import two_items
+from polars.testing import assert_frame_equal
 from ranked_logs import sided_votes
 from scipy.special import expit
 
@@ -119,7 +120,7 @@ def test_what_never_changes_of_an_item_is_refused() -> None:
     ("options", "words"),
     [
         ({"method": "elo"}, "'elo' estimates no effects.*bradley-terry and davidson"),
-        ({"by": "neutral"}, "leave --by out"),
+        ({"by": "neutral", "pool": True}, "leave --control out"),
         ({"intervals": "bootstrap"}, "by formula"),
         ({"intervals": "judges+queries"}, "by formula"),
     ],
@@ -132,6 +133,25 @@ def test_what_cannot_be_controlled_is_refused(options: dict[str, str], words: st
 def test_ballots_and_a_method_without_covariates_are_refused() -> None:
     with pytest.raises(SpecError, match="name them with --control"):
         rankbench.aggregate(planted(50, 9), "bradley-terry:control=true")
+
+
+def test_each_category_has_effects_of_its_own() -> None:
+    """Scores, effects and unadjusted scores are those of each category alone; one that shows no effect is left out."""
+    votes = planted(600, 11).with_columns(lang=pl.Series(["de", "en", "de"] * 200))
+    bold = pl.Series(np.random.default_rng(1).normal(size=600))
+    few = votes.head(1).with_columns(lang=pl.lit("fr"), bold=pl.lit(0.0))
+    found = rankbench.aggregate(
+        pl.concat([votes.with_columns(bold=bold), few]), control="side, bold", by="lang", intervals="auto"
+    )
+    assert found.effects is not None
+    assert found.effects["query"].unique(maintain_order=True).to_list() == ["de", "en"]
+    assert any("leaves out lang 'fr'" in note for note in found.notes)
+    for lang in ("de", "en"):
+        own = votes.with_columns(bold=bold).filter(lang=lang).drop("lang")
+        alone = rankbench.aggregate(own, control="side, bold", intervals="auto")
+        assert alone.effects is not None
+        assert_frame_equal(found.table.filter(query=lang).drop("query"), alone.table)
+        assert_frame_equal(found.effects.filter(query=lang).drop("query"), alone.effects)
 
 
 def test_points_are_of_both_rankings() -> None:
