@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator
+from rankbench.interfaces.pair_counts import connected_components
 from rankbench.interfaces.sequential_aggregator import SequentialAggregator
 from rankbench.protocols.links import BINS, Link, PairOutcomes, chosen_link, fit_tie_link, leveled
 from rankbench.protocols.steps import Steps
@@ -122,6 +124,8 @@ def walked(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray[np
         if not np.isfinite(margins).all():
             raise ContenderDiverged("margins are not finite")
         return leveled(margins, margins)
+    if isinstance(aggregator, ControlledAggregator) and aggregator.control:
+        return _with_effects(aggregator, steps, items)
     return _refitted(aggregator, steps, items)
 
 
@@ -162,6 +166,23 @@ def _refitted(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray
             scores = call_aggregator(aggregator, steps.comparisons(0, moment), steps.m)
         rows = slice(int(steps.starts[moment]), int(steps.starts[until]))
         margins[rows] = leveled(scores[steps.first[rows]] - scores[steps.second[rows]], scores)
+    return margins
+
+
+def _with_effects(aggregator: ControlledAggregator, steps: Steps, items: list[str]) -> NDArray[np.float64]:
+    """Return margins by scores and effects of covariates, both of the votes before a moment."""
+    margins, times = np.zeros(len(steps)), len(steps.starts) - 1
+    for moment, until in zip(steps.moments.tolist(), [*steps.moments.tolist()[1:], times], strict=True):
+        training = steps.with_covariates(0, moment, items).summed()
+        fit = aggregator.fit_controlled(training)
+        if len(fit.scales) > len(connected_components(training.counts())):
+            raise ContenderDiverged("its scores stand on more scales than the votes before a moment; give it a ridge")
+        rows = slice(int(steps.starts[moment]), int(steps.starts[until]))
+        asked = steps.with_covariates(moment, until, items)
+        found = np.array(fit.margins(replace(asked, outcomes=np.zeros_like(asked.outcomes))))
+        if found.shape != (len(asked),) or not np.isfinite(found).all():
+            raise ContenderDiverged("its margins are not finite")
+        margins[rows] = leveled(found, fit.scores)
     return margins
 
 

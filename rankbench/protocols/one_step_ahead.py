@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rankbench.core.component import Component
 from rankbench.data.tables.checks import judgments_of, table_kind
 from rankbench.data.tables.times import TimeUnit, in_units
 from rankbench.errors import SpecError
@@ -30,7 +31,7 @@ from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import STRETCHES, BlockPart, BlockTask, Contender, Prepared, Protocol
 from rankbench.protocols.forecast import foreseen, stretch_losses
 from rankbench.protocols.judging import each_cell
-from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_items, votes_of
+from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged, unpack_items, votes_of
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.steps import (
     BLOCKS,
@@ -61,6 +62,8 @@ class OneStepAhead(LogProtocol):
     The metrics are those of `own-log`, on all votes after the warm-up. There is one run. Differences are bootstrapped
     over stretches of consecutive times, 25 of about equally many votes: votes of a stretch may depend on one another,
     and what is wrong for a while is wrong in few stretches (blocks that do not overlap, [Carlstein86]_).
+
+    Aggregators with ``control=true`` learn effects of covariates, such as a home advantage, from earlier votes too.
 
     Prefer it for votes with times on items that change, such as teams; `own-log` takes strengths for constant.
     """
@@ -105,6 +108,10 @@ class OneStepAhead(LogProtocol):
             (*kept, *_notes(steps)),
             pool=votes.count,
         )
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a component cannot rank the items of a log; empty if it can."""
+        return misfit_of(contender, covariates=True)
 
     def _times(self, dataset: Dataset) -> Any:
         """Return the time of each vote, sorted as `Votes` are."""

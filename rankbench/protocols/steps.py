@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rankbench.core.text import count_text
 from rankbench.errors import SpecError
+from rankbench.interfaces.covariate_aggregator import Covariates, CovariateVotes
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, numbered_pairs
 from rankbench.interfaces.protocol import pack, unpack
 from rankbench.interfaces.queries import Comparisons
@@ -68,6 +69,8 @@ class Steps:
         Of each time: which stretch it is in, -1 in the warm-up.
     whole : ndarray of bool, shape (n,)
         False where a row is the rest of a vote whose points are split.
+    covariates : Covariates, optional
+        Of the first item less the second.
     """
 
     m: int
@@ -80,6 +83,7 @@ class Steps:
     choices: NDArray[np.int64]
     blocks: NDArray[np.int32]
     whole: NDArray[np.bool_]
+    covariates: Covariates | None = None
 
     def __len__(self) -> int:
         return len(self.first)
@@ -104,8 +108,10 @@ class Steps:
         times = int(np.searchsorted(self.blocks, stretches))
         rows = int(self.starts[times])
         by_vote = {name: getattr(self, name)[:rows] for name in ("first", "second", "outcome", "weights", "whole")}
+        covariates = None if self.covariates is None else replace(self.covariates, values=self.covariates.values[:rows])
         reached = {name: getattr(self, name)[getattr(self, name) < times] for name in ("moments", "choices")}
-        return replace(self, starts=self.starts[: times + 1], blocks=self.blocks[:times], **by_vote, **reached)
+        starts, of_time = self.starts[: times + 1], self.blocks[:times]
+        return replace(self, starts=starts, blocks=of_time, covariates=covariates, **by_vote, **reached)
 
     def votes_before(self, row: int) -> int:
         """Return the number of votes that begin before a row."""
@@ -128,6 +134,22 @@ class Steps:
             outcome == 0,
         )
 
+    def with_covariates(self, begin: int, end: int, items: list[str]) -> CovariateVotes:
+        """Return the votes of the times from `begin` to before `end`, with their covariates, a row each.
+
+        Raises
+        ------
+        SpecError
+            The log was asked for no covariates.
+        """
+        if self.covariates is None:
+            raise SpecError("it takes covariates, and the log was asked for none: name them with --control")
+        rows = slice(int(self.starts[begin]), int(self.starts[end]))
+        outcomes = np.stack([self.outcome[rows] == said for said in (1, -1, 0)], axis=1) * self.weights[rows, None]
+        covariates = replace(self.covariates, values=np.array(self.covariates.values[rows]))
+        weighted = bool((self.weights != 1).any())
+        return CovariateVotes(items, self.first[rows], self.second[rows], outcomes, covariates, weighted=weighted)
+
     def counts(self, cells: NDArray[np.float64], votes: int, items: list[str]) -> PairCounts:
         """Return sums by pair and outcome, shape (P, 3), of so many votes, as counts."""
         weighted = bool((self.weights != 1).any())
@@ -143,13 +165,22 @@ class Steps:
     def packed(self) -> dict[str, NDArray[Any]]:
         """Return all of it as arrays of a `Prepared`."""
         names = ("first", "second", "outcome", "weights", "starts", "moments", "choices", "blocks", "whole")
-        return pack("steps", m=np.array([self.m]), **{name: getattr(self, name) for name in names})
+        arrays = {name: getattr(self, name) for name in names}
+        if self.covariates is not None:
+            # Names have no line ends: terms are columns of a file.
+            controls = np.frombuffer("\n".join(self.covariates.names).encode(), dtype=np.uint8)
+            arrays |= {"values": self.covariates.values, "controls": controls}
+        return pack("steps", m=np.array([self.m]), **arrays)
 
 
 def unpack_steps(arrays: Mapping[str, NDArray[Any]]) -> Steps:
     """Return what `Steps.packed` packed."""
     of = unpack(arrays, "steps")
-    return Steps(int(of.pop("m")[0]), **of)
+    covariates = None
+    if "controls" in of:
+        names = tuple(of.pop("controls").tobytes().decode().split("\n"))
+        covariates = Covariates(names, (1.0,) * len(names), of.pop("values"))
+    return Steps(int(of.pop("m")[0]), **of, covariates=covariates)
 
 
 def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> Steps:
@@ -190,6 +221,10 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
     at = (starts[:-1] - starts[warm]) * min(blocks, times - warm) // (n - starts[warm])
     of_time = np.full(times, -1, np.int32)
     of_time[warm:] = np.unique(at[warm:], return_inverse=True)[1].reshape(-1)
+    covariates = votes.covariates
+    if covariates is not None:
+        signs = np.where(votes.winners < votes.losers, 1, -1).astype(covariates.values.dtype)
+        covariates = replace(covariates, values=(covariates.values * signs[:, None])[order])
     steps = Steps(
         len(votes.items),
         low[order],
@@ -201,6 +236,7 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
         choices[choices < times].astype(np.int64),
         of_time,
         np.ones(len(order), np.bool_) if votes.rest is None else ~votes.rest[order],
+        covariates,
     )
     decisive = np.bincount(steps.block_of_vote(), steps.outcome[steps.tested] != 0, steps.count)
     if np.count_nonzero(decisive) < _FEWEST:
