@@ -7,8 +7,8 @@ the lead of one item over another without it ([BGM20]_; [HSW25]_ on arenas of la
 
 with :math:`\Sigma` the inverse information and :math:`h_v` the vote's leverage. Sums of influences are wrong where
 votes mask one another, and a recursion is not ([HBS24]_): rankbench removes half of what seems needed, refits, and
-goes on until the rival passes. It then puts back whatever is not needed. The set that is left is real, and no vote of
-it can be put back; a smaller one may exist.
+goes on until the rival passes. It then puts back whatever is not needed, one by one or, of more than 64 units, in
+parts. A refit without the set that is left shows that the first place changes; a smaller set may exist.
 
 References
 ----------

@@ -198,6 +198,8 @@ def more_tasks(board: ScoreBoard) -> Probe:
         )
     needed, pair = rows[0]["more tasks"], rows[0]["hardest pair"]
     said = f"the lead between {pair} is too small for any number of tasks to show"
-    if isinstance(needed, int):
+    if needed == 0:
+        said = f"{pair} are separated at 80% power already"
+    elif isinstance(needed, int):
         said = f"{needed:,} more tasks like these separate {pair} at 80% power, if their lead is the true one"
     return Probe(name, question, said, facts={"power": 0.8, "level_of_pair": 0.05}, table=pl.DataFrame(rows))
