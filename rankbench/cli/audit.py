@@ -112,9 +112,8 @@ def _parts(found: Audit, title: str) -> Iterator[Part]:
 
 
 def _page(found: Audit, title: str) -> str:
-    grid = Grid.from_rows(
-        [Column(name) for name in _COLUMNS], [[markdown(cell) for cell in row] for row in _cells(found)]
-    )
+    rows = [[name, fires, p, level, markdown(answer)] for name, fires, p, level, answer in _cells(found)]
+    grid = Grid.from_rows([Column(name) for name in _COLUMNS], rows)
     page: list[Node] = [Heading(1, markdown(title)), Paragraph(markdown(sentence(audited_words(found)))), grid]
     for probe in found.probes:
         page += [Heading(2, markdown(probe.question)), Paragraph(markdown(sentence(f"{probe.name}: {probe.answer}")))]
