@@ -56,7 +56,7 @@ def _relink(app: Sphinx, name: str, source: list[str]) -> None:
     up = r"(?:\.\./)+" if "/" not in name else r"\.\./(?:\.\./)+"
     # `make docs` writes the pages of results beside those of Sphinx, which does not know them.
     text = re.sub(
-        rf"\[([^\]]+)\]\({up}leaderboards/(?:README|([\w-]+)/leaderboard)\.md\)",
+        rf"\[([^\]]+)\]\({up}leaderboards/(?:README|([\w-]+)/\w+)\.md\)",
         lambda link: f'<a href="{"../" * name.count("/")}leaderboards/{link[2] or "index"}.html">{link[1]}</a>',
         source[0],
     )

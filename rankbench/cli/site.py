@@ -19,7 +19,7 @@ from rankbench.core.system import replace_file
 from rankbench.core.text import markdown
 from rankbench.errors import InputError, SpecError
 from rankbench.html.content import Page, PageData
-from rankbench.html.page import in_site, page_bytes
+from rankbench.html.page import in_site, page_bytes, title_of
 from rankbench.reports.leaderboard import DETAILS
 from rankbench.reports.leaderboard import PAGE as WORDS
 from rankbench.reports.render import pages_of, pictures_of
@@ -43,7 +43,7 @@ def site(folders: tuple[Path, ...], out: Path) -> Answer:
     """Write several results as a static site.
 
     The site has a page for each DIR, an index, and a page on how to submit a result. DIR is the folder of a run, a
-    published one, or a history. No page loads anything from the network.
+    published one, an audit, or a history. No page loads anything from the network.
     """
     names = [folder.resolve().name for folder in folders]
     for name in (name for name in (INDEX, SUBMIT) if name.removesuffix(".html") in names):
@@ -83,10 +83,13 @@ def folder_page(folder: Path) -> tuple[bytes, str]:
         paths = [*(folder / name for name in names), *sorted(folder.glob("figures/*.svg"))]
         files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.is_file()}
         if (folder / CERTIFICATES).is_dir():
-            texts = origin_texts({str(folder): ""}, (), "rankbench certify --all FOLDER")
-            data = PageData(again=texts["Make it again"], works=texts["Cite"])
+            origin = origin_texts({str(folder): ""}, (), "rankbench certify --all FOLDER")
+            data = PageData(again=origin["Make it again"], works=origin["Cite"])
             files[PAGE_DATA] = data.model_dump_json().encode()
         return leaderboard_html(files), files[WORDS].decode()
+    if len(texts := [*folder.glob("*.md")]) == 1:
+        text = texts[0].read_text(encoding="utf-8")
+        return page_bytes(Page(title_of(text), text, sorts=True)), text
     if any(folder.glob("*.json")):
         answer, name = shown_history(read_history(folder), 0.05, everything=True), folder.resolve().name
         again = shlex.join(["rankbench", "history", "show", name, "--all", "--out", f"{name}.html"])
