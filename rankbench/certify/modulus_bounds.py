@@ -24,8 +24,11 @@ from rankbench.interfaces.exact import ConvexPhi, ExactSurrogate, PhiTerm
 
 Vector = NDArray[np.float64]
 
-CLOSE = 0.01
+CLOSE = 1e-6
 """Relative distance of the bounds at which the search ends."""
+
+ROUNDING = 1e-13
+"""Of true excesses, relative to the largest one of a structure; weights of laws below a tenth of it count as 0."""
 
 TRIED = 100
 """Laws of each cell, drawn at random, whose least scores are looked at."""
@@ -210,7 +213,8 @@ def modulus_bounds(
 ) -> tuple[Vector, Vector, float, list[Simplex]]:
     """Return lower and upper bounds of H at each eps, the largest eps found where it is 0, and all simplices."""
     rng = np.random.default_rng(seed)
-    eps = eps * (1 - 1e-12)  # rounding must not leave a law out whose excess is eps
+    # Rounding must not leave a law out whose excess is eps.
+    eps = eps - ROUNDING * max(abs(float(x)) for cell, _ in cells for gap in cell.gaps.values() for x in gap)
     upper, zero = np.full(len(eps), np.inf), 0.0
     leaves: list[Simplex] = []
     for cell, risks in cells:
