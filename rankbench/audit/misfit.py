@@ -10,7 +10,8 @@ where v_i is the item's sum over all votes, and :math:`\tau` is the standard dev
 one whose simulated logs have, on average, the same median over judges of what the squares of s imply; one judge does
 not move it. An item's misfit is the sum of the squares of its residuals by opponent, each over its variance, as a
 chi-squared tail. The largest value of each kind is compared with 999 logs that are simulated: the same judges on the
-same pairs, with the scores and ties of the log, normal tastes, and scores fitted again by one Newton step.
+same pairs, with the scores and ties of the log, normal tastes, and scores fitted again by one Newton step. Tests take
+the median, and with it :math:`\tau`, a standard error larger: it is an estimate.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ class _Groups:
         votes, m, n = board.votes, len(board.items), len(board.votes)
         cells = np.concatenate([group.astype(np.int64) * m + end for end in (votes.winners, votes.losers)])
         known, place = np.unique(cells, return_inverse=True)
+        self.place = place
         self.group, self.item = np.divmod(known, m)
         signs, rows = np.repeat([1.0, -1.0], n), np.tile(np.arange(n), 2)
         self.sums = csr_array((signs, (rows, place)), shape=(n, len(known)))
@@ -129,10 +131,10 @@ class _Groups:
         kept = information >= np.median(information)
         return np.asarray(np.median(excess[:, kept] / information[kept], axis=1))
 
-    def distances(self, tastes: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
+    def distances(self, residuals: NDArray[np.float64], taste: float) -> NDArray[np.float64]:
         """Return the distances of tastes from none, (B, cells), 0 where too little is known."""
-        spread = np.sqrt(self.base + np.maximum(variance, 0.0)[:, None] * self.own**2)
-        return np.where(self.known, np.abs(tastes) / spread, 0.0)
+        spread = np.sqrt(self.base + taste**2 * self.own**2)
+        return np.where(self.known, np.abs(self.tastes(residuals)) / spread, 0.0)
 
 
 class _Pairs:
@@ -191,40 +193,42 @@ def largest_misfits(board: VoteBoard) -> Misfit | None:
         """Return residuals of simulated logs, (37, n), whose judges have tastes."""
         leads = np.broadcast_to(lead, (_BATCH, len(votes)))
         if votes.judges is not None and taste:
-            own = rng.normal(0, taste, (_BATCH, votes.judge_count, m))
-            leads = leads + own[:, votes.judges, votes.winners] - own[:, votes.judges, votes.losers]
+            own = rng.normal(0, taste, (_BATCH, len(parts["judge"].item)))[:, parts["judge"].place]
+            leads = leads + own[:, : len(votes)] - own[:, len(votes) :]
         share = 1 / (1 + np.exp(-leads))
         tied, drawn = _tied(level, share), rng.random(leads.shape)
         won = np.where(drawn < share - tied / 2, 1.0, np.where(drawn < share + tied / 2, 0.5, 0.0))
         return fitted(votes.weights * (won - chance))
 
     def distances(residuals: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        none = np.zeros(len(residuals))
-        spread = {name: part.variance(residuals) if name == "judge" else none for name, part in parts.items()}
-        return {name: part.distances(part.tastes(residuals), spread[name]) for name, part in parts.items()}
+        return {name: part.distances(residuals, wide if name == "judge" else 0.0) for name, part in parts.items()}
 
-    said, taste = fitted((votes.weights * (np.where(votes.ties, 0.5, 1.0) - chance))[None, :]), 0.0
+    said = fitted((votes.weights * (np.where(votes.ties, 0.5, 1.0) - chance))[None, :])
+    taste = wide = 0.0
     if judged:
-        seen = float(parts["judge"].variance(said)[0])
-        implied = []
+        seen, error, implied = float(parts["judge"].variance(said)[0]), 0.0, list[float]()
         for tried in _TASTES:
-            implied.append(float(parts["judge"].variance(simulated(tried)).mean()))
-            if implied[-1] > seen:
+            again = parts["judge"].variance(simulated(tried))
+            if not implied or implied[-1] <= seen:
+                error = float(again.std())
+            implied.append(float(again.mean()))
+            if implied[-1] > seen + error:
                 break
-        taste = float(np.interp(seen, np.maximum.accumulate(implied), _TASTES[: len(implied)]))
+        found = np.interp([seen, seen + error], np.maximum.accumulate(implied), _TASTES[: len(implied)])
+        taste, wide = found.tolist()
     z, tails = distances(said), pairs.tails(said)[0]
     beyond, item_beyond = dict.fromkeys(parts, 0), 0
     for _ in range(_SIMULATED // _BATCH):
-        residuals = simulated(taste)
+        residuals = simulated(wide)
         for name, one in distances(residuals).items():
             beyond[name] += int((one.max(axis=1) >= z[name].max()).sum())
         item_beyond += int((pairs.tails(residuals).max(axis=1) >= tails.max()).sum())
-    found = {}
+    groups = {}
     for name, part in parts.items():
         at = int(np.argmax(z[name][0]))
         p = (1 + beyond[name]) / (1 + _SIMULATED)
-        found[name] = GroupMisfit(int(part.group[at]), int(part.item[at]), float(z[name][0, at]), p)
-    return Misfit(taste, found, int(np.argmax(tails)), (1 + item_beyond) / (1 + _SIMULATED))
+        groups[name] = GroupMisfit(int(part.group[at]), int(part.item[at]), float(z[name][0, at]), p)
+    return Misfit(taste, groups, int(np.argmax(tails)), (1 + item_beyond) / (1 + _SIMULATED))
 
 
 def _tied(level: float, chance: NDArray[np.float64]) -> NDArray[np.float64]:

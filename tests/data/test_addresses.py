@@ -115,6 +115,13 @@ def test_what_is_stored_is_ranked_as_a_file_is(key: str) -> None:
     assert rankbench.aggregate(f"s3://bucket/{key}").table.equals(expected)
 
 
+@pytest.mark.parametrize("key", ["votes.parquet", "votes.csv", "votes.ndjson", "parts/"])
+def test_rows_of_what_is_stored_are_filtered(key: str) -> None:
+    found = rankbench.aggregate(f"s3://bucket/{key}", where="winner <> 'b'", min_votes=1)
+    assert found.table.equals(rankbench.aggregate(VOTES.filter(pl.col("winner") != "b")).table)
+    assert "3 of 5 rows are left: where winner <> 'b'" in found.notes
+
+
 def test_a_run_names_the_address_and_writes_no_secrets(tmp_path: Path) -> None:
     arguments = ["run", "--log", "s3://bucket/votes.parquet", "--reps", "1", "--workers", "1", "--out"]
     done = CliRunner().invoke(main, [*arguments, str(tmp_path / "run")])
