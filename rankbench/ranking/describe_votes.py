@@ -118,9 +118,12 @@ def cycles_by_order(counts: PairCounts, seed: int = LOG_SEED) -> tuple[float, fl
     :math:`\sqrt{(v - e) / v}`, with v their variance and e the mean of their squared errors. None where votes
     have weights, where there are no wins, or where items are more than 250.
     """
-    decided = counts.forward + counts.backward
-    if counts.weighted or counts.m > _SIMULATED or counts.judgments < 2 or not decided.any():
+    # Ties decide no majority, and half wins would draw the scores together.
+    votes = int((counts.forward + counts.backward).sum())
+    if counts.weighted or counts.m > _SIMULATED or votes < 2:
         return None
+    counts = replace(counts, ties=np.zeros(len(counts)), judgments=votes).observed()
+    decided = counts.forward + counts.backward
     method = manager.get(Aggregator, "bradley-terry:penalty=firth")
     try:
         scores = call_aggregator(method, counts, counts.m)

@@ -60,6 +60,14 @@ def test_a_circle_is_found() -> None:
     assert not ordered.endswith("!")
 
 
+def test_ties_change_nothing() -> None:
+    """Majorities are of votes that someone won, on pairs that have some."""
+    one, other, won = drawn(2, np.linspace(-1, 1, 9), 4)
+    sides = np.where(won, one, other), np.where(won, other, one)
+    both = count_pairs(*(np.tile(side, 2) for side in sides), ties=np.repeat([False, True], len(one)))
+    assert cycles_by_order(both) == cycles_by_order(counted(one, other, won))
+
+
 def test_weights_and_many_items_are_not_simulated() -> None:
     assert cycles_by_order(count_pairs([0, 1, 2], [1, 2, 0], weights=[1.0, 2.0, 0.5])) is None
     assert cycles_by_order(count_pairs(np.arange(299), np.arange(1, 300))) is None
