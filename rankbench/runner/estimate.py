@@ -21,7 +21,7 @@ from rankbench.runner.worker_pool import START, Worker, received
 _LIMIT = 8.0
 """Seconds of one processor in which the blocks of a plan are measured."""
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds after which the measurement of a block is given up."""
 
 _ENOUGH = 0.5
@@ -198,6 +198,8 @@ class _Measuring:
                     break
             worker = self._worker_of(job.group)
             cost = worker.call(measure, self._file, SentTask.from_task(task), share, timeout=PATIENCE)
+            if cost is None:
+                continue  # some contenders take no block as small as that
             if not isinstance(cost, Measured):
                 self.__exit__()
                 break

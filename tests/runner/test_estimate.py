@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -25,6 +27,7 @@ from rankbench.runner.blocks import run_block
 from rankbench.runner.estimate import Measured, estimate
 from rankbench.runner.jobs import LostProcess
 from rankbench.runner.prepare import dataset_of
+from rankbench.runner.worker_pool import Worker
 
 
 @pytest.mark.parametrize(
@@ -158,6 +161,21 @@ def test_plan_prints_what_it_estimates(short: str, monkeypatch: pytest.MonkeyPat
     assert 0 < seconds["low"] < seconds["seconds"] < seconds["high"]
     assert memory["all"] == memory["program"] + memory["data"] + memory["workers"] * memory["worker"]
     assert facts["unknown"] == 0
+
+
+class Choosy(Worker):
+    """A worker whose contenders take no small block."""
+
+    def call(self, function: Callable[..., Any], *arguments: Any, timeout: float) -> Any:
+        found = super().call(function, *arguments, timeout=timeout)
+        return None if function is estimates.measure and arguments[-1] < 0.2 else found
+
+
+def test_small_blocks_that_fail_are_followed_by_larger_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "Worker", Choosy)
+    found = estimate(api.planned(str(written(tmp_path / "small.toml", SMALL))))
+    assert found.unknown == 0
+    assert found.seconds > 0
 
 
 class Silent:
