@@ -148,10 +148,11 @@ class _Curve:
         powers = [self.then * ratio**power for power in exponents]
         # Costs that do not grow hide how others do: a line shows it, unless time grows faster.
         line = max(self.then + self.slope * (task.key.n - self.n), powers[1])
-        # Contenders share draws and factorizations, and some take longer than others.
+        # Contenders share draws and factorizations: time grows with their number as it does, or less.
+        shared = more ** (1 - _EXPONENT) if more > 1 else more
         apart = max(more, 1.0) ** _EXPONENT
         low, likely, high = min(*powers, line), line / math.sqrt(self.cold), max(*powers, line)
-        return more * low / _NOISE / self.cold / apart, more * likely, more * high * _NOISE * apart
+        return shared * low / _NOISE / self.cold / apart, shared * likely, shared * high * _NOISE * apart
 
 
 def _points(task: BlockTask) -> int:
@@ -194,7 +195,9 @@ class _Measuring:
                     continue
                 growth = max(share / last.cost.share, 1.0) * points / last.points
                 known = last.warm and len(found) > 2 and last.cost.seconds >= _ENOUGH
-                if known or self._left - last.cost.seconds * growth < least:
+                # The first part loads code. Whatever was used before, all contenders get a second.
+                predicted = last.cost.seconds * growth / (_WARM if len(found) == 1 else 1.0)
+                if known or self._left - predicted < (least if last.warm else min(least, self._left - 1.0)):
                     break
             worker = self._worker_of(job.group)
             cost = worker.call(measure, self._file, SentTask.from_task(task), share, timeout=PATIENCE)
@@ -242,12 +245,12 @@ def _one_point(contender: Contender) -> Contender:
 
 
 def _fitted(task: BlockTask, found: list[_Part]) -> _Curve:
-    """Return the curve through the last two parts; from one alone, time grows as the share of a block."""
+    """Return the curve through the last two parts; from one alone, time may grow as n or not at all."""
     last = found[-1]
-    exponent, off, whole = 1.0, _EXPONENT, task.key.n
-    slope = last.cost.seconds / (whole * last.cost.share)
+    exponent, off, slope, whole = 0.5, 0.5, 0.0, task.key.n
     if len(found) > 1 and (before := found[-2]).points == last.points and before.cost.share < last.cost.share:
         grown = math.log(last.cost.seconds / before.cost.seconds)
+        off = _EXPONENT
         exponent = min(max(grown / math.log(last.cost.share / before.cost.share), 0.0), 2.0)
         more = (last.cost.share - before.cost.share) * whole
         slope = max(last.cost.seconds - before.cost.seconds, 0.0) / more

@@ -127,6 +127,11 @@ def test_time_grows_as_parts_say(power: float) -> None:
     assert low < seconds < high
 
 
+def test_one_part_alone_leaves_open_how_time_grows() -> None:
+    curve, task = fitted((1 / 64, 1.0))
+    assert curve.seconds(task) == pytest.approx((1 / estimates._NOISE, 8, 64 * estimates._NOISE))
+
+
 def test_a_cost_that_does_not_grow_hides_no_other() -> None:
     curve, task = fitted((1 / 64, 1 + 1 / 64), (1 / 16, 1 + 1 / 16))
     assert curve.seconds(task)[1] == pytest.approx(2.0)
@@ -138,7 +143,7 @@ def test_the_time_of_a_whole_block_is_that_of_the_block() -> None:
     assert (low, seconds, high) == pytest.approx((3 / estimates._NOISE, 3, 3 * estimates._NOISE))
     more = replace(task, cells={str(i): cell for i in range(16) for cell in task.cells.values()})
     low, seconds, high = curve.seconds(more)
-    assert (low, seconds, high) == pytest.approx((24 / estimates._NOISE, 48, 96 * estimates._NOISE))
+    assert (low, seconds, high) == pytest.approx((12 / estimates._NOISE, 24, 48 * estimates._NOISE))
 
 
 def test_parts_grow_from_one_contender_to_the_whole_block(tmp_path: Path) -> None:
