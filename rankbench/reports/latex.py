@@ -89,17 +89,18 @@ def _table(name: str, caption: str, grid: Grid) -> str:
 
 
 def _columns(grid: Grid) -> Iterator[str]:
-    """Yield the types of columns; in a table that is too wide, long cells of words get lines of some letters."""
-    cells = [*_heads(grid), *grid.rows]
-    sizes = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
+    """Yield the types of columns; in a table that is too wide, long cells of words get lines that hold each word."""
+    columns = list(zip(*_heads(grid), *grid.rows, strict=True))
+    sizes = [max(map(len, column)) + 2 for column in columns]
     words = [column.align == "left" and size > _LONG for column, size in zip(grid.columns, sizes, strict=True)]
     left = LINE - sum(size for size, broken in zip(sizes, words, strict=True) if not broken)
     long = sum(size for size, broken in zip(sizes, words, strict=True) if broken)
-    for column, size, broken in zip(grid.columns, sizes, words, strict=True):
+    for column, cells, size, broken in zip(grid.columns, columns, sizes, words, strict=True):
         if sum(sizes) <= LINE or not broken:
             yield _ALIGN[column.align]
         else:
-            share = max(left * size / long, _LONG / 2) / LINE
+            word = max(len(word) for cell in cells for word in cell.split() or [""])
+            share = max(left * size / long, _LONG / 2, 1.25 * word) / LINE
             yield rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\linewidth}}"
 
 
