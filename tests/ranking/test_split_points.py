@@ -22,6 +22,7 @@ from rankbench.protocols.steps import cut_steps
 from rankbench.ranking.categories import category_votes
 from rankbench.ranking.covariates import offered_controls
 from rankbench.ranking.describe import describe
+from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import open_source
 from rankbench.ranking.over_time import scores_over_time
 from rankbench.ranking.pooled import pooled_rankings
@@ -138,7 +139,7 @@ def test_describe_counts_rows_and_points() -> None:
     assert (alone.upper - alone.lower) / 2 == pytest.approx(half, rel=0.03)
     swapped = pl.concat([LEVEL, LEVEL.rename({"left": "right", "right": "left"}).select(LEVEL.columns)])
     source = open_source(swapped)
-    assert offered_controls(swapped, source, describe(source.frame), columns="", reader="") == ["side"]
+    assert offered_controls(swapped, source, describe(source.frame), columns="", reader="", keep=Filter()) == ["side"]
 
 
 def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:

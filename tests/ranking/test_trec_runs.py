@@ -258,7 +258,7 @@ def test_files_of_trec_are_known_and_say_what_they_need(tmp_path: Path) -> None:
         ("run.txt", "--qrels", "qrels.txt", "--loss", "ndcg"): "say how many count, as ndcg:cutoff=10\n",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "err:top=2"): "how many count, as err:top=2,cutoff=10\n",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "pairwise-disagreement"): "judges orders by edges",
-        ("run.txt", "--qrels", "qrels.txt", "--columns", "system=x"): "leave --columns and --reader out",
+        ("run.txt", "--qrels", "qrels.txt", "--columns", "system=x"): "leave --columns, --reader and --where out",
         ("run.txt", "--qrels", "none.txt"): "there is no such file",
     }.items():
         rest = [str(tmp_path / word) if word.endswith(".txt") else word for word in arguments]
