@@ -161,9 +161,11 @@
       enhance(table, title);
     }, {once: true});
   };
+  // Rows stay whole or are halved, or else plots stand one below the other.
   const beside = plots => {
     const {columns} = data.charts[plots.parentElement.dataset.chart];
-    const fitting = String(plots.clientWidth >= 180 * columns ? columns : 1);
+    const fits = count => Number.isInteger(count) && plots.clientWidth >= 250 * count;
+    const fitting = String([columns, columns / 2].find(fits) ?? 1);
     if (plots.style.getPropertyValue("--columns") === fitting) return;
     plots.style.setProperty("--columns", fitting);
     // Charts ask for their width then.
@@ -182,7 +184,6 @@
     };
     plots.replaceChildren();
     figure.classList.add("drawn");
-    // Rows stay whole: as many plots beside one another as the figure has, or one.
     widths.observe(plots);
     beside(plots);
     legend(figure, chart, apply, views);
