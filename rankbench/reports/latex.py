@@ -25,8 +25,11 @@ PREAMBLE = (
 HEADING_WIDTH = 14
 """Letters in a line of a column's heading: an interval is as wide."""
 
-FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-"""A table wider than the text shrinks to it; a narrower one keeps its size."""
+FIT = (
+    r"\resizebox*{!}{\ifdim\totalheight>.7\textheight.7\textheight\else\totalheight\fi}{%",
+    r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+)
+"""A table that is wider or higher than a page's text shrinks to it; a smaller one keeps its size."""
 
 LINE = 84
 """Letters of a line of text, in a table's size."""
@@ -81,9 +84,9 @@ def _table(name: str, caption: str, grid: Grid) -> str:
     head, rows = ([" & ".join(map(_cell, row)) + r" \\" for row in part] for part in (_heads(grid), grid.rows))
     lines = [
         PREAMBLE, r"\begin{table}", r"\centering", rf"\caption{{{latex_of(caption)}}}", rf"\label{{tab:{name}}}",
-        r"\footnotesize", r"\setlength{\tabcolsep}{4pt}", FIT,
+        r"\footnotesize", r"\setlength{\tabcolsep}{4pt}", *FIT,
         rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *head, r"\midrule", *rows, r"\bottomrule",
-        r"\end{tabular}}", r"\end{table}",
+        r"\end{tabular}}}", r"\end{table}",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

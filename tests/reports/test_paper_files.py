@@ -26,7 +26,7 @@ from rankbench.errors import SpecError, StoreError
 from rankbench.plugin import manager
 from rankbench.plugin.registry import base_of
 from rankbench.reports.document import Column, Grid, Heading
-from rankbench.reports.latex import LINE, latex_of, latex_tables
+from rankbench.reports.latex import FIT, LINE, latex_of, latex_tables
 from rankbench.reports.references import KINDS, bibtex, is_own, works_of
 from rankbench.reports.render import pages_of
 from rankbench.reports.results import PaperFiles, report
@@ -81,8 +81,8 @@ def test_tables_of_hostile_names_have_all_their_cells(tmp_path: Path) -> None:
         head, body = re.split(r"\\begin\{tabular\}\{.+\}\n\\toprule\n", data.decode())
         label = name.removesuffix(".tex")
         assert re.search(r"\\caption\{.+\}\n\\label\{tab:" + label + r"\}\n", head), head
-        assert head.endswith("\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"), head
-        lines = body.removesuffix("\\bottomrule\n\\end{tabular}}\n\\end{table}\n").splitlines()
+        assert head.endswith("\n".join(FIT) + "\n"), head
+        lines = body.removesuffix("\\bottomrule\n\\end{tabular}}}\n\\end{table}\n").splitlines()
         rows = [line.removesuffix(r" \\") for line in lines if line != r"\midrule"]
         assert len(rows) == len(lines) - 1
         cells = [[re.sub(r"\\(textbf|texttt|emph)\{(.*)\}", r"\2", cell) for cell in row.split(" & ")] for row in rows]
