@@ -1,13 +1,14 @@
 r"""Probes tell how many more votes separate the first items, and on which pairs; how many more tasks, systems.
 
-A two-sided test of one pair at .05 has 80% power if the lead is :math:`z = z_{.975} + z_{.8}` standard errors. With
-votes distributed as today, by proportionally more judges, variances fall as 1 / n. The best pairs are found one after
-the other: one more vote on i and j lowers the variance of the lead of a over b by about
+`rankbench.ranking.pair_difference.variances_and_goals` tells how many more votes as today separate a pair: distributed
+as today, by proportionally more judges. The variances are those of ``aggregate --between`` and of rank ranges: where
+judges are known they are moderated. The best pairs are found one after the other: one more vote on i and j lowers the
+variance of the lead of a over b by about
 
 .. math:: p_{ij} (1 - p_{ij}) ((e_i - e_j)^T \Sigma (e_a - e_b))^2
 
 with :math:`\Sigma` the inverse information (c-optimal design, one step ahead). The lead a over b is that of the pair
-that is farthest from its goal at this step. New votes vary as much as today's: the larger sandwich, by judge or by
+that is farthest from its goal at this step. New votes vary as much as today's: the larger variance, by judge or by
 vote, divided by the model's variance, for each lead.
 """
 
@@ -25,10 +26,8 @@ from rankbench.audit.probe import Probe, ScoreBoard, VoteBoard
 from rankbench.core.text import grouped_digits, significant
 from rankbench.interfaces.aggregator import CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import covariance_of
+from rankbench.ranking.pair_difference import LEVEL, POWER, variances_and_goals
 from rankbench.ranking.ranked_log import ridge_of
-
-_Z = 1.959964 + 0.841621
-"""Normal quantiles at .975 and .8."""
 
 _FIRST, _MANY = (1, 2, 3, 5, 10), 300
 """Numbers k of first items to separate from the rest; of more items than so many, 1 alone."""
@@ -114,13 +113,16 @@ def design_for(board: VoteBoard, k: int, only: int | None = None) -> tuple[Desig
     rest = order[k:] if only is None else order[only - 1 : only]
     better, worse = (side.ravel() for side in np.meshgrid(order[:k], rest, indexing="ij"))
     inverse = inverse_information(board.counts, scores, ridge_of(board.method))
-    clustered = spread = lead_variances(board.loaded.covariance(board.method, scores)[0])[better, worse]
+    known = board.ranking.errors
+    if known is None:
+        raise ValueError("the ranking has no intervals")
+    variances, wanted = variances_and_goals(scores, known.covariance, better, worse)
+    spread = variances
     if not board.counts.weighted:
         single = covariance_of(board.method, board.counts, scores, None)
-        spread = np.maximum(clustered, lead_variances(single)[better, worse])
-    wanted = np.maximum(((scores[better] - scores[worse]) / _Z) ** 2, _LEAST)
+        spread = np.maximum(variances, lead_variances(single)[better, worse])
     goals = wanted * lead_variances(inverse)[better, worse] / np.maximum(spread, _LEAST)
-    return Design(scores, inverse, better, worse, goals), clustered / wanted
+    return Design(scores, inverse, better, worse, goals), variances / wanted
 
 
 def more_votes(board: VoteBoard) -> Probe:
@@ -131,7 +133,7 @@ def more_votes(board: VoteBoard) -> Probe:
         return Probe(name, question, f"unknown: {method} has no formula for the variance of scores")
     if method.score_unit() != "log-odds" or not 2 <= len(board.compared) <= MOST_ITEMS:
         return Probe(name, question, f"unknown: scores of {method} are no log-odds, or items are too few or too many")
-    if board.loaded.units.count < 2:
+    if board.ranking.errors is None:
         return Probe(name, question, "unknown: one vote, or one judge, shows no variance")
     asked = [("places 1 and 2", 1, 2)]
     several = _FIRST if len(board.compared) <= _MANY else _FIRST[:1]
@@ -149,7 +151,7 @@ def more_votes(board: VoteBoard) -> Probe:
             f"{today} more votes as today separate {first} and {second} at 80% power, given their lead of "
             f"{significant(goal['lead'])}; {best} do on the best pairs ({goal['compare next']})"
         )
-    return Probe(name, question, said, facts={"power": 0.8, "level_of_pair": 0.05}, table=pl.DataFrame(rows))
+    return Probe(name, question, said, facts={"power": POWER, "level_of_pair": LEVEL}, table=pl.DataFrame(rows))
 
 
 def _first_words(k: int) -> str:
@@ -182,11 +184,11 @@ def more_tasks(board: ScoreBoard) -> Probe:
         return Probe(name, question, f"unknown: scores of {board.method} are no means over tasks")
     cells, names = board.method.checked_cells(board.whole.values).mean(axis=0), board.whole.systems
     order, tasks = [names.index(system) for system in board.ranking.table["system"]], len(cells)
-    mean, spread = cells.mean(axis=0), lead_variances(np.cov(cells, rowvar=False))
+    mean, covariance = cells.mean(axis=0), np.cov(cells, rowvar=False) / tasks
     rows: list[dict[str, object]] = []
     for k, rest in [(1, order[1:2]), *((k, order[k:]) for k in _FIRST if k < len(order))]:
-        pairs = [(i, j) for i in order[:k] for j in rest]
-        ratios = [_Z**2 * spread[pair] / max((mean[pair[0]] - mean[pair[1]]) ** 2, _LEAST) / tasks for pair in pairs]
+        pairs = np.array([(i, j) for i in order[:k] for j in rest])
+        ratios = np.divide(*variances_and_goals(mean, covariance, pairs[:, 0], pairs[:, 1]))
         at = int(np.argmax(ratios))
         rows.append(
             {
@@ -202,4 +204,4 @@ def more_tasks(board: ScoreBoard) -> Probe:
         said = f"{pair} are separated at 80% power already"
     elif isinstance(needed, int):
         said = f"{needed:,} more tasks like these separate {pair} at 80% power, if their lead is the true one"
-    return Probe(name, question, said, facts={"power": 0.8, "level_of_pair": 0.05}, table=pl.DataFrame(rows))
+    return Probe(name, question, said, facts={"power": POWER, "level_of_pair": LEVEL}, table=pl.DataFrame(rows))

@@ -31,7 +31,7 @@ def between_answer(found: Aggregation, log: str) -> Answer:
     item, other = rows[0]["item"], rows[0]["other"]
     unit = f" ({found.facts['unit']})" * bool(found.facts["unit"])
     title = f"{found.method}: {item} less {other}{unit}"
-    columns = [*first, "difference", "95% interval", "p", "votes", "votes needed", "in words"]
+    columns = [*first, "difference", "95% interval", "p", "votes", "more votes", "in words"]
     return Answer(
         lambda: {
             "method": found.method,
@@ -51,10 +51,8 @@ def between_answer(found: Aggregation, log: str) -> Answer:
 
 def _difference_cells(row: dict[str, Any]) -> list[str]:
     interval = "—" if row["lower"] is None else interval_cell(row)
-    difference, needed = ("—" if row[name] is None else row[name] for name in ("difference", "votes_needed"))
-    ends = [
-        text if isinstance(text, str) else form(text) for text, form in ((difference, number), (needed, amount_text))
-    ]
+    difference, more = ("—" if row[name] is None else row[name] for name in ("difference", "more_votes"))
+    ends = [text if isinstance(text, str) else form(text) for text, form in ((difference, number), (more, amount_text))]
     return [ends[0], interval, "—" if row["p"] is None else significant(row["p"], 2), f"{row['votes']:,}", ends[1]]
 
 
@@ -65,6 +63,9 @@ def _difference_words(row: dict[str, Any], found: Aggregation) -> str:
     ahead, behind = (row["item"], row["other"])[:: 1 if row["difference"] > 0 else -1]
     if row["p"] <= LEVEL:
         return f"{ahead} is better than {behind}"
-    judges = " and judges" * found.facts["by_judge"]
-    more = f"{significant(row['votes_needed'] / row['votes'], 2)} times its votes{judges}"
-    return f"the log does not tell the two apart; {more} show such a difference at 80% power"
+    said = "the log does not tell the two apart"
+    if row["more_votes"] is None:
+        return said
+    judges = " by proportionally more judges" * found.facts["by_judge"]
+    more = f"{amount_text(row['more_votes'])} more votes{judges}"
+    return f"{said}; {more} show such a difference at 80% power"

@@ -1,9 +1,10 @@
-"""The difference of two items: its interval, its p-value, and the votes that would tell the two apart."""
+"""The difference of two items: its interval, its p-value, and how many more votes tell the two apart."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rankbench.errors import InputError, SpecError, closest
 from rankbench.ranking.rank import ItemRanking
@@ -13,7 +14,10 @@ LEVEL = 0.05
 """Level of the test, two-sided, and one minus the confidence of the interval."""
 
 POWER = 0.8
-"""Probability with which the votes needed tell the two items apart."""
+"""Probability with which that many more votes tell the two items apart."""
+
+_LEAST = 1e-300
+"""Variance that shows a lead of 0."""
 
 _TYPES = {
     "query": pl.String,
@@ -24,7 +28,7 @@ _TYPES = {
     "upper": pl.Float64,
     "p": pl.Float64,
     "votes": pl.Int64,
-    "votes_needed": pl.Float64,
+    "more_votes": pl.Float64,
     "reason": pl.String,
 }
 
@@ -32,14 +36,9 @@ _TYPES = {
 def pair_difference(ranking: ItemRanking, pair: tuple[str, str], query: str | None = None) -> pl.DataFrame:
     r"""Return the difference of the scores of two items, a row.
 
-    With the difference d and its standard error s, by the covariance that ranges of ranks rest on, the interval and the
-    p-value are Student's, with the fewer degrees of freedom of the two items. They are those of this difference alone:
-    the pair was chosen before the scores were seen. A log of n votes shows a difference at level .05 with 80% power if
-    it has
-
-    .. math:: n \left( \frac{z_{.975} + z_{.8}}{|d| / s} \right)^2
-
-    votes, spread over pairs (and judges) as its own are, and if d is the true difference.
+    The standard error and the number of more votes follow from `variances_and_goals`. The interval and the p-value are
+    Student's, with the fewer degrees of freedom of the two items. They are those of this difference alone: the pair was
+    chosen before the scores were seen.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ def pair_difference(ranking: ItemRanking, pair: tuple[str, str], query: str | No
     Returns
     -------
     DataFrame
-        ``query, item, other, difference, lower, upper, p, votes, votes_needed, reason``; where there is no interval
+        ``query, item, other, difference, lower, upper, p, votes, more_votes, reason``; where there is no interval
         ``reason`` says why, and numbers that are not known are null. ``votes`` are those of the log.
 
     Raises
@@ -78,23 +77,62 @@ def pair_difference(ranking: ItemRanking, pair: tuple[str, str], query: str | No
 
 
 def _inference(ranking: ItemRanking, first: int, second: int) -> dict[str, object]:
-    from scipy.special import ndtri, stdtr, stdtrit
+    from scipy.special import stdtr, stdtrit
 
     errors, pair = ranking.errors, [first, second]
     if errors is None or ranking.units is None:
         return {"reason": "the method has no intervals, or the log too few votes"}
     if not judged_enough(ranking.units)[pair].all():
         return {"reason": "too few votes on one of the two for an interval"}
-    contrast = np.array([1.0, -1.0])
-    se = float(np.sqrt(max(contrast @ errors.covariance[np.ix_(pair, pair)] @ contrast, 0.0)))
+    variance, goal = (float(one) for one in variances_and_goals(ranking.scores, errors.covariance, first, second))
+    se = float(np.sqrt(variance))
     lead, freedom = float(ranking.scores[first] - ranking.scores[second]), float(errors.freedom[pair].min())
     if se <= 1e-9 * max(1.0, abs(lead)):
         return {"reason": "the difference is the same in all resamples"}
     t, half = abs(lead) / se, -float(stdtrit(freedom, LEVEL / 2)) * se
-    needed = None
+    more = None
     if t > 0 and ranking.tallies:
-        needed = float(np.ceil(ranking.tallies.judgments * ((ndtri(1 - LEVEL / 2) + ndtri(POWER)) / t) ** 2))
-    return {"lower": lead - half, "upper": lead + half, "p": float(2 * stdtr(freedom, -t)), "votes_needed": needed}
+        more = float(np.ceil(ranking.tallies.judgments * max(0.0, variance / goal - 1)))
+    return {"lower": lead - half, "upper": lead + half, "p": float(2 * stdtr(freedom, -t)), "more_votes": more}
+
+
+def variances_and_goals(
+    scores: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    first: int | NDArray[np.integer],
+    second: int | NDArray[np.integer],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Return variances of leads, and the variances at which tests of the leads have 80% power.
+
+    A two-sided test of one lead d at level .05 has it at the variance
+
+    .. math:: \left( \frac{d}{z_{.975} + z_{.8}} \right)^2
+
+    if d is the true lead. Variances fall as 1 / n with n votes that are spread over pairs (and judges) as today's: a
+    log that has n needs n (variance / goal - 1) more.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (m,)
+    covariance : ndarray of float64, shape (m, m)
+        The one that ranges of ranks rest on, `ItemRanking.errors`: by judge, it is moderated
+        (`rankbench.stats.moderation`).
+    first, second : int, or ndarray of int, shape (P,)
+        Items of each pair.
+
+    Returns
+    -------
+    ndarray of float64, shape (P,)
+        Variances.
+    ndarray of float64, shape (P,)
+        Goals, above 0.
+    """
+    from scipy.special import ndtri
+
+    own = np.diag(covariance)
+    variances = np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0.0)
+    goals = ((scores[first] - scores[second]) / (ndtri(1 - LEVEL / 2) + ndtri(POWER))) ** 2
+    return variances, np.maximum(goals, _LEAST)
 
 
 def check_pair(pair: tuple[str, str], *, pool: bool) -> None:

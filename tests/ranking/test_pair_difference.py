@@ -40,15 +40,17 @@ def test_two_items_have_the_log_odds_of_their_votes(won: int, lost: int) -> None
     n = won + lost
     lead, se = np.log(won / lost), np.sqrt((1 / won + 1 / lost) * n / (n - 1))  # as sandwiches have it
     half = norm.ppf(0.975) * se
+    more = n * (((norm.ppf(0.975) + norm.ppf(0.8)) * se / lead) ** 2 - 1)
+    assert found["more_votes"] == max(0, np.ceil(more))
     expected = [lead, lead - half, lead + half, 2 * norm.sf(abs(lead) / se)]
     np.testing.assert_allclose([found[k] for k in ("difference", "lower", "upper", "p")], expected, rtol=1e-6)
     np.testing.assert_allclose([-other[k] for k in ("difference", "upper", "lower")], expected[:3], rtol=1e-6)
-    assert (found["votes"], other["p"], other["votes_needed"]) == (n, found["p"], found["votes_needed"])
+    assert (found["votes"], other["p"], other["more_votes"]) == (n, found["p"], found["more_votes"])
 
 
-@pytest.mark.parametrize(("won", "lost"), [(55, 45), (60, 40), (35, 65)])
-def test_the_votes_needed_have_a_power_of_four_fifths(won: int, lost: int) -> None:
-    n, chance = int(difference(votes(won, lost))["votes_needed"]), won / (won + lost)
+@pytest.mark.parametrize(("won", "lost"), [(55, 45), (60, 40), (40, 55)])
+def test_so_many_more_votes_have_a_power_of_four_fifths(won: int, lost: int) -> None:
+    n, chance = won + lost + int(difference(votes(won, lost))["more_votes"]), won / (won + lost)
     wins = np.arange(1, n)
     found = np.abs(np.log(wins / (n - wins))) > norm.ppf(0.975) * np.sqrt(1 / wins + 1 / (n - wins))
     assert binom.pmf(wins, n, chance)[found].sum() == pytest.approx(0.8, abs=0.05)  # a win more is .05 of power
@@ -112,7 +114,7 @@ def test_judges_are_the_units_where_they_are_named() -> None:
 def test_a_missing_interval_has_its_reason(log: pl.DataFrame, method: str, reason: str) -> None:
     pair = ("a", "c") if reason.startswith("no comparisons") else ("a", "b")
     found = difference(log, *pair, method=method)
-    assert (found["reason"], found["p"], found["votes_needed"]) == (reason, None, None)
+    assert (found["reason"], found["p"], found["more_votes"]) == (reason, None, None)
 
 
 def test_pairs_that_make_no_sense_are_refused() -> None:
@@ -129,14 +131,14 @@ def test_every_form_of_the_answer_has_the_difference(tmp_path: Path) -> None:
     command = ["aggregate", log, "--method", PLAIN, "--between", "a", "b", "--intervals", "sandwich"]
     row = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)["between"][0]
     expected = difference(votes(60, 40))
-    assert {name: row[name] for name in ("difference", "p", "votes_needed")} == {
-        name: expected[name] for name in ("difference", "p", "votes_needed")
+    assert {name: row[name] for name in ("difference", "p", "more_votes")} == {
+        name: expected[name] for name in ("difference", "p", "more_votes")
     }
     assert row["words"] == "a is better than b"
     for form in ("table", "md", "csv"):
         text = CliRunner().invoke(main, [*command, "--format", form]).stdout
         assert "0.40" in text
-        assert f"{row['votes_needed']:,.0f}" in text or str(row["votes_needed"]) in text
+        assert f"{row['more_votes']:,.0f}" in text or str(row["more_votes"]) in text
     page = tmp_path / "page.html"
     assert CliRunner().invoke(main, [*command, "--out", str(page)]).exit_code == 0
     assert "a is better than b" in page.read_text()
