@@ -29,7 +29,8 @@ from rankbench.reports.standings import COLUMNS, values_of
 from rankbench.reports.trec_files import trec_files
 from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
 from rankbench.store.journal import FILE, StoredResults
-from rankbench.store.published import open_results, parquet_bytes, results_frame
+from rankbench.store.published import open_results
+from rankbench.store.results_frame import parquet_bytes, results_frame
 from rankbench.store.store import REPORTED
 
 if TYPE_CHECKING:

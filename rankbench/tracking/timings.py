@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rankbench.core.system import replace_file
 from rankbench.errors import StoreError
-from rankbench.store.published import parquet_bytes, sha256
+from rankbench.store.published import sha256
+from rankbench.store.results_frame import parquet_bytes
 
 TIMINGS = "timings"
 """Folder of the table in that of a run, and name of its files."""
