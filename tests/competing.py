@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from rankbench.core.component import Component
 from rankbench.core.spec import parse
 from rankbench.interfaces.cell import BlockKey, CellResult
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.interfaces.contender import Contender
+from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import contender, get
 from rankbench.plugin.registry import base_of

@@ -16,8 +16,8 @@ from rankbench.core.component import Component, build, first_problem
 from rankbench.core.spec import Spec, Value, parse
 from rankbench.errors import PluginError, SpecError, nearest
 from rankbench.interfaces.claim import ClaimKind
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.figure import FigureKind
-from rankbench.interfaces.protocol import Contender
 from rankbench.interfaces.suite import Claim, ContenderEntry, Experiment, Figure
 from rankbench.plugin import registry
 from rankbench.plugin.loading import Loader, PluginStatus

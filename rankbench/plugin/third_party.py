@@ -15,9 +15,10 @@ from rankbench.core.code_digest import OURSELVES
 from rankbench.core.component import Component
 from rankbench.core.text import returned_numbers
 from rankbench.interfaces.cell import ContenderFailed
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.method import Block, Fitted
 from rankbench.interfaces.pair_counts import PairCounts
-from rankbench.interfaces.protocol import BlockTask, Contender
+from rankbench.interfaces.protocol import BlockTask
 from rankbench.interfaces.queries import Comparisons, Orders, Queries, Selections
 from rankbench.plugin import manager
 

@@ -18,9 +18,10 @@ from rankbench.interfaces.aggregator import Aggregator, LabelAggregator
 from rankbench.interfaces.aggregator_calls import call_aggregator, label_structure, structure_of
 from rankbench.interfaces.cell import CellResult, Split
 from rankbench.interfaces.click_aggregator import ClickPopulation, SelectionAggregator
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Comparisons, Orders, Selections, implied_comparisons
 from rankbench.losses.evaluate import Structures
 from rankbench.plugin.third_party import disposable_judgments, is_ours

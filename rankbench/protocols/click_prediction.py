@@ -19,9 +19,10 @@ from rankbench.data.tables.selections import SelectionLog, load_selections, take
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.cell import CellResult, ContenderFailed, Split
 from rankbench.interfaces.click_aggregator import SelectionAggregator, topmost
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Selections
 from rankbench.plugin.third_party import disposable_judgments
 from rankbench.protocols.judging import each_cell

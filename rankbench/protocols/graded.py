@@ -18,9 +18,10 @@ from rankbench.data.readers.parquet import design_heldout
 from rankbench.data.tables.items import apply, load_queries, load_some, usable
 from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, ScoredItems, Split
+from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Fitted, Method
-from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, sees_truth
+from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.methods.erm import ERM

@@ -14,10 +14,11 @@ from rankbench.data.tables.checks import table_kind
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
 from rankbench.interfaces.cell import VOTES, CellResult, Layout, Split
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import RANKING_METRICS, RIDGE, UNPENALIZED, Fact, Metric
 from rankbench.interfaces.pair_counts import ClusterCounts, PairCounts
-from rankbench.interfaces.protocol import BlockPart, BlockTask, Contender, Prepared, pack, unpack
+from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, pack, unpack
 from rankbench.interfaces.queries import Orders
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, unchanged, unpack_votes, votes_of

@@ -16,8 +16,9 @@ from rankbench.core.component import Component, StructureKind
 from rankbench.core.text import returned_numbers
 from rankbench.errors import ContenderDiverged
 from rankbench.interfaces.cell import CellResult, ContenderFailed, Split, failed, guarded, reason, trace_of
+from rankbench.interfaces.contender import Contender, sees_truth
 from rankbench.interfaces.method import Block, Fitted, Method
-from rankbench.interfaces.protocol import BlockTask, Contender, sees_truth
+from rankbench.interfaces.protocol import BlockTask
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all

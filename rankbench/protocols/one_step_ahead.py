@@ -26,9 +26,10 @@ from rankbench.data.tables.times import TimeUnit, in_units
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import CellResult, Split
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import STRETCHES, BlockPart, BlockTask, Contender, Prepared, Protocol
+from rankbench.interfaces.protocol import STRETCHES, BlockPart, BlockTask, Prepared, Protocol
 from rankbench.protocols.forecast import foreseen, stretch_losses
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import LogProtocol, misfit_of, unchanged, unpack_items, votes_of

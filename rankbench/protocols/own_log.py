@@ -15,9 +15,10 @@ from rankbench.core.component import Component
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import BlockKey, CellResult, Split, failed, guarded
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, cut_groups
 from rankbench.protocols.judging import each_cell
 from rankbench.protocols.log_votes import (

@@ -18,9 +18,10 @@ from rankbench.data.simulators.btl import draw_comparisons, limit_scores, prefer
 from rankbench.data.tables.items import apply, load_queries, load_some, usable
 from rankbench.errors import InputError
 from rankbench.interfaces.cell import CellResult, ScoredItems, Split
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Method
-from rankbench.interfaces.protocol import JUDGMENT, NOBODY, BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import JUDGMENT, NOBODY, BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Queries
 from rankbench.interfaces.surrogate import Loss
 from rankbench.losses.evaluate import Structures

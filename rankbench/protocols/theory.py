@@ -23,10 +23,11 @@ from rankbench.core.component import Component
 from rankbench.core.runtime import JUDGMENTS, block_entropy
 from rankbench.errors import SpecError
 from rankbench.interfaces.cell import CellResult, Layout, Split
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.method import Block, Method
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rankbench.core.component import Component
 from rankbench.core.spec import Spec, parse
 from rankbench.errors import SpecError
-from rankbench.interfaces.protocol import Protocol, sees_truth
+from rankbench.interfaces.contender import sees_truth
+from rankbench.interfaces.protocol import Protocol
 from rankbench.interfaces.suite import ContenderEntry, Experiment
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager

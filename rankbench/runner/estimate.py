@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from rankbench.core.runtime import available_cores
 from rankbench.core.system import peak_memory
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.interfaces.contender import Contender
+from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import run_block
 from rankbench.runner.jobs import BlockJob, SentTask, jobs_of
 from rankbench.runner.plan import Planned

@@ -8,7 +8,8 @@ from typing import Literal
 
 from rankbench.interfaces.cell import BlockKey, BlockResult, CellResult
 from rankbench.interfaces.click_aggregator import ClickPopulation
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.interfaces.contender import Contender
+from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.plugin.third_party import strangers
 from rankbench.runner.prepare import spec_of
 

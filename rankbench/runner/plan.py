@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from rankbench.core.code_digest import OURSELVES, plugin_digest
 from rankbench.errors import SpecError, nearest
 from rankbench.interfaces.cell import BlockKey
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, sees_truth
+from rankbench.interfaces.contender import Contender, sees_truth
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
 from rankbench.interfaces.suite import ContenderEntry, Experiment, Suite, matches
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin import manager

@@ -28,7 +28,8 @@ from rankbench.core.runtime import settle_runtime
 from rankbench.core.spec import parse
 from rankbench.core.system import collect_seldom, die_with
 from rankbench.interfaces.cell import BlockResult, CellResult, failed, guarded, leave_interrupts_to_parent, reason
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.interfaces.contender import Contender
+from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.interfaces.surrogate import Loss
 from rankbench.plugin.manager import contender, get
 from rankbench.plugin.registry import base_of

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rankbench.interfaces.aggregator import Aggregator, ComparisonAggregator, LabelAggregator, OrderAggregator
 from rankbench.interfaces.click_aggregator import SelectionAggregator
+from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.method import Block, Method, Model, Penalty, Problem, Solver, StepOptimizer
-from rankbench.interfaces.protocol import sees_truth
 from rankbench.interfaces.queries import Comparisons, Queries
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, PairwiseSurrogate, ScoreSurrogate

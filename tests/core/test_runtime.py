@@ -100,7 +100,7 @@ from threadpoolctl import threadpool_info
 from rankbench.interfaces.metric import Metric
 from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
 from rankbench.interfaces.cell import BlockKey, CellResult
-from rankbench.interfaces.protocol import Contender
+from rankbench.interfaces.contender import Contender
 from rankbench.runner.blocks import run_block
 
 class Threads(Protocol):

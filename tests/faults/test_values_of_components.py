@@ -19,9 +19,10 @@ from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.interfaces.aggregator import ComparisonAggregator
 from rankbench.interfaces.cell import BlockKey, CellResult
 from rankbench.interfaces.click_aggregator import SelectionAggregator
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.method import Block, Fit, Fitted, Method, Solver, StepOptimizer
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol
 from rankbench.interfaces.sequential_aggregator import ScoreAggregator
 from rankbench.interfaces.surrogate import Loss, ScoreSurrogate
 from rankbench.losses.positions import NDCG

@@ -14,7 +14,7 @@ import rankbench
 from rankbench.core.runtime import draw_entropy
 from rankbench.data.simulators.btl import draw_comparisons
 from rankbench.errors import InputError, SpecError
-from rankbench.interfaces.protocol import Contender
+from rankbench.interfaces.contender import Contender
 from rankbench.protocols.judging import fit
 from rankbench.protocols.paper import BTL
 

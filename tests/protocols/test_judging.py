@@ -16,8 +16,8 @@ import rankbench
 from rankbench.data.simulators.btl import preference_matrix
 from rankbench.errors import ContenderDiverged, InputError, PluginError, SpecError
 from rankbench.interfaces.cell import CellResult, ContenderFailed, failed
+from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.method import Block, Fitted, Method
-from rankbench.interfaces.protocol import sees_truth
 from rankbench.interfaces.surrogate import Loss
 from rankbench.kernels.signatures import LOSS, Kernel
 from rankbench.losses.evaluate import evaluate

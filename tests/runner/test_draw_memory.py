@@ -17,7 +17,7 @@ from rankbench.core.runtime import settle_runtime
 settle_runtime()
 from rankbench.interfaces.aggregator import Aggregator
 from rankbench.interfaces.cell import BlockKey
-from rankbench.interfaces.protocol import Contender
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.surrogate import Loss
 from rankbench.interfaces.method import Method

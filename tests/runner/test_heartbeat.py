@@ -11,7 +11,8 @@ from rich.console import Console
 from sessions import wait_until
 
 from rankbench.interfaces.cell import BlockKey
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared
+from rankbench.interfaces.contender import Contender
+from rankbench.interfaces.protocol import BlockTask, Prepared
 from rankbench.runner import blocks, progress
 from rankbench.runner.prepare import protocol_of
 from rankbench.runner.progress import ConsoleProgress, Heartbeat

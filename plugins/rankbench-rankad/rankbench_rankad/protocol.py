@@ -12,8 +12,9 @@ from pydantic import Field
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.cell import CellResult, Curve, Direction, Split, failed, guarded
+from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.metric import Metric
-from rankbench.interfaces.protocol import BlockTask, Contender, Prepared, Protocol, pack
+from rankbench.interfaces.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.items import from_items
 from rankbench_rankad.margins import Floats

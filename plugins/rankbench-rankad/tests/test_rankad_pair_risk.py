@@ -8,7 +8,8 @@ import pytest
 import rankbench
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.cell import BlockKey
-from rankbench.interfaces.protocol import BlockTask, Contender
+from rankbench.interfaces.contender import Contender
+from rankbench.interfaces.protocol import BlockTask
 from rankbench_rankad.margins import LOSSES
 from rankbench_rankad.objective import Objective, minimize
 from rankbench_rankad.pair_risk import PairRisk, deviation_bound

@@ -8,7 +8,8 @@ from sklearn.metrics import roc_auc_score, roc_curve
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.interfaces.cell import BlockKey, cell_problem
-from rankbench.interfaces.protocol import BlockTask, Contender
+from rankbench.interfaces.contender import Contender
+from rankbench.interfaces.protocol import BlockTask
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.protocol import Anomaly
 from rankbench_rankad.roc import PER_MILLE, auc, detected_at

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.interfaces.contender import sees_truth
 from rankbench.interfaces.method import Block, StepOptimizer
-from rankbench.interfaces.protocol import sees_truth
 from rankbench.testing import samples
 from rankbench.testing.calls import CALLED, Call, Outputs, calls, fitted_scores, outputs, same
 from rankbench.testing.check import CheckFailed, CheckSkipped, Subject, conformance_check
