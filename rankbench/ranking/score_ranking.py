@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from rankbench.core.runtime import LOG_SEED, settle_runtime
-from rankbench.core.text import count_text, first_of, listed, plain_name, short_repr
+from rankbench.core.text import count_text, listed
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import frame_in_memory, readable
 from rankbench.data.readers.remote import scan_address
@@ -38,9 +38,12 @@ from rankbench.ranking.score_sample import (
     LEVEL,
     Kept,
     completed,
+    doubtful_tasks,
     mixed_tasks,
     of_each_other,
+    parts_drawn,
     reduced,
+    size_text,
     turned,
     wide_tasks,
 )
@@ -104,7 +107,6 @@ RESAMPLES_OF_SCORES = 10_000
 """Resamples of tasks and seeds."""
 
 _SCHEMA = 1
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -242,11 +244,10 @@ def rank_scores(
     with readable(path):
         read, left = reduced(table, without)
         better, notes = turned(read, lower)
-        notes += _doubtful_tasks(read.tasks, lower)
+        notes += doubtful_tasks(read.tasks, lower)
         whole, more = completed(better, missing)
     # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
     mixed = mixed_tasks(whole)
-    named_tasks = listed(whole.tasks) if mixed else first_of([short_repr(task) for task in whole.tasks], _NAMED)
     notes = [
         *said,
         *left,
@@ -255,7 +256,7 @@ def rank_scores(
         *wide_tasks(whole),
         *mixed,
         *of_each_other(whole),
-        f"{len(whole.systems)} systems are ranked on {count_text(len(whole.tasks), 'task')}: {named_tasks}",
+        size_text(whole, every=bool(mixed)),
     ]
     k = min(top, len(whole.systems))
     tables = []
@@ -272,7 +273,7 @@ def rank_scores(
         if found.dropped:
             notes.append(f"{method}: rankbench leaves out {found.dropped:,} of {replicates:,} resamples without scores")
     notes.append(
-        f"P(first) and P(top {k}) are shares of resamples ({_units(whole)}), not probabilities of being the best"
+        f"P(first) and P(top {k}) are shares of resamples ({parts_drawn(whole)}), not probabilities of being the best"
     )
     facts = {
         "schema_version": _SCHEMA,
@@ -298,32 +299,10 @@ def rank_scores(
             "level": LEVEL,
             "scores": "each by itself, Student's t with the standard error of the bootstrap",
             "ranks": "all together, step-down tests of all ordered pairs",
-            "resampled": _units(whole),
+            "resampled": parts_drawn(whole),
         },
     }
     return ScoreRanking(pl.concat(tables), facts, tuple(notes))
-
-
-_LESS_IS_BETTER = {"wer", "cer", "ppl", "perplexity", "loss", "rmse", "mse", "mae", "error", "latency", "runtime"}
-"""Words in names of measures, in small letters."""
-
-
-_SUMS = {"average", "avg", "mean", "overall"}
-
-
-def _doubtful_tasks(tasks: Sequence[str], lower: Sequence[str]) -> list[str]:
-    """Return notes on tasks that are called like error rates, where no task is turned, or like averages."""
-    less = [task for task in tasks if _LESS_IS_BETTER & {*plain_name(task).split("_")}] if not lower else []
-    sums = [task for task in tasks if plain_name(task).strip("_") in _SUMS]
-    said = {
-        f"rankbench takes more for better on {listed(less)}, too: --lower turns a task where less is better": less,
-        f"tasks called like averages count as tasks: {listed(sums)} (--without leaves a task out)": sums,
-    }
-    return [note for note, named in said.items() if named]
-
-
-def _units(scores: TaskScores) -> str:
-    return "tasks and seeds, crossed and paired" if len(scores.seeds) > 1 else "tasks, paired"
 
 
 def _method(text: str) -> ScoreAggregator:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.core.text import first_of, listed, short_repr
+from rankbench.core.text import count_text, first_of, listed, plain_name, short_repr
 from rankbench.errors import InputError, SpecError, closest
 from rankbench.interfaces.sequential_aggregator import TaskScores
 from rankbench.stats.contrasts import FEWEST
@@ -26,6 +26,11 @@ _NAMED = 5
 
 _WIDE = 10.0
 """Times the spread of the median task."""
+
+_LESS_IS_BETTER = {"wer", "cer", "ppl", "perplexity", "loss", "rmse", "mse", "mae", "error", "latency", "runtime"}
+"""Words in names of measures, in small letters."""
+
+_SUMS = {"average", "avg", "mean", "overall"}
 
 
 def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[str]]:
@@ -48,6 +53,17 @@ def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[s
 
 def _first(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
     return first_of([short_repr(name) for name, one in zip(names, chosen, strict=True) if one], _NAMED)
+
+
+def doubtful_tasks(tasks: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """Return notes on tasks that are called like error rates, where no task is turned, or like averages."""
+    less = [task for task in tasks if _LESS_IS_BETTER & {*plain_name(task).split("_")}] if not lower else []
+    sums = [task for task in tasks if plain_name(task).strip("_") in _SUMS]
+    said = {
+        f"rankbench takes more for better on {listed(less)}, too: --lower turns a task where less is better": less,
+        f"tasks called like averages count as tasks: {listed(sums)} (--without leaves a task out)": sums,
+    }
+    return [note for note, named in said.items() if named]
 
 
 def wide_tasks(scores: TaskScores) -> list[str]:
@@ -228,3 +244,14 @@ def _with_even_seeds(scores: TaskScores) -> tuple[TaskScores, list[str]]:
     if len(seeds) > 1:
         values, seeds = np.nanmean(values, axis=0, keepdims=True), [""]
     return replace(scores, seeds=seeds, values=values), [note]
+
+
+def size_text(whole: TaskScores, *, every: bool) -> str:
+    """Return how many systems a whole table ranks on which tasks; all tasks are named if `every` says so."""
+    tasks = listed(whole.tasks) if every else first_of([short_repr(task) for task in whole.tasks], _NAMED)
+    return f"{len(whole.systems)} systems are ranked on {count_text(len(whole.tasks), 'task')}: {tasks}"
+
+
+def parts_drawn(whole: TaskScores) -> str:
+    """Return the parts of a whole table that are resampled, in words."""
+    return "tasks and seeds, crossed and paired" if len(whole.seeds) > 1 else "tasks, paired"
