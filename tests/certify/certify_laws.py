@@ -32,6 +32,7 @@ THEOREM_3 = [
     {"weight": "6/25", "structure": {"3>1": "1"}},
 ]
 GRADES = [{"weight": "3/5", "structure": ["1", "0", "0"]}, {"weight": "2/5", "structure": ["0", "2", "2"]}]
+RELEVANCE = [np.array(grades, dtype=float) for grades in itertools.product((0, 1), repeat=3) if any(grades)]
 PHIS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "pairwise-logistic": lambda t: np.logaddexp(0.0, -t),
     "pairwise-exponential": lambda t: np.exp(-t),

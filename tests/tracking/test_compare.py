@@ -21,7 +21,6 @@ from scipy import stats
 from rankbench.cli.compare import compare, comparison_annotations
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.results import report
-from rankbench.reports.same_cells import unchanged_cells
 from rankbench.store.records import StoredCell
 from rankbench.tracking.compare import ALPHA, compare_results
 from rankbench.tracking.comparison import (
@@ -43,7 +42,6 @@ TIMES = [trials(150), pytest.param(2000, marks=pytest.mark.long)]
 
 NOISE = [(0.1, 0.0, 0.01), (0.0, 0.1, 0.01), (0.0, 0.0, 0.1), (0.03, 0.03, 0.1)]
 """Standard deviations by draw, by unit, and by cell."""
-
 
 NONE = Margin()
 
@@ -248,22 +246,6 @@ def test_who_finished_and_does_not_any_more_is_worse() -> None:
     head.cells = lambda: pending  # type: ignore[method-assign]
     changes, _ = quality_changes(base, head, Family(Margin(), (), ALPHA))
     assert [(one.what, one.verdict) for one in changes] == [("b", "not tested"), ("a", "equal")]
-
-
-def test_what_may_not_change() -> None:
-    """A better mean, another optimum and a cell that is gone: each is a difference where nothing may change."""
-    losses = np.random.default_rng(8).normal(0.5, 0.1, (5, 40))
-    base = MadeResults({"a": losses, "b": losses})
-    assert unchanged_cells(base, base, ()) == ([], [])
-    assert unchanged_cells(base, MadeResults({"a": losses + 1e-12, "b": losses}), ()) == ([], [])
-    moved = MadeResults({"a": losses - 1e-4, "b": losses})
-    assert len(unchanged_cells(base, moved, ())[0]) == 5
-    assert unchanged_cells(base, moved, ("e/b",)) == ([], [])
-    assert len(unchanged_cells(base, MadeResults({"b": losses}), ())[0]) == 5
-    assert unchanged_cells(base, base, ("other",))[0] == [": base has no cell that was computed"]
-    nearly = MadeResults({"a": losses, "b": losses})
-    nearly.cells = lambda: base.cells() | {"a|0": StoredCell("done", "", 0.04, {})}  # type: ignore[method-assign]
-    assert unchanged_cells(base, nearly, ())[0] == ["e, 'a', n = 100, repetition 0: fact optimality: nan; head: 0.04"]
 
 
 def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:

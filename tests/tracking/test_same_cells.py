@@ -13,7 +13,7 @@ from made_results import MadeResults
 from numpy.typing import NDArray
 
 from rankbench.interfaces.cell import CellResult, Curve
-from rankbench.reports.same_cells import FLIPPED, SHIFT, SameCells, places_of
+from rankbench.reports.same_cells import FLIPPED, SHIFT, SameCells, places_of, unchanged_cells
 from rankbench.store.records import StoredCell
 
 JUMPS = [{"name": "ndcg", "jumps": True}]
@@ -126,3 +126,19 @@ def test_rounding_of_facts_and_other_counts_are_no_difference() -> None:
 def test_numbers_have_the_digits_that_tell_them_apart() -> None:
     found = facts({"info": {"scale": 1 / 3}}, {"info": {"scale": 1 / 3 + 1.1e-9}}, exact=True)
     assert str(found.differences[0]).endswith("fact scale: 0.333333333; computed again: 0.333333334")
+
+
+def test_what_may_not_change() -> None:
+    """A better mean, another optimum and a cell that is gone: each is a difference where nothing may change."""
+    losses = np.random.default_rng(8).normal(0.5, 0.1, (5, 40))
+    base = MadeResults({"a": losses, "b": losses})
+    assert unchanged_cells(base, base, ()) == ([], [])
+    assert unchanged_cells(base, MadeResults({"a": losses + 1e-12, "b": losses}), ()) == ([], [])
+    moved = MadeResults({"a": losses - 1e-4, "b": losses})
+    assert len(unchanged_cells(base, moved, ())[0]) == 5
+    assert unchanged_cells(base, moved, ("e/b",)) == ([], [])
+    assert len(unchanged_cells(base, MadeResults({"b": losses}), ())[0]) == 5
+    assert unchanged_cells(base, base, ("other",))[0] == [": base has no cell that was computed"]
+    nearly = MadeResults({"a": losses, "b": losses})
+    nearly.cells = lambda: base.cells() | {"a|0": StoredCell("done", "", 0.04, {})}  # type: ignore[method-assign]
+    assert unchanged_cells(base, nearly, ())[0] == ["e, 'a', n = 100, repetition 0: fact optimality: nan; head: 0.04"]
