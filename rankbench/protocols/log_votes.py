@@ -18,12 +18,13 @@ from rankbench.data.tables.checks import judgments_of, table_kind
 from rankbench.data.tables.orders import load_orders, take_orders
 from rankbench.errors import InputError
 from rankbench.interfaces.aggregator import Aggregator
-from rankbench.interfaces.covariate_aggregator import ControlledAggregator, Covariates
+from rankbench.interfaces.covariate_aggregator import ControlledAggregator
 from rankbench.interfaces.dataset import Dataset, remembered
 from rankbench.interfaces.pair_counts import ComparedPairs, PairCounts, connected_components
 from rankbench.interfaces.protocol import BlockPart, BlockTask, Prepared, Protocol, pack, unpack
 from rankbench.interfaces.queries import check_implied, implied_comparisons
 from rankbench.protocols.folds import Cut, GroupSizes, HeldOut, grouping_of, sizes_of
+from rankbench.protocols.steps import arrays_of, covariates_of
 from rankbench.ranking.suspicions import name_notes, suspicious_votes
 from rankbench.ranking.votes import Votes, all_ones, coded_votes, load_votes, numbered_groups
 
@@ -314,10 +315,7 @@ def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:
         "ties": votes.ties,
         "groups": votes.groups,
     }
-    if votes.covariates is not None:
-        # Names have no line ends: terms are columns of a file.
-        arrays["covariates"] = votes.covariates.values
-        arrays["controls"] = np.frombuffer("\n".join(votes.covariates.names).encode(), dtype=np.uint8)
+    arrays |= arrays_of(votes.covariates)
     known = {
         "rest": votes.rest,
         "weights": None if votes.alike else votes.weights,
@@ -336,20 +334,16 @@ def unpack_items(prepared: Prepared) -> list[str]:
 def unpack_votes(prepared: Prepared) -> Votes:
     """Return what `pack_votes` packed."""
     of = unpack(prepared.arrays, "votes")
-    n, covariates = len(of["winners"]), None
-    if "covariates" in of:
-        names = tuple(of["controls"].tobytes().decode().split("\n"))
-        covariates = Covariates(names, (1.0,) * len(names), of["covariates"])
     return Votes(
         unpack_items(prepared),
         of["winners"],
         of["losers"],
         of["ties"],
-        of["weights"] if "weights" in of else all_ones(n),
+        of["weights"] if "weights" in of else all_ones(len(of["winners"])),
         of.get("judges"),
         of["groups"],
         of.get("times"),
-        covariates=covariates,
+        covariates=covariates_of(of),
         rest=of.get("rest"),
     )
 

@@ -166,21 +166,30 @@ class Steps:
         """Return all of it as arrays of a `Prepared`."""
         names = ("first", "second", "outcome", "weights", "starts", "moments", "choices", "blocks", "whole")
         arrays = {name: getattr(self, name) for name in names}
-        if self.covariates is not None:
-            # Names have no line ends: terms are columns of a file.
-            controls = np.frombuffer("\n".join(self.covariates.names).encode(), dtype=np.uint8)
-            arrays |= {"values": self.covariates.values, "controls": controls}
-        return pack("steps", m=np.array([self.m]), **arrays)
+        return pack("steps", m=np.array([self.m]), **arrays, **arrays_of(self.covariates))
+
+
+def arrays_of(covariates: Covariates | None) -> dict[str, NDArray[Any]]:
+    """Return covariates as arrays for `rankbench.interfaces.protocol.pack`; none of None."""
+    if covariates is None:
+        return {}
+    # Names have no line ends: terms are columns of a file.
+    controls = np.frombuffer("\n".join(covariates.names).encode(), dtype=np.uint8)
+    return {"covariates": covariates.values, "controls": controls}
+
+
+def covariates_of(arrays: dict[str, NDArray[Any]]) -> Covariates | None:
+    """Take what `arrays_of` made out of unpacked arrays; None where it is not there."""
+    if "controls" not in arrays:
+        return None
+    names = tuple(arrays.pop("controls").tobytes().decode().split("\n"))
+    return Covariates(names, (1.0,) * len(names), arrays.pop("covariates"))
 
 
 def unpack_steps(arrays: Mapping[str, NDArray[Any]]) -> Steps:
     """Return what `Steps.packed` packed."""
     of = unpack(arrays, "steps")
-    covariates = None
-    if "controls" in of:
-        names = tuple(of.pop("controls").tobytes().decode().split("\n"))
-        covariates = Covariates(names, (1.0,) * len(names), of.pop("values"))
-    return Steps(int(of.pop("m")[0]), **of, covariates=covariates)
+    return Steps(int(of.pop("m")[0]), covariates=covariates_of(of), **of)
 
 
 def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> Steps:
