@@ -28,7 +28,7 @@ from rankbench.plugin import manager
 from rankbench.plugin.component_description import describe_component
 from rankbench.plugin.registry import base_of
 from rankbench.reports.analysis import Section
-from rankbench.reports.claims_section import UNDETERMINED
+from rankbench.reports.claims_section import FARTHEST, UNDETERMINED
 from rankbench.reports.figures import over_units
 from rankbench.reports.leaderboard import DETAILS, PAGE
 from rankbench.reports.leaders import headline_section
@@ -205,8 +205,8 @@ def _shown(column: str, text: str) -> str:
     """Return a cell as the page has it: no p is 0, and ends of intervals beyond a million tell nothing."""
     if column == "p_holm" and text == "0.000000":
         return "< 1e-6"
-    is_end = re.search("lower|upper", column)
-    return UNDETERMINED if is_end and re.fullmatch(r"-?\d{7,}\.\d+", text) else text
+    is_end = text and re.search("lower|upper", column)
+    return UNDETERMINED if is_end and abs(float(text)) >= FARTHEST else text
 
 
 PanelFact: TypeAlias = tuple[str, str | tuple[str, ...]]
