@@ -120,13 +120,13 @@ def with_likelihood(ranking: ItemRanking, log: RankedLog, aggregator: Aggregator
     tallies, m = log.tallies(), len(log.items)
     few = np.minimum(tallies.won, tallies.judged - tallies.won) < FEW_WINS
     items = np.flatnonzero(few & np.isfinite(ranking.lower)).tolist()
-    if not items or log.score_ends(aggregator, ranking.scores, [], _LEVEL) is None:
+    affordable = len(items) * m**3 <= _MOST_WORK
+    ends = log.score_ends(aggregator, ranking.scores, items if affordable else [], _LEVEL)
+    if not items or ends is None:
         return ranking, []
     who = f"{len(items)} of {m:,} items won or lost fewer than {FEW_WINS:.0f} votes"
-    if len(items) * m**3 > _MOST_WORK:
+    if not affordable:
         return ranking, [f"{who}: their intervals are symmetric, and may cover less than 95%"]
-    ends = log.score_ends(aggregator, ranking.scores, items, _LEVEL)
-    assert ends is not None
     lower, upper = ranking.lower.copy(), ranking.upper.copy()
     missing = np.isnan(ends).any(axis=1)
     lower[items], upper[items] = np.where(missing, [lower[items], upper[items]], ends.T)
