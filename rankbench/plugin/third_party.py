@@ -15,7 +15,6 @@ from rankbench.core.code_digest import OURSELVES
 from rankbench.core.component import Component
 from rankbench.core.text import returned_numbers
 from rankbench.interfaces.cell import ContenderFailed
-from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.method import Block, Fitted
 from rankbench.interfaces.pair_counts import PairCounts
 from rankbench.interfaces.protocol import BlockTask
@@ -76,17 +75,12 @@ def plain_fitted(fitted: object) -> Fitted:
     return replace(fitted, theta=theta, converged=bool(fitted.converged), info=info)
 
 
-def own_cells(task: BlockTask) -> dict[str, Contender]:
-    """Return the cells whose contenders are built in: third-party ones could end the process that compiles."""
-    return {cell: found for cell, found in task.cells.items() if all(map(is_ours, found.points))}
-
-
 def own_block(task: BlockTask) -> BlockTask | None:
-    """Return a block without third-party contenders.
+    """Return a block without third-party contenders, which could end the process that compiles.
 
     None: nothing is left; or a loss that judges contenders is third-party.
     """
-    cells = own_cells(task)
+    cells = {cell: found for cell, found in task.cells.items() if all(map(is_ours, found.points))}
     if not cells or not all(map(is_ours, task.losses)):
         return None
     return replace(task, cells=cells)
