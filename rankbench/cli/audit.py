@@ -11,6 +11,7 @@ import polars as pl
 
 from rankbench.audit.audit import Audit
 from rankbench.audit.audit import audit as run
+from rankbench.audit.probe import Probe
 from rankbench.cli.origin import log_sha256
 from rankbench.cli.output import complete_names, filter_options, heartbeat, reader_option
 from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
@@ -20,7 +21,7 @@ from rankbench.data.readers.remote import shown_log
 from rankbench.reports.document import Bullets, Column, Grid, Heading, Node, Paragraph, markdown_of
 
 _SHOWN = 12
-"""Rows of a probe's table for people; JSON has all."""
+"""Rows of a probe's table for people; JSON has all, and `rules` shows all."""
 
 _COLUMNS = ("probe", "fires", "p", "level", "answer")
 
@@ -95,8 +96,10 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _rows(table: pl.DataFrame) -> list[list[str]]:
-    return [[_cell(value) for value in row] for row in table.head(_SHOWN).iter_rows()]
+def _rows(probe: Probe, table: pl.DataFrame) -> tuple[list[list[str]], int]:
+    """Return the rows that people see, and how many more there are."""
+    shown = table if probe.name == "rules" else table.head(_SHOWN)
+    return [[_cell(value) for value in row] for row in shown.iter_rows()], table.height - shown.height
 
 
 def _words(table: pl.DataFrame) -> list[int]:
@@ -108,7 +111,10 @@ def _parts(found: Audit, title: str) -> Iterator[Part]:
     for probe in found.probes:
         if probe.table is not None and probe.table.height:
             yield ""
-            yield Table(probe.table.columns, _rows(probe.table), _words(probe.table), f"{probe.name}: {probe.question}")
+            rows, left = _rows(probe, probe.table)
+            yield Table(probe.table.columns, rows, _words(probe.table), f"{probe.name}: {probe.question}")
+            if left:
+                yield f"and {count_text(left, 'more row')}: --format json"
 
 
 def _page(found: Audit, title: str) -> str:
@@ -118,13 +124,10 @@ def _page(found: Audit, title: str) -> str:
     for probe in found.probes:
         page += [Heading(2, markdown(probe.question)), Paragraph(markdown(sentence(f"{probe.name}: {probe.answer}")))]
         if probe.table is not None and probe.table.height:
-            words = _words(probe.table)
-            cells = [
-                [markdown(cell) if at in words else cell for at, cell in enumerate(row)] for row in _rows(probe.table)
-            ]
+            words, (rows, left) = _words(probe.table), _rows(probe, probe.table)
+            cells = [[markdown(cell) if at in words else cell for at, cell in enumerate(row)] for row in rows]
             page.append(Grid.from_rows([Column(markdown(name)) for name in probe.table.columns], cells))
-            left = probe.table.height - _SHOWN
-            page += [Paragraph(f"The JSON has {count_text(left, 'more row')}.")] if left > 0 else []
+            page += [Paragraph(f"The JSON has {count_text(left, 'more row')}.")] if left else []
     if found.notes:
         page += [Heading(2, "Notes"), Bullets(tuple(markdown(note) for note in found.notes))]
     return markdown_of(page) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -53,6 +54,10 @@ def test_a_page_tells_what_fires_and_keeps_names_from_being_markup(rankbench, lo
     assert "\\|" in page
     assert "<b>" not in page
     assert "The JSON has 1 more row." in page
+    assert "and 1 more row: --format json" in [*audit_answer(found, "votes.csv").parts]
+    whole = replace(found, probes=(replace(probes[0], name="rules"),))
+    assert len([*audit_answer(whole, "votes.csv").parts][-1].rows) == 13
+    assert "more row" not in encoded(audit_answer(whole, "votes.csv"), "md").decode()
     rows = pl.read_csv(io.BytesIO(encoded(audit_answer(found, "votes.csv"), "csv")))
     assert rows["fires"].to_list() == [True, None]
     printed(rankbench, "audit", str(log), "--out", str(tmp_path / "page.html"))
