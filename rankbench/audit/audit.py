@@ -188,9 +188,8 @@ def audit(
     board = replace(board, categories=parts)
     data = {"votes": board.votes.count, "items": len(board.items)}
     data |= {"judges": board.votes.judge_count} if board.votes.judge_count else {}
-    open_to = [] if board.ranking.first is None else [board.items[i] for i in board.compared if board.ranking.first[i]]
     probes = tuple(probe(board) for probe in VOTE_PROBES)
-    first = board.items[board.first]
+    first, open_to = board.items[board.first], [board.items[i] for i in board.may_be_first]
     return Audit(str(named), first, open_to, data, seed, with_levels(probes), tuple(notes), keep.as_dict())
 
 

@@ -17,8 +17,10 @@ from rankbench.interfaces.aggregator import CountAggregator, WithCovariance
 from rankbench.interfaces.aggregator_calls import call_aggregator, covariance_of
 from rankbench.interfaces.table import with_column
 from rankbench.ranking.drift import drift
+from rankbench.ranking.load import load_log
 from rankbench.ranking.log_filter import Filter
 from rankbench.ranking.open import Log, LogSource, open_source
+from rankbench.ranking.rank import rank
 from rankbench.ranking.votes import Votes, load_votes
 
 _MOST = 200
@@ -31,9 +33,10 @@ _COLUMNS, _CATEGORIES = 20, 30
 def category_columns(
     log: Log, source: LogSource, votes: Votes, *, columns: str, reader: str, keep: Filter
 ) -> dict[str, tuple[NDArray[np.int32], Sequence[str]]]:
-    """Return the columns of a log that part its votes into 2 to 30 categories, of those that are not read.
+    """Return the columns of a log that divide its votes into 2 to 30 categories.
 
-    rankbench looks at the first 20 of them, and leaves out columns with missing values.
+    rankbench looks at the column of queries and at the first 20 columns that are not read, and leaves out columns with
+    missing values.
 
     Parameters
     ----------
@@ -48,7 +51,9 @@ def category_columns(
     dict of str to (ndarray of int32, sequence of str)
         Number of the category of each row of the votes, and names of the categories.
     """
-    found = {}
+    found: dict[str, tuple[NDArray[np.int32], Sequence[str]]] = {}
+    if 2 <= len(votes.query_names) <= _CATEGORIES:
+        found[source.remarks.columns.get("query", "query")] = votes.queries, votes.query_names
     for name in source.remarks.left[:_COLUMNS]:
         try:
             asked = with_column(columns, "query", name)
@@ -72,7 +77,10 @@ def without_judge(board: VoteBoard) -> Probe:
     if found is not None:
         of, p = found.groups["judge"], found.groups["judge"].p
         facts = {"taste": found.taste, "judge": judges[of.group], "item": board.items[of.item], "z": of.z}
-        answer += f"; {judges[of.group]} differs most from others, on {board.items[of.item]} (p = {significant(p, 2)})"
+        answer += (
+            f"; judge {judges[of.group]} differs most from others, on {board.items[of.item]} (p = {significant(p, 2)})"
+        )
+        answer += _open_without(board, Filter(without_judge=(judges[of.group],)), f"judge {judges[of.group]}")
     return Probe(name, question, answer, p, facts, table)
 
 
@@ -80,7 +88,7 @@ def without_category(board: VoteBoard) -> Probe:
     """Return what changes without each category of each column, and whether a category has an order of its own."""
     name, question = "without-category", "What changes without one category of votes?"
     if not board.categories:
-        return Probe(name, question, "not known: no column that is not read parts the votes into 2 to 30 categories")
+        return Probe(name, question, "not known: no column divides the votes into 2 to 30 categories")
     found, tables = largest_misfits(board), []
     for column, (group, names) in board.categories.items():
         tables.append(_left_out(board, group, [f"{column} {value}" for value in names], "category"))
@@ -109,7 +117,8 @@ def without_item(board: VoteBoard) -> Probe:
     if found is not None:
         item, p = board.items[found.item], found.item_p
         facts = {"item": item}
-        answer += f"; results of {item} against others agree least with one order (p = {significant(p, 2)})"
+        answer += f"; one order of strengths predicts the results of {item} worst (p = {significant(p, 2)})"
+        answer += _open_without(board, Filter(without=(item,)), item)
     return Probe(name, question, answer, p, facts, table)
 
 
@@ -185,6 +194,23 @@ def clustering(board: VoteBoard) -> Probe:
     return Probe(name, question, answer, None, {"ratio": ratio, "taste": None if found is None else found.taste})
 
 
+def _open_without(board: VoteBoard, keep: Filter, name: str) -> str:
+    """Return words on how many items may be first in the ranking of the votes that a filter keeps."""
+    if board.ranking.first is None:
+        return ""
+    try:
+        source = replace(board.source, frame=keep.applied(board.source.frame, board.source.table), parquet=None)
+        loaded, intervals = load_log(source, board.method, "auto")
+        ranking, _ = rank(loaded, board.method, intervals=intervals, seed=board.seed)
+    except (ContenderDiverged, InputError, SpecError):  # too little is left
+        return ""
+    if ranking.first is None:
+        return ""
+    left = replace(board, source=source, votes=load_votes(source.frame), loaded=loaded, ranking=ranking)
+    said = f"without {name}, {count_text(len(left.may_be_first), 'item')} may be first"
+    return f"; {said} ({len(board.may_be_first)} with it)"
+
+
 def _busiest(votes: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the groups with the most votes, 200 at most, in order."""
     return np.sort(np.lexsort((np.arange(len(votes)), -votes))[:_MOST])
@@ -248,13 +274,19 @@ def _change(
 def _largest(board: VoteBoard, table: pl.DataFrame, noun: str) -> str:
     """Return whose absence changes the first place, and the largest change of a place."""
     first = board.items[board.first]
+
+    def shown(name: object) -> str:
+        return f"judge {name}" if noun == "judge" else str(name)
+
     changed = table.filter((pl.col("first") != first) & (pl.col("left out") != first))["left out"].to_list()
     said = f"{first} stays first without any {noun}"
     if changed:
-        said = f"{first} is not first without {changed[0] if len(changed) == 1 else count_text(len(changed), noun)}"
-        said += f" ({changed[0]} among them)" if len(changed) > 1 else ""
+        said = (
+            f"{first} is not first without {shown(changed[0]) if len(changed) == 1 else count_text(len(changed), noun)}"
+        )
+        said += f" ({shown(changed[0])} among them)" if len(changed) > 1 else ""
     row = table.row(0, named=True) if table.height else {"places": 0}
     if not row["places"]:
         return f"{said}, and no item moves"
     moved = f"{row['moved']} from place {row['place']} to {row['new place']}"
-    return f"{said}; the largest change is {moved} without {row['left out']}"
+    return f"{said}; the largest change is {moved} without {shown(row['left out'])}"

@@ -86,8 +86,8 @@ class VoteBoard:
     seed : int
         Seed of everything random: ``np.random.default_rng([board.seed, NUMBER])``, each probe with a number of its own.
     categories : dict of str to (ndarray of int32, sequence of str)
-        Columns that are not read and part the votes into 2 to 30 categories: number of the category of each row, and
-        names of the categories.
+        Columns that divide the votes into 2 to 30 categories: the one of queries, and those that are not read. They
+        have the number of the category of each row, and names of the categories.
     """
 
     source: LogSource
@@ -116,6 +116,12 @@ class VoteBoard:
         largest = np.flatnonzero(scales == numbers[np.lexsort((first, -sizes))[0]])
         # Of equal scores the later name is first, as in the ranking's table.
         return largest[np.lexsort((largest, self.ranking.scores[largest]))][::-1]
+
+    @property
+    def may_be_first(self) -> NDArray[np.int64]:
+        """Those of them that the votes leave open for the first place at 95%; empty without intervals."""
+        first = self.ranking.first
+        return self.compared[:0] if first is None else self.compared[first[self.compared]]
 
     @property
     def first(self) -> int:

@@ -191,7 +191,8 @@ def _test(board: VoteBoard, among: _Compared, found: Mapping[str, NDArray[np.flo
     p = extreme / simulated if extreme == ENOUGH else (1 + extreme) / (1 + simulated)
     return (
         p,
-        f"{observed} of {len(tested)} tested rules differ, as in {100 * p:.2g}% of boards simulated from one order",
+        f"{observed} of {len(tested)} tested rules put another item first; as many or more do on {100 * p:.2g}% of "
+        "boards simulated from one order of strengths",
     )
 
 

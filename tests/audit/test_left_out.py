@@ -126,6 +126,26 @@ def test_planted_faults_are_named(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert probe.facts[key] == value
 
 
+def test_the_numbers_that_may_be_first_are_those_of_rankings_without() -> None:
+    log = small()
+    found = board(log)
+    for probe, key in ((left_out.without_judge(found), "judge"), (left_out.without_item(found), "item")):
+        name = probe.facts[key]
+        keep = {"without_judge": name} if key == "judge" else {"without": name}
+        left, whole = (
+            len(rankbench.aggregate(log, WIN_RATE, intervals="auto", **one).facts["may_be_first"]) for one in (keep, {})
+        )
+        assert f"{name}, {left} item" in probe.answer
+        assert probe.answer.endswith(f"may be first ({whole} with it)")
+
+
+def test_a_column_of_queries_divides_the_votes() -> None:
+    log = small().with_columns(prompt=pl.Series([str(row % 4) for row in range(240)])).drop("query", strict=False)
+    found = rankbench.audit(log, WIN_RATE, columns="query=prompt")
+    (probe,) = (one for one in found.probes if one.name == "without-category")
+    assert {"prompt 0", "prompt 1", "prompt 2", "prompt 3"} <= {*probe.table["left out"]}
+
+
 def test_logs_that_lack_what_a_probe_needs_say_so() -> None:
     probes = {one.name: one for one in rankbench.audit(small().select("left", "right", "winner")).probes}
     for name in ("without-judge", "without-category", "without-third", "drift", "clustering"):
