@@ -22,7 +22,7 @@ from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
 from rankbench.certify.modulus_bounds import ComputedRisks, Simplex, StatedRisks, modulus_bounds
 from rankbench.certify.probe import risk_of
 from rankbench.certify.question import Question, probe_surrogate, read_law
-from rankbench.certify.squares_modulus import squares_branches, target_of
+from rankbench.certify.squares_modulus import squares_branches, targets_of
 from rankbench.drawing.canvas import TitledDrawing
 from rankbench.errors import InputError, SpecError
 from rankbench.interfaces.aggregator import Aggregator
@@ -260,7 +260,7 @@ def calibration(
         raise SpecError("every eps must be above 0")
     if all(map(_piecewise_linear, cells)):
         return _exactly(asked, over, [b for cell in cells for b in linear_branches(cell)], grid, largest)
-    if all(map(_of_squares, cells)):
+    if all(map(targets_of, cells)):
         return _exactly(asked, over, [b for cell in cells for b in squares_branches(cell)], grid, largest)
     return _numerically(asked, over, cells, grid, largest, steps)
 
@@ -292,10 +292,6 @@ def _piecewise_linear(cell: LawCell) -> bool:
         risk.entropy or any(risk.linear) or not all(term.phi.piecewise_linear for term in risk.terms)
         for risk in cell.risks
     )
-
-
-def _of_squares(cell: LawCell) -> bool:
-    return cell.risks is not None and all(target_of(risk) is not None for risk in cell.risks)
 
 
 def _rational(eps: Fraction | float) -> Fraction:

@@ -39,6 +39,12 @@ def target_of(risk: ExactSurrogate) -> CenteredScores | None:
     return _centered([units[unit].offset for unit in wanted])
 
 
+def targets_of(cell: LawCell) -> list[CenteredScores]:
+    """Return the target of each structure of a cell; none if some risk has another form."""
+    found = [target for risk in cell.risks or () if (target := target_of(risk)) is not None]
+    return found if len(found) == len(cell.risks or ()) else []
+
+
 class SquaresBranch(Branch):
     """Scores in the cone of a wrong order, in one cell, for a risk of squares.
 
@@ -105,9 +111,7 @@ class SquaresBranch(Branch):
 
 def squares_branches(cell: LawCell) -> list[Branch]:
     """Return the branches of a cell of risks with targets."""
-    risks = cell.risks or ()
-    targets = [target for risk in risks if (target := target_of(risk)) is not None]
-    factor = risks[0].terms[0].factor
+    targets, factor = targets_of(cell), (cell.risks or ())[0].terms[0].factor
     return [SquaresBranch(gap, order, targets, factor, cell.corners) for order, gap in cell.gaps.items()]
 
 
