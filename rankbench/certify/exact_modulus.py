@@ -44,9 +44,16 @@ class Branch(ABC):
         """Return a true excess at or near eps, at which a program is solved."""
         return eps
 
-    @abstractmethod
     def solve(self, eps: Fraction) -> Fraction:
         """Return the least surrogate excess of a true excess from eps to `end`, and keep the line that proves it."""
+        value, slope = self.least_excess(eps)
+        self.solved.add(eps)
+        self.lines.append((value - slope * eps, slope))
+        return value
+
+    @abstractmethod
+    def least_excess(self, eps: Fraction) -> tuple[Fraction, Fraction]:
+        """Return the least surrogate excess of a true excess from eps to `end`, and the slope of a line below it."""
 
     @abstractmethod
     def undetected(self) -> Fraction:
@@ -69,14 +76,11 @@ class LinearBranch(Branch):
         super().__init__(max(dot(gap, corner) for corner in cell.corners))
         self._gap, self._above, self._rows = gap, above, cell.rows
 
-    def solve(self, eps: Fraction) -> Fraction:
+    def least_excess(self, eps: Fraction) -> tuple[Fraction, Fraction]:
         """Solve a linear program."""
-        self.solved.add(eps)
         rows = [*([*row, -ONE] for row in self._above), [*(-g for g in self._gap), ZERO]]
         solved = self._program(rows, [*[ZERO] * len(self._above), -eps], [*[ZERO] * len(self._gap), -ONE])
-        slope = solved.y[len(self._above)]
-        self.lines.append((-solved.value - slope * eps, slope))
-        return -solved.value
+        return -solved.value, solved.y[len(self._above)]
 
     def undetected(self) -> Fraction:
         """Solve a linear program."""

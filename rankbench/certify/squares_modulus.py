@@ -82,9 +82,8 @@ class SquaresBranch(Branch):
         """Return a true excess near eps with few digits."""
         return min(self.end, Fraction(round(eps * DENOMINATOR), DENOMINATOR))
 
-    def solve(self, eps: Fraction) -> Fraction:
-        """Return the least surrogate excess of a true excess from eps to `end`, and keep the line that proves it."""
-        self.solved.add(eps)
+    def least_excess(self, eps: Fraction) -> tuple[Fraction, Fraction]:
+        """Find the shortest vector from the cone to the targets of laws."""
         above = [one for one in self._reached if one[0] >= eps]
         below = [one for one in self._reached if one[0] < eps]
         points = [at for _, at in above]
@@ -95,10 +94,7 @@ class SquaresBranch(Branch):
         square = dot(x, x)
         # The plane through x: no law is nearer than 2 x.target - |x|^2.
         slope = max((2 * (square - dot(x, at)) / (eps - excess) for excess, at in below), default=ZERO)
-        slope = self._factor * max(ZERO, slope)
-        value = self._factor * square
-        self.lines.append((value - slope * eps, slope))
-        return value
+        return self._factor * square, self._factor * max(ZERO, slope)
 
     def undetected(self) -> Fraction:
         """Return the largest true excess of laws whose mean target is in the cone; at least 0."""
