@@ -212,10 +212,8 @@ def not_coercive(surrogate: PairwiseSurrogate | ScoreSurrogate) -> str:
 
     In double precision, unless the surrogate states itself in exact numbers.
     """
-    law, loss = (
-        FOUR_WEIGHTS if surrogate.structure == "edges" else POSITIVE_SCORES,
-        true_loss(PairwiseDisagreement(), 3),
-    )
+    graphs = surrogate.structure == "edges"
+    law, loss = FOUR_WEIGHTS if graphs else POSITIVE_SCORES, true_loss(PairwiseDisagreement(), 3)
     exact = exact_risk(surrogate, law, loss)
     risk = risk_of(surrogate, law, loss)
 
@@ -226,7 +224,7 @@ def not_coercive(surrogate: PairwiseSurrogate | ScoreSurrogate) -> str:
         return 0.0 if abs(slope) < KINK else slope
 
     way = _level(far if exact is None else lambda d: _recession(exact.risk, d), 3)
-    lemma = "Lemma 12" if surrogate.structure == "edges" else "0-coercivity of section 3.3"
+    lemma = "Lemma 12" if graphs else "0-coercivity of section 3.3"
     return f"{lemma} fails: the risk of three items does not grow along {way}; it may have no minimizer" if way else ""
 
 
