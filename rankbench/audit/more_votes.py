@@ -204,4 +204,6 @@ def more_tasks(board: ScoreBoard) -> Probe:
         said = f"{pair} are separated at 80% power already"
     elif isinstance(needed, int):
         said = f"{needed:,} more tasks like these separate {pair} at 80% power, if their lead is the true one"
+    if needed is not None:
+        said += "; each pair is tested by itself, and ranks, which hold together, may overlap still"
     return Probe(name, question, said, facts={"power": POWER, "level_of_pair": LEVEL}, table=pl.DataFrame(rows))

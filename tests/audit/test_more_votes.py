@@ -143,3 +143,4 @@ def test_more_tasks_follow_from_the_paired_differences() -> None:
     difference = values[order[0]] - values[order[1]]
     needed = Z**2 * difference.var(ddof=1) / difference.mean() ** 2 - 12
     assert probe.table["more tasks"][0] == max(0, np.ceil(needed))
+    assert "ranks, which hold together, may overlap still" in probe.answer
