@@ -33,6 +33,8 @@ ROWS = "rows"
 
 MANIFEST = "rows.json"
 
+_REPORT = "leaderboard.json"
+
 SCHEMA = 1
 """Version of published rows, which are never dropped: a newer version reads them too."""
 
@@ -301,6 +303,11 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
                 f"{directory}: its rows are not here: put them beside it, as "
                 f"{rows_apart(directory).name} (or say where they are: rankbench verify --rows FOLDER)"
             )
+        if _holds_audit(directory):
+            raise StoreError(
+                f"{directory}: an audit is here, and no results of a run. rankbench makes it again of its log: "
+                f"rankbench audit LOG --out {directory / _REPORT}"
+            )
         raise StoreError(
             f"{directory}: no results here, neither {FILE} (a run's folder, its --out) nor rows (a published folder: "
             "rankbench report RUN --out FOLDER)"
@@ -314,3 +321,12 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
             "Publish the run again, or see what differs by `rankbench verify`"
         )
     yield opened
+
+
+def _holds_audit(directory: Path) -> bool:
+    """Return whether a folder has the answer of `rankbench audit`."""
+    try:
+        said = json.loads((directory / _REPORT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(said, dict) and "probes" in said

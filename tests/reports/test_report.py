@@ -312,6 +312,9 @@ def test_no_journal_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no results here"):
         report(tmp_path)
     assert not list(tmp_path.iterdir())
+    (tmp_path / "leaderboard.json").write_text('{"probes": []}', encoding="utf-8")
+    with pytest.raises(StoreError, match="rankbench audit LOG --out"):
+        report(tmp_path)
 
 
 def so_far(folder: Path) -> str:
