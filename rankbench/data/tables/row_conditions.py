@@ -167,9 +167,14 @@ def judgments_kept(frame: pl.LazyFrame) -> pl.LazyFrame:
     schema, names = frame.collect_schema(), condition.expression().meta.root_names()
     unknown = [name for name in names if name not in condition.columns and name not in schema]
     if unknown:
-        known = [*condition.columns, *(name for name in schema if name not in condition.columns)]
+        read = schema.names()
+        known = list(dict.fromkeys([*condition.columns, *read]))
+        said = (
+            f"name columns of the file alone: {listed(list(condition.columns))}; or of the schema alone: {listed(read)}"
+        )
+        said = said if condition.columns else f"columns: {listed(read)}"
         quotes = "; a text stands between single quotes, as lang == 'en'" if f'"{unknown[0]}"' in condition.text else ""
-        message = f"--where: there is no column {unknown[0]!r}{closest(unknown[0], known)}; columns: {listed(known)}"
+        message = f"--where: there is no column {unknown[0]!r}{closest(unknown[0], known)}; {said}"
         raise InputError(message + quotes, column=unknown[0])
     if condition.counted and condition.without:
         raise InputError(
