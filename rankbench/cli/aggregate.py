@@ -149,6 +149,11 @@ def aggregate(
     return show(replace(answer, inputs={log: size}, methods=[found.method]), shown, out)
 
 
+def _refuse_filter_of_votes(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        raise click.UsageError("score tables have no judges and no votes: leave --without-judge and --min-votes out")
+
+
 @click.command()
 @click.argument(
     "scores", metavar="SCORES|RUN...", nargs=-1, required=True, shell_complete=complete_names("dataset", files=True)
@@ -163,6 +168,7 @@ def aggregate(
 )
 @click.option("--lower", multiple=True, metavar="TASK", help="A task in which less is better, as latency; repeatable.")
 @click.option("--without", multiple=True, metavar="NAME", help="A task or system to leave out; repeatable.")
+@click.option("--without-judge", "--min-votes", hidden=True, expose_value=False, callback=_refuse_filter_of_votes)
 @click.option("--top", default=3, show_default=True, type=click.IntRange(1), help="k of P(top k).")
 @click.option("--replicates", default=10_000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Seed of the resamples.")
