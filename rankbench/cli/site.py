@@ -20,11 +20,13 @@ from rankbench.core.text import markdown
 from rankbench.errors import InputError, SpecError
 from rankbench.html.content import Page, PageData
 from rankbench.html.page import in_site, page_bytes, title_of
+from rankbench.plugin import manager
 from rankbench.reports.leaderboard import DETAILS
 from rankbench.reports.leaderboard import PAGE as WORDS
 from rankbench.reports.render import pages_of, pictures_of
 from rankbench.reports.web_page import PAGE_DATA, leaderboard_html, page_data
 from rankbench.store.published import holds_results, open_results
+from rankbench.suites.suite_files import read_suite
 from rankbench.tracking.history import read_history
 
 CERTIFICATES = "certificates"
@@ -55,14 +57,20 @@ def site(folders: tuple[Path, ...], out: Path) -> Answer:
         with heartbeat(f"page of {folder}"):
             pages[f"{name}.html"], words = folder_page(folder)
         entries.append(_entry(f"{name}.html", len(pages[f"{name}.html"]), words))
-    submit = files("rankbench.html").joinpath("assets", "submit.md").read_text(encoding="utf-8")
-    pages[SUBMIT] = page_bytes(Page("Submit a result", submit))
+    pages[SUBMIT] = page_bytes(Page("Submit a result", _how_to_submit()))
     contents = "\n\n".join(["# Results", *entries, f"[Submit a result]({SUBMIT})"])
     pages = {name: in_site(data, INDEX) for name, data in pages.items()} | {
         INDEX: page_bytes(Page("Results", contents))
     }
     written = [str(replace_file(out / name, data)) for name, data in pages.items()]
     return Answer({"files": written}, written)
+
+
+def _how_to_submit() -> str:
+    """Return how to submit a result, in Markdown, with the suites that are installed."""
+    text = files("rankbench.html").joinpath("assets", "submit.md").read_text(encoding="utf-8")
+    suites = [f"- `{name}`: {markdown(read_suite(path).title)}" for name, path in manager.suites().items()]
+    return "\n".join([text, "## Suites", "", *suites])
 
 
 def folder_page(folder: Path) -> tuple[bytes, str]:
@@ -105,4 +113,5 @@ def _entry(page: str, size: int, words: str) -> str:
     text = re.split(r"^(?=\||!|## )", rest, maxsplit=1, flags=re.MULTILINE)[0].strip()
     link, name = quote(page), markdown(page.removesuffix(".html"))
     text = text.replace("](details.md)", f"]({link}#details)").replace("](details.md#", f"]({link}#")
-    return f"## {name}: {title.removeprefix('# ')}\n\n{text}\n\n[Open the page]({link}) ({size / 1e6:.1f} MB)"
+    large = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    return f"## {name}\n\n**{title.removeprefix('# ')}**\n\n{text}\n\n[Open the page]({link}) ({large})"

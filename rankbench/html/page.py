@@ -60,8 +60,7 @@ def page_bytes(page: Page) -> bytes:
         "policy": _policy(scripts, style),
         "title": html.escape(page.title),
         "style": style,
-        "contents": _contents(body),
-        "body": "\n".join(body),
+        "body": _with_contents(body),
         "data": _json(data),
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
     }
@@ -136,12 +135,15 @@ def _json(data: object) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _contents(body: Sequence[str]) -> str:
-    """Return links to the headings of the second level; the folded part counts as one."""
+def _with_contents(body: Sequence[str]) -> str:
+    """Return a body with links to its headings of the second level below its title; the folded part counts as one."""
     parts = [part.partition("</summary>")[0] for part in body]
     heads = [one for part in parts for one in re.findall(r'<h2 id="([^"]+)">(.*?)</h2>', part)]
     links = "".join(f'<li><a href="#{anchor}">{words}</a></li>' for anchor, words in heads)
-    return f'<nav aria-label="On this page"><ul>{links}</ul></nav>' if len(heads) > 1 else ""
+    contents = f'<nav aria-label="On this page"><ul>{links}</ul></nav>\n' if len(heads) > 1 else ""
+    whole = "\n".join(body)
+    below = whole.find("</h1>") + len("</h1>") if "</h1>" in whole else 0
+    return f"{whole[:below]}{contents}{whole[below:]}"
 
 
 def _markdown(text: str, charts: Mapping[str, Chart], shown: set[str]) -> str:

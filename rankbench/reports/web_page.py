@@ -57,6 +57,13 @@ CONTRASTS = (
 )  # fmt: skip
 """Columns of ``claims.csv`` that the page shows, with the texts of the file."""
 
+TITLES = {
+    f"{end}_{of}": f"{end} over {words}"
+    for end in ("lower", "upper")
+    for of, words in (("queries", "units"), ("draws", "repetitions"))
+}
+"""Titles of columns whose names would mislead: units are queries, votes or populations."""
+
 WORDS = {"experiment", "dataset", "metric", "split", "contender", "status", "claim", "verdict", "contrast", "units",
          "origin"}  # fmt: skip
 """Columns of words; all others have numbers."""
@@ -192,7 +199,7 @@ def _table(name: str, title: str, text: str, shown: Collection[str], filters: Co
     return SortedTable(
         name,
         title,
-        [column.replace("_", " ") for column in shown],
+        [TITLES.get(column, column.replace("_", " ")) for column in shown],
         [[_shown(column, row[head.index(column)]) for column in shown] for row in rows],
         numeric={at for at, column in enumerate(shown) if column not in WORDS},
         filters={at for at, column in enumerate(shown) if column in filters},
@@ -205,6 +212,8 @@ def _shown(column: str, text: str) -> str:
     """Return a cell as the page has it: no p is 0, and ends of intervals beyond a million tell nothing."""
     if column == "p_holm" and text == "0.000000":
         return "< 1e-6"
+    if column == "dataset" and not text:
+        return "made by the protocol"
     is_end = text and re.search("lower|upper", column)
     return UNDETERMINED if is_end and abs(float(text)) >= FARTHEST else text
 

@@ -13,8 +13,9 @@ import pytest
 from hostile_run import HOSTILE
 
 from rankbench.core.text import csv_cell, latex
-from rankbench.html.content import Page
+from rankbench.html.content import Page, PageData, PairTable
 from rankbench.html.page import page_bytes
+from rankbench.reports.web_page import TITLES
 
 WIDTHS = (360, 800, 1400)
 
@@ -69,16 +70,66 @@ def head_of(page: Any, table: str = "standings") -> list[str]:
     return page.locator(f"section:has(#{table}) thead th").evaluate_all("all => all.map(one => one.textContent)")
 
 
+def column_of(title: str) -> str:
+    """Return the column of a file that has this title on a page."""
+    return {shown: name for name, shown in TITLES.items()}.get(title, title.replace(" ", "_"))
+
+
 @pytest.mark.parametrize(("table", "file"), [("standings", "leaderboard.csv"), ("claims", "claims.csv")])
 def test_cells_are_those_of_the_file(page: Any, run: Path, table: str, file: str) -> None:
     for list_of_lengths in page.locator(f"section:has(#{table}) .dt-length select").all():
         list_of_lengths.select_option("-1")
-    names = [name.replace(" ", "_") for name in head_of(page, table)]
+    names = [column_of(name) for name in head_of(page, table)]
     rows = [[row[name] for name in names] for row in lines_of(run, file)]
     least = names.index("p_holm") if "p_holm" in names else -1
     for row in rows:
         row[least] = "< 1e-6" if row[least] == "0.000000" else row[least]
     assert shown_rows(page, table) == rows
+
+
+def test_paper_has_all_rows(page: Any, run: Path) -> None:
+    assert len(shown_rows(page)) == 25 < len(lines_of(run))
+    page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    assert len(shown_rows(page)) == len(lines_of(run))
+    page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
+    assert len(shown_rows(page)) == 25
+
+
+def test_a_link_unfolds_the_part_to_which_it_leads(opened: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(page_bytes(Page("Title", "[words](details.md)", details="## The data\n\ntext")))
+    page = opened(path)
+    for _ in range(2):
+        page.locator("details").evaluate("one => { one.open = false; }")
+        page.locator("main a").click()
+        assert page.get_by_text("text", exact=True).is_visible()
+    page.goto("about:blank")
+    page.goto(f"{path.as_uri()}#details")
+    assert page.get_by_text("text", exact=True).is_visible()
+
+
+def test_one_interval_is_said_once(opened: Callable[..., Any], tmp_path: Path) -> None:
+    common = {
+        "dataset": "",
+        "n": "9",
+        "metric": "loss",
+        "split": "votes",
+        "units": "votes",
+        "better": "less",
+        "names": 0,
+    }
+    ends = {"alike": [1, 3, 1, 3], "unlike": [1, 3, 0, 4], "one": [1, 3, None, None]}
+    tables = [PairTable(experiment=name, values=[2, *four], **common) for name, four in ends.items()]
+    path = tmp_path / "page.html"
+    path.write_bytes(page_bytes(Page("Title", "words", data=PageData(pairs=tables, lists=[["a", "b"]]))))
+    page, micro = opened(path), "[+0.000001, +0.000003]"
+    for name, said in {
+        "alike": f"95% over repetitions {micro}: ",
+        "unlike": f"95% over votes and repetitions {micro}, over repetitions [0.000000, +0.000004]: ",
+        "one": f"95% over votes {micro}: ",
+    }.items():
+        page.locator("#pairs form select").first.select_option(label=name)
+        assert said in page.locator("#pairs output").inner_text()
 
 
 @pytest.mark.parametrize("by", ["mouse", "Enter", "Space"])
@@ -105,7 +156,9 @@ def test_filters_and_search_leave_the_rows_that_fit(page: Any, run: Path) -> Non
     section = page.locator("section:has(#standings)")
     section.locator(".dt-length select").select_option("-1")
     choose(section, "split", "heldout")
-    choose(section, "n", "400000")
+    numbers = section.locator(".filters label", has_text=re.compile("^n ")).locator("option").all_text_contents()
+    assert numbers[1:] == [f"{n:,}" for n in sorted({int(row["n"]) for row in lines_of(run)})]
+    choose(section, "n", "400,000")
     expected = [row for row in lines_of(run) if (row["split"], row["n"]) == ("heldout", "400000")]
     assert len(shown_rows(page)) == len(expected) == 9
     choose(section, "contender", csv_cell(HOSTILE[4]))
@@ -138,7 +191,7 @@ def test_rows_are_copied_as_csv_and_latex(page: Any, run: Path) -> None:
     section.get_by_text("4 rows copied").wait_for()
     head, *rows = csv.reader(io.StringIO(page.evaluate("window.copied")))
     expected = [row for row in lines_of(run) if row["contender"] == csv_cell(HOSTILE[2])]
-    assert rows == [[row[name.replace(" ", "_")] for name in head] for row in expected]
+    assert rows == [[row[column_of(name)] for name in head] for row in expected]
     page.evaluate("() => { navigator.clipboard.writeText = async () => { throw new Error('denied'); }; }")
     section.get_by_text("Copy as LaTeX").click()
     text = section.locator("textarea").input_value()
@@ -345,10 +398,12 @@ def test_without_a_script_and_on_paper_there_are_pictures(
 
 def test_the_site_leads_to_each_result_and_to_how_to_submit(pages: dict[str, Path], opened: Callable[..., Any]) -> None:
     page = opened(pages["site"])
-    links = page.locator("main a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    links = page.locator("main a:not(nav a)").evaluate_all("all => all.map(one => one.getAttribute('href'))")
     files = {link.partition("#")[0] for link in links}
     assert files == {"run.html", "past.html", "submit.html"}
     for link in links:
         page.goto(f"{pages['site'].as_uri().removesuffix('index.html')}{link}")
         anchor = link.partition("#")[2]
         assert not anchor or page.locator(f"[id='{anchor}']").count() == 1
+    page.goto(f"{pages['site'].as_uri().removesuffix('index.html')}submit.html")
+    assert {"arena", "demo", "paper"} <= {*page.locator("h2#suites ~ ul code").all_inner_texts()}

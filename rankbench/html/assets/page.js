@@ -14,6 +14,19 @@
   };
   const fill = (list, names) => list.replaceChildren(...names.map((name, at) => make("option", name, {value: at})));
   document.documentElement.classList.add("ready");
+  const BY_PROTOCOL = "made by the protocol";
+
+  // A link into the folded part, or to its heading, unfolds it.
+  const unfold = hash => {
+    const folded = document.getElementById(decodeURIComponent(hash.slice(1)))?.closest("details");
+    if (folded) folded.open = true;
+  };
+  window.addEventListener("hashchange", () => unfold(location.hash));
+  document.addEventListener("click", event => {
+    const link = event.target.closest("a[href^='#']");
+    if (link) unfold(link.hash);
+  });
+  unfold(location.hash);
 
   // Charts: drawn when a reader comes near them.
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -251,6 +264,7 @@
     DataTable.type("number", {order: {pre: place, asc: by(1), desc: by(-1)}});
   }
   let standings;
+  const MOST_PRINTED = 200;
   const enhance = (table, title) => {
     const head = [...table.tHead.rows[0].cells], wide = table.closest(".wide");
     if (table.matches(".md")) {
@@ -290,8 +304,9 @@
     for (const at of places(cell => "filter" in cell.dataset)) {
       const found = grid.column(at).nodes().toArray().map(one => one.textContent), values = [...new Set(found)];
       if (values.length < 2) continue;
-      const list = make("select");
-      fill(list, ["all", ...values]);
+      if (numeric[at]) values.sort((a, b) => place(a) - place(b));
+      const list = make("select"), grouped = text => numeric[at] ? Number(text).toLocaleString("en") : text;
+      fill(list, ["all", ...values.map(text => text ? grouped(text) : "none")]);
       list.addEventListener("change", () => {
         const value = values[list.value - 1];
         const search = value === undefined ? null : (_text, _row, i) => found[i] === value;
@@ -323,6 +338,12 @@
     }
     copied.append(told);
     container.after(copied);
+    // Paper has no buttons: it gets all rows of a table that is not too long for it; others say how many they have.
+    const length = grid.page.len();
+    window.addEventListener("beforeprint", () => {
+      if (grid.page.len() === length && grid.page.info().recordsDisplay <= MOST_PRINTED) grid.page.len(-1).draw();
+    });
+    window.addEventListener("afterprint", () => grid.page.len(length).draw());
   };
   for (const table of document.querySelectorAll("table.data")) {
     enhance(table, table.closest(".wide").getAttribute("aria-label"));
@@ -350,9 +371,18 @@
     return {value, both, alone, verdict};
   };
 
+  // Kinds of intervals in a table, each with its place: two where it has two.
+  const kinds = pairs => {
+    const every = wanted => pairs.values.every((_, at) => at % 5 || wanted(pairs.values.slice(at + 1, at + 5)));
+    if (every(ends => ends[2] === null)) return [[pairs.units, "both"]];
+    if (every(ends => ends[0] === ends[2] && ends[1] === ends[3])) return [["repetitions", "both"]];
+    return [[`${pairs.units} and repetitions`, "both"], ["repetitions", "alone"]];
+  };
+
   // A contender's panel.
   const panel = document.getElementById("panel");
   const question = ({experiment, dataset, metric, split}) => [experiment, dataset, metric, split].join("\n");
+  for (const pairs of data.pairs) pairs.dataset ||= "made by the protocol";
   const largest = new Map(data.pairs.map(pairs => [question(pairs), pairs]));
   const meetings = label => [...largest.values()].flatMap(pairs => {
     const names = data.lists[pairs.names], a = names.indexOf(label);
@@ -362,8 +392,8 @@
       const found = against(verdict), which = found.length ? `: ${found.join(", ")}` : "";
       return `${verdict} than ${found.length} of ${names.length - 1}${which}`;
     });
-    const {experiment, n, metric, split, units} = pairs, title = `${experiment}, n = ${n}, ${metric}, ${split}`;
-    return [[title, `${said.join("\n")}\n(each pair alone, 95% over ${units} and repetitions)`]];
+    const {experiment, n, metric, split} = pairs, title = `${experiment}, n = ${n}, ${metric}, ${split}`;
+    return [[title, `${said.join("\n")}\n(each pair alone, 95% over ${kinds(pairs)[0][0]})`]];
   });
   document.addEventListener("click", event => {
     const button = event.target.closest("tbody button");
@@ -415,9 +445,9 @@
       const digits = Math.max(...[value, ...both ?? [], ...alone ?? []].map(Math.abs)) < 0.01 ? 6 : 4;
       const signed = one => `${one > 0 ? "+" : ""}${one.toFixed(digits)}`;
       const interval = ends => ends ? `[${ends.map(signed).join(", ")}]` : "none";
-      told.textContent = `${names[a]} minus ${names[b]}: ${signed(value)}; 95% over ${pairs.units} and repetitions `
-        + `${interval(both)}, over repetitions ${interval(alone)}: ${verdict} (this pair alone; ${pairs.better} is `
-        + "better).";
+      const intervals = kinds(pairs).map(([words, which]) => `over ${words} ${interval(found[which])}`).join(", ");
+      told.textContent = `${names[a]} minus ${names[b]}: ${signed(value)}; 95% ${intervals}: ${verdict} (this pair alone; `
+        + `${pairs.better} is better).`;
     };
     const choose = () => {
       let left = data.pairs;
