@@ -84,7 +84,9 @@ class Removal:
             scores, scales = call_aggregator(self.method, counts, m), scales_of(self.method, counts).scale_of
         except (ContenderDiverged, InputError):  # too little is left
             return np.full(m, np.nan), rows
-        return np.where(scales == scales[self.first], scores[self.first] - scores, np.nan), rows
+        leads = np.where(scales == scales[self.first], scores[self.first] - scores, np.nan)
+        # Equal scores differ by rounding.
+        return np.where(np.abs(leads) < 1e-9, 0.0, leads), rows
 
     def changes(self, removed: NDArray[np.int64]) -> int | None:
         """Return the item that is first without some units; None: the first place does not change."""

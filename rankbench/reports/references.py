@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -104,7 +104,9 @@ def works_of(cls: type[Component]) -> Iterator[tuple[str, str]]:
 
     A reference stands in a docstring of the class, of its module, or of rankbench; others are left out.
     """
-    docstrings = [text for one in cls.__mro__ for text in (one.__doc__, sys.modules[one.__module__].__doc__)]
+    docstrings = [
+        text for one in cls.__mro__ for text in (one.__doc__, getattr(inspect.getmodule(one), "__doc__", None))
+    ]
     known = references() | _cited(filter(None, docstrings))
     for label in re.findall(r"\[(\w+)\]_", cls.source):
         if label in known:
