@@ -41,7 +41,7 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
         tables if found.effects is None else [*tables, _effects_table(found.effects)],
         frame=_honest(found),
         notes=found.notes,
-        below=(said_of(found), *found.notes),
+        below=(said_of(found), *_first_explained(ranked.table), *found.notes),
         title=f"Ranking from {PurePath(shown_log(log)).name}",
         drawing=None if "query" in found.table.columns else lambda: ranked.drawing(top),
     )
@@ -62,6 +62,13 @@ def said_of(found: Aggregation, *, places: bool = True) -> str:
 def _first_text(names: list[str], noun: str) -> str:
     """Return how many may be first, or which one alone."""
     return f"{names[0]} alone may be first" if len(names) == 1 else f"{count_text(len(names), noun)} may be first"
+
+
+def _first_explained(table: pl.DataFrame) -> list[str]:
+    """Return why items have ranks from 1 and yet may not be first, where there are some."""
+    if table.filter(rank_low=1, may_be_first=False).is_empty():
+        return []
+    return ["Ranks compare all pairs; comparisons with the best need less, so fewer may be first."]
 
 
 def _place(found: Aggregation) -> str:
@@ -276,7 +283,7 @@ def systems_answer(found: ScoreRanking) -> Answer:
         [Table(columns, rows, (2,), title)],
         frame=found.table,
         notes=found.notes,
-        below=(title, *found.notes),
+        below=(title, *_first_explained(first), *found.notes),
         title="Ranking of systems",
         drawing=found.drawing,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from data_files import written
 
 import rankbench as rb
-from rankbench.cli.rankings import MOST_ON_A_PAGE, across_table
+from rankbench.cli.rankings import MOST_ON_A_PAGE, across_table, ranking_answer
 from rankbench.errors import SpecError
 from rankbench.ranking.aggregate import aggregate
 from rankbench.ranking.rankings_across import rankings_across
@@ -79,6 +80,14 @@ def test_points_are_log_odds_with_an_anchor(rankbench, rows, log: str) -> None:
     for item, score in plain.items():
         people = next(line.split()[2] for line in shown.splitlines() if line.split()[1:2] == [item])
         assert people == f"{1000 + 400 * (score - plain['b']) / math.log(10):.1f}"
+
+
+def test_a_page_explains_ranks_from_1_of_items_that_may_not_be_first() -> None:
+    ranking = aggregate(pl.DataFrame({"winner": [*"abc"] * 9, "loser": [*"bca"] * 9}), intervals="sandwich")
+    assert ranking.table["may_be_first"].all()
+    fewer = replace(ranking, table=ranking.table.with_columns(may_be_first=pl.col("item") == "a"))
+    for found, said in ((ranking, False), (fewer, True)):
+        assert any("fewer may be first" in line for line in ranking_answer(found, None, "votes.csv").below) == said
 
 
 def test_shares_of_wins_by_pair(rankbench, rows, log: str, tmp_path: Path) -> None:
