@@ -396,6 +396,16 @@ def test_without_a_script_and_on_paper_there_are_pictures(
     assert not page.get_by_text("Copy as CSV").first.is_visible()
 
 
+def test_paper_leaves_out_a_table_that_is_wider(opened: Callable[..., Any], tmp_path: Path) -> None:
+    lines = ["|".join(["", *(str(at) for at in range(width)), ""]) for width in (24, 25)]
+    text = "\n\n".join(f"{line}\n{'|--' * (line.count('|') - 1)}|\n{line}" for line in lines)
+    path = tmp_path / "page.html"
+    path.write_bytes(page_bytes(Page("Title", text)))
+    page = opened(path)
+    page.emulate_media(media="print")
+    assert page.locator("table").evaluate_all("all => all.map(one => one.offsetWidth > 0)") == [True, False]
+
+
 def test_the_site_leads_to_each_result_and_to_how_to_submit(pages: dict[str, Path], opened: Callable[..., Any]) -> None:
     page = opened(pages["site"])
     links = page.locator("main a:not(nav a)").evaluate_all("all => all.map(one => one.getAttribute('href'))")

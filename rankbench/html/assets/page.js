@@ -51,6 +51,8 @@
         titleFontWeight: "normal", titleFontSize: 12, labelFontSize: 12, labelSeparation: 6,
         labelLimit: window.innerWidth < 600 ? 120 : 240,
       },
+      // The first label, moved into the plot, would cover the second, often zero, and every other one would go.
+      axisXQuantitative: {labelFlush: false},
     };
   };
   // Colors of lines on paper that a dark page would swallow, and of hollow markers.
