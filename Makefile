@@ -41,7 +41,7 @@ verify: install ## is what is published what its rows give? blocks of the small 
 
 audit: install ## the audit of LLMFAO, into leaderboards/audit-llmfao/
 	@mkdir -p leaderboards/audit-llmfao
-	for form in md json html; do $(ONE_THREAD) $(RANKBENCH) audit llmfao --out leaderboards/audit-llmfao/leaderboard.$$form || exit 1; done
+	for form in md json; do $(ONE_THREAD) $(RANKBENCH) audit llmfao --out leaderboards/audit-llmfao/leaderboard.$$form || exit 1; done
 
 consistency: install ## certificates of every built-in surrogate, into leaderboards/consistency/ (some ten minutes)
 	$(ONE_THREAD) $(RANKBENCH) certify --all leaderboards/consistency
