@@ -45,8 +45,7 @@ def fewest_judges(board: VoteBoard) -> Probe:
     """Return the fewest judges whose removal, with all their votes, changes the first place."""
     if board.votes.judges is None or board.votes.judge_count < 2:
         return _probe("judge", "the log does not name two judges, or not for every vote")
-    judges = board.source.frame.select(pl.col("judge").cast(pl.String).unique().sort()).collect()["judge"].to_list()
-    return _of_units(board, "judge", board.votes.judges, judges)
+    return _of_units(board, "judge", board.votes.judges, board.votes.judge_names)
 
 
 def fewest_prompts(board: VoteBoard) -> Probe:

@@ -71,7 +71,7 @@ def without_judge(board: VoteBoard) -> Probe:
     votes, found = board.votes, largest_misfits(board)
     if votes.judges is None or votes.judge_count < 2:
         return Probe(name, question, "not known: the log does not name two judges, or not for every vote")
-    judges = board.source.frame.select(pl.col("judge").cast(pl.String).unique().sort()).collect()["judge"].to_list()
+    judges = votes.judge_names
     table = _left_out(board, votes.judges, judges, "judge")
     answer, p, facts = _largest(board, table, "judge"), None, {}
     if found is not None:

@@ -65,6 +65,8 @@ class Votes:
         Number of the query, in the order of `query_names`; empty where it is not kept.
     query_names : sequence of str
         Sorted.
+    judge_names : sequence of str
+        Sorted; empty where `judges` are not known.
     """
 
     items: list[str]
@@ -81,6 +83,7 @@ class Votes:
     rest: NDArray[np.bool_] | None = None
     queries: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     query_names: Sequence[str] = ()
+    judge_names: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.winners)
@@ -239,9 +242,10 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         check_weights(given)
         weights = weights if (given == 1).all() else given
     unsigned = whole["judge"].null_count() if "judge" in frame.columns else 0
-    judges = None
+    judges, judge_names = None, list[str]()
     if "judge" in frame.columns and not unsigned:
-        judges = _alphabetical(frame["judge"])[1][column("judge").to_physical().to_numpy()]
+        judge_names, judge_place = _alphabetical(frame["judge"])
+        judges = judge_place[column("judge").to_physical().to_numpy()]
     query_names, query_place = _alphabetical(frame["query_id"])
     queries = query_place[column("query_id").to_physical().to_numpy()]
     return Votes(
@@ -259,6 +263,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         column(REST).to_numpy() if REST in frame.columns else None,
         queries,
         query_names,
+        judge_names,
     )
 
 
