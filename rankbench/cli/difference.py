@@ -19,10 +19,8 @@ def between_answer(found: Aggregation, log: str) -> Answer:
     if found.between is None:
         raise TypeError("no difference was asked for")
     table = found.between if found.facts["by"] else found.between.drop("query")
-    rows, words = (
-        list(table.iter_rows(named=True)),
-        [_difference_words(row, found) for row in table.iter_rows(named=True)],
-    )
+    rows = table.to_dicts()
+    words = [_difference_words(row, found) for row in rows]
     first = [found.facts["by"]] if found.facts["by"] else []
     cells = (
         [*([row["query"]] if first else []), *_difference_cells(row), text]
@@ -50,10 +48,10 @@ def between_answer(found: Aggregation, log: str) -> Answer:
 
 
 def _difference_cells(row: dict[str, Any]) -> list[str]:
-    interval = "—" if row["lower"] is None else interval_cell(row)
-    difference, more = ("—" if row[name] is None else row[name] for name in ("difference", "more_votes"))
-    ends = [text if isinstance(text, str) else form(text) for text, form in ((difference, number), (more, amount_text))]
-    return [ends[0], interval, "—" if row["p"] is None else significant(row["p"], 2), f"{row['votes']:,}", ends[1]]
+    difference = "—" if row["difference"] is None else number(row["difference"])
+    p = "—" if row["p"] is None else significant(row["p"], 2)
+    more = "—" if row["more_votes"] is None else amount_text(row["more_votes"])
+    return [difference, interval_cell(row), p, f"{row['votes']:,}", more]
 
 
 def _difference_words(row: dict[str, Any], found: Aggregation) -> str:
