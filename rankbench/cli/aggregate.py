@@ -14,6 +14,7 @@ from rankbench.cli.output import (
     complete_names,
     filter_options,
     heartbeat,
+    method_option,
     reader_option,
     time_unit_option,
     where_option,
@@ -34,13 +35,7 @@ from rankbench.ranking.score_ranking import rank_scores
 
 @click.command()
 @click.argument("log", metavar="LOG", shell_complete=complete_names("dataset", files=True))
-@click.option(
-    "--method",
-    default="",
-    metavar="NAME",
-    shell_complete=complete_names("aggregator"),
-    help="Aggregator, NAME:param=...; default: bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
-)
+@method_option("Aggregator, NAME:param=...; default: bradley-terry:penalty=firth, of clicks coec:smoothing=1.")
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
 @click.option("--pool", is_flag=True, help="With --by: pool scores partially, and test whether the category matters.")
 @click.option(

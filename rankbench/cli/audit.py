@@ -13,7 +13,7 @@ from rankbench.audit.audit import Audit
 from rankbench.audit.audit import audit as run
 from rankbench.audit.probe import Probe
 from rankbench.cli.origin import log_sha256
-from rankbench.cli.output import complete_names, filter_options, heartbeat, reader_option
+from rankbench.cli.output import complete_names, filter_options, heartbeat, method_option, reader_option
 from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show
 from rankbench.core.runtime import LOG_SEED
 from rankbench.core.text import amount_text, count_text, markdown, sentence, significant
@@ -28,13 +28,7 @@ _COLUMNS = ("probe", "fires", "p", "level", "answer")
 
 @click.command()
 @click.argument("log", metavar="LOG|SCORES", shell_complete=complete_names("dataset", files=True))
-@click.option(
-    "--method",
-    default="",
-    metavar="NAME",
-    shell_complete=complete_names("aggregator"),
-    help="Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores.",
-)
+@method_option("Aggregator, NAME:param=...; default: as rankbench aggregate has it for votes, mean-score for scores.")
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns, as left=model_x,right=model_y.")
 @click.option("--lower", multiple=True, metavar="TASK", help="A task in which less is better; repeatable.")
 @reader_option

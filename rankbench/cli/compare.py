@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rankbench.cli.output import complete_names, heartbeat, visible
+from rankbench.cli.output import complete_names, heartbeat, method_option, visible
 from rankbench.cli.run import dataset_option, with_option
 from rankbench.cli.shown import Answer, Format, Part, Table, finish, format_option, show
 from rankbench.tracking.compare import compare_results
@@ -77,13 +77,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--unchanged", is_flag=True, help="Fail if any score, loss or convergence differs by more than rounding.")
 @click.option("--reference", default="", help="Benchmark by whose times others' are divided.")
-@click.option(
-    "--method",
-    default="",
-    metavar="NAME",
-    shell_complete=complete_names("aggregator"),
-    help="Aggregator of two logs of votes; default: as rankbench aggregate.",
-)
+@method_option("Aggregator of two logs of votes; default: as rankbench aggregate.")
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="Roles of columns of two logs, as left=model_x.")
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to this file: .html, or Markdown."

@@ -233,6 +233,11 @@ reader_option = click.option(
 )
 
 
+def method_option(words: str) -> Callable[[F], F]:
+    """Return the option ``--method`` of one aggregator, with what it means."""
+    return click.option("--method", default="", metavar="NAME", shell_complete=complete_names("aggregator"), help=words)
+
+
 where_option = click.option(
     "--where",
     default="",
