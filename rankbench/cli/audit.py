@@ -44,14 +44,14 @@ def audit(log: str, form: Format | None, out: Path | None, **options: Any) -> No
     shown = chosen_form(form, out, [log])
     with heartbeat(f"auditing {shown_log(log)}"):
         found = run(log, **options)
-    show(audit_answer(found, shown_log(log), log_sha256(log)), shown, out)
+    show(audit_answer(found, log), shown, out)
 
 
-def audit_answer(found: Audit, name: str, sha256: str | None = None) -> Answer:
-    """Return an audit for people and programs; its title has the name of the log."""
-    title = f"Audit of {Path(name).name}"
+def audit_answer(found: Audit, log: str) -> Answer:
+    """Return an audit of a log for people and programs; its title has the log's name."""
+    title = f"Audit of {Path(shown_log(log)).name}"
     return Answer(
-        lambda: {**found.as_dict(), "data": {"sha256": sha256, **found.data}},
+        lambda: {**found.as_dict(), "data": {"sha256": log_sha256(log), **found.data}},
         _parts(found, title),
         frame=found.table,
         notes=found.notes,
