@@ -56,21 +56,26 @@ def audit_answer(found: Audit, log: str) -> Answer:
         frame=found.table,
         notes=found.notes,
         title=title,
+        inputs={log: _amounts(found)},
+        methods=[found.method],
         page=_page(found, title),
     )
 
 
 def audited_words(found: Audit) -> str:
     """Return in a sentence or two what was audited, who is first, and which probes fire."""
-    amounts = ", ".join(count_text(amount, noun[:-1]) for noun, amount in found.data.items())
     others = len(found.may_be_first) - 1
     open_to = f" (with {count_text(others, 'other')} that may be first)" if others > 0 else ""
     tests = sum(probe.level is not None for probe in found.probes)
     fired = f"{', '.join(found.fired)} {'fires' if len(found.fired) == 1 else 'fire'}" if found.fired else "none fires"
     return (
-        f"{found.method}, {amounts}: {found.first} is first{open_to}. Of {count_text(len(found.probes), 'probe')} "
-        f"{tests} {'tests' if tests == 1 else 'test'}; {fired}"
+        f"{found.method}, {_amounts(found)}: {found.first} is first{open_to}. "
+        f"Of {count_text(len(found.probes), 'probe')} {tests} {'tests' if tests == 1 else 'test'}; {fired}"
     )
+
+
+def _amounts(found: Audit) -> str:
+    return ", ".join(count_text(amount, noun[:-1]) for noun, amount in found.data.items())
 
 
 def _cells(found: Audit) -> Iterator[list[str]]:
