@@ -88,7 +88,8 @@ class Filter:
             _check_known("judge", self.without_judge, judges.drop_nulls())
             own = ~pl.col("judge").is_in(self.without_judge).fill_null(value=False)
         kept, total, left, few = (_ballots if "ranking" in names else _votes)(frame, self, weight, own)
-        how = [f"without {noun} {listed(named)}" for noun, named in self._named() if named]
+        asked = ("item", self.without), ("judge", self.without_judge)
+        how = [f"without {noun} {listed(named)}" for noun, named in asked if named]
         if self.min_votes:
             fewer = f"fewer than {self.min_votes:,} votes"
             some = f"without {count_text(len(few), 'item')} of {fewer} ({first_of(few, _NAMED)})"
@@ -98,9 +99,6 @@ class Filter:
             raise InputError(said)
         remark(said)
         return kept
-
-    def _named(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return ("item", self.without), ("judge", self.without_judge)
 
 
 NO_FILTER = Filter()

@@ -80,14 +80,11 @@ class Condition:
         """
         expression = self.expression()
         casts = _casts(expression, frame, list(dict.fromkeys(expression.meta.root_names())))
-        read = frame.with_columns(pl.col(name).alias(f"{_AS_WRITTEN}{name}") for name in casts)
-        read = read.with_columns(**casts)
+        written = {name: f"{_AS_WRITTEN}{name}" for name in casts}
+        read = frame.with_columns(pl.col(name).alias(text) for name, text in written.items()).with_columns(**casts)
         counts = pl.len().alias("rows"), expression.sum().alias("left"), expression.is_null().sum().alias("unknown")
-        kept = read.filter(expression)
-        if casts:
-            written = {name: pl.col(f"{_AS_WRITTEN}{name}") for name in casts}
-            kept = kept.with_columns(**written).drop(f"{_AS_WRITTEN}{name}" for name in casts)
-        return kept, read.select(*counts).collect(engine="streaming")
+        kept = read.filter(expression).with_columns(pl.col(text).alias(name) for name, text in written.items())
+        return kept.drop(written.values()), read.select(*counts).collect(engine="streaming")
 
     def note(self) -> str:
         """Return how many rows of all files are left.
@@ -210,10 +207,10 @@ def _casts(expression: pl.Expr, frame: pl.LazyFrame, names: Collection[str]) -> 
     readings = _readings(frame, texts)
     told = []
     for name in names:
-        own: tuple[pl.DataType, pl.Expr | None] = schema[name], None
+        dtype, cast = readings.get(name, (schema[name], None))
         # Polars compares true and false with any text, as if they were texts; in whole numbers' place it refuses.
-        truth = [(pl.Int64(), None), (pl.String(), None)] if own[0] == pl.Boolean else []
-        told.append([*readings.get(name, truth), own])
+        truth = [(pl.Int64(), cast), (pl.String(), None)] if dtype == pl.Boolean else []
+        told.append([*truth, (dtype, cast), *([(schema[name], None)] if cast is not None else [])])
     for chosen in product(*told):
         types = {name: dtype for name, (dtype, _) in zip(names, chosen, strict=True)}
         if not _trouble(expression, types):
@@ -230,38 +227,27 @@ def _casts(expression: pl.Expr, frame: pl.LazyFrame, names: Collection[str]) -> 
     raise InputError(f"--where: {_trouble(expression, types)}")
 
 
-def _readings(frame: pl.LazyFrame, texts: Collection[str]) -> dict[str, list[tuple[pl.DataType, pl.Expr | None]]]:
-    """Return for text columns that hold numbers, or true and false, the types to try, each with its cast."""
-    if not texts:
-        return {}
-    facts = [
-        (_text(name).is_not_null() & read.is_null()).any().alias(f"{kind} {name}")
-        for name in texts
-        for kind, read in _read(name).items()
-    ]
-    strange = frame.select(facts).collect(engine="streaming").row(0, named=True)
-    found = {}
-    for name in texts:
-        casts = {kind: read for kind, read in _read(name).items() if not strange[f"{kind} {name}"]}
-        if "Boolean" in casts:
-            truth = casts["Boolean"]
-            found[name] = [(pl.Int64(), truth), (pl.String(), None), (pl.Boolean(), truth)]
-        elif casts:
-            kind, read = next(iter(casts.items()))
-            found[name] = [(pl.Int64() if kind == "Int64" else pl.Float64(), read)]
+def _readings(frame: pl.LazyFrame, texts: Collection[str]) -> dict[str, tuple[pl.DataType, pl.Expr | None]]:
+    """Return the types of text columns that hold true and false, or numbers, each with its cast."""
+    reads = [(name, dtype, cast) for name in texts for dtype, cast in _casts_of_text(name).items()]
+    strange = [_strange(name, cast).any().alias(str(at)) for at, (name, _, cast) in enumerate(reads)]
+    found: dict[str, tuple[pl.DataType, pl.Expr | None]] = {}
+    if reads:
+        for (name, dtype, cast), wrong in zip(
+            reads, frame.select(strange).collect(engine="streaming").row(0), strict=True
+        ):
+            if not wrong:
+                found.setdefault(name, (dtype, cast))
     return found
 
 
-def _read(name: str) -> dict[str, pl.Expr]:
-    """Return a text column as whole numbers, as numbers, and as true and false; null where a text is none."""
-    text = _text(name)
-    truth = text.str.to_lowercase().replace_strict(
-        {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
-    )
+def _casts_of_text(name: str) -> dict[pl.DataType, pl.Expr]:
+    """Return a text column as true and false, as whole numbers, and as numbers; null where a text is none."""
+    text, truth = _text(name), {"true": True, "false": False}
     return {
-        "Int64": text.cast(pl.Int64, strict=False),
-        "Float64": text.cast(pl.Float64, strict=False),
-        "Boolean": truth,
+        pl.Boolean(): text.str.to_lowercase().replace_strict(truth, default=None, return_dtype=pl.Boolean),
+        pl.Int64(): text.cast(pl.Int64, strict=False),
+        pl.Float64(): text.cast(pl.Float64, strict=False),
     }
 
 
@@ -271,8 +257,12 @@ def _text(name: str) -> pl.Expr:
 
 def _no_number(frame: pl.LazyFrame, name: str) -> str:
     """Return the first text of a column that is no number."""
-    strange = _text(name).is_not_null() & _read(name)["Float64"].is_null()
+    strange = _strange(name, _casts_of_text(name)[pl.Float64()])
     return short_repr(frame.filter(strange).select(name).head(1).collect().item())
+
+
+def _strange(name: str, cast: pl.Expr) -> pl.Expr:
+    return _text(name).is_not_null() & cast.is_null()
 
 
 def _trouble(expression: pl.Expr, types: Mapping[str, pl.DataType]) -> str:
