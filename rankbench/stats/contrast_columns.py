@@ -182,10 +182,10 @@ class AllPairs:
         """Return the differences of the rows of an array; they are held only if they are few."""
         if values.shape[0] * self.count > HELD and self.count > 1:
             return _Differences(values)
-        first, second = np.triu_indices(self.arms, 1)
-        # Not by indexing: that gives another order in memory, and so another order of additions.
-        held = np.take(values, first, axis=1)
-        held -= np.take(values, second, axis=1)
+        held, end = np.empty((values.shape[0], self.count)), 0
+        for arm in range(self.arms - 1):
+            start, end = end, end + self.arms - 1 - arm
+            np.subtract(values[:, [arm]], values[:, arm + 1 :], out=held[:, start:end])
         return DenseColumns(held)
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
