@@ -20,8 +20,6 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("rankbench")
-    elif name in ("audit", "certify"):  # the packages can be called
-        value = importlib.import_module(f"rankbench.{name}")
     elif name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     else:

@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/audit_levels.py [PROBE|CLEAN|pairs ..] [--planted 200] [--clean 1000]
 
-Boards are those of `tests/audit/boards.py`, which `make long` runs fewer of. Words choose probes or kinds of clean
+Boards are those of `tests/audits/boards.py`, which `make long` runs fewer of. Words choose probes or kinds of clean
 boards. Goals: a probe fires on 95% of its planted boards, the whole page on 5% of clean boards at most. The word
 `pairs` replays votes on the pairs that `more-votes` names, beside random pairs, on simulated boards and on LLMFAO.
 """
@@ -20,7 +20,7 @@ TESTS = Path(__file__).resolve().parent.parent / "tests"
 
 def main() -> None:
     """Simulate boards, and print a line for each kind of them."""
-    sys.path[:0] = [str(TESTS), str(TESTS / "audit")]
+    sys.path[:0] = [str(TESTS), str(TESTS / "audits")]
     from boards import CLEAN, PLANTED, fired, share_text
 
     parser = argparse.ArgumentParser()

@@ -17,7 +17,7 @@ REFUSED = frozenset({"alone", "apart", "borrow", "borrowed", "deaths", "half", "
 RECORDED = "interfaces/metric: said"
 """A field of `Fact`, by whose name journals and published rows have it."""
 
-CHECKER = ("certify/check", "certify/checking/")
+CHECKER = ("certificates/check", "certificates/checking/")
 """The checker of certificates imports nothing of rankbench: it has the formulas of others, by their names, again."""
 
 HANDED_ON = frozenset({"rankbench_register", "main"})

@@ -20,7 +20,7 @@ LAYERS = (
     ("plugin",),
     ("data", "store", "drawing", "html"),
     ("aggregators", "surrogates", "losses", "optimizers"),
-    ("methods", "ranking", "certify", "audit"),
+    ("methods", "ranking", "certificates", "audits"),
     ("protocols",),
     ("suites", "runner"),
     ("reports",),
@@ -41,7 +41,7 @@ BY_NAME = {
 """Modules that import others by name: the public face, the registry, lazy subcommands, the checks."""
 
 
-CHECKER = "rankbench.certify.checking"
+CHECKER = "rankbench.certificates.checking"
 """The checker of certificates imports nothing of rankbench: it has names of others again."""
 
 ARRAYS = {"Vector"}

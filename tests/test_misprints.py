@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
 
-from rankbench.certify.laws import Law, why_not_in_class
+from rankbench.certificates.laws import Law, why_not_in_class
 
 
 def test_theorem_11_of_2010_needs_a_gap_beyond_the_edge_that_is_against() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import click
 import polars as pl
 
-from rankbench.audit.audit import Audit
-from rankbench.audit.audit import audit as run
-from rankbench.audit.probe import Probe
+from rankbench.audits.audit import Audit
+from rankbench.audits.audit import audit as run
+from rankbench.audits.probe import Probe
 from rankbench.cli.origin import log_sha256
 from rankbench.cli.output import complete_names, filter_options, heartbeat, method_option, reader_option
 from rankbench.cli.shown import Answer, Format, Part, Table, chosen_form, file_options, show

@@ -10,13 +10,13 @@ import click
 from rich.console import Console
 
 from rankbench import api
-from rankbench.certify.calibration import Calibration
-from rankbench.certify.calibration import calibration as compute
-from rankbench.certify.certificate import short
-from rankbench.certify.certify import certify as find
-from rankbench.certify.certify import verify as check
-from rankbench.certify.conditions import failing
-from rankbench.certify.suite import consistency
+from rankbench.certificates.calibration import Calibration
+from rankbench.certificates.calibration import calibration as compute
+from rankbench.certificates.certificate import short
+from rankbench.certificates.certify import certify as find
+from rankbench.certificates.certify import verify as check
+from rankbench.certificates.conditions import failing
+from rankbench.certificates.suite import consistency
 from rankbench.cli.output import complete_names, heartbeat, say, terminal_width
 from rankbench.cli.shown import Answer, F, Format, Table, answering, chosen_form, file_options, show
 from rankbench.core.text import count_text
@@ -133,7 +133,7 @@ def certify(
     A surrogate is consistent if minimizing its risk minimizes the risk of the loss, for every
     distribution of judgments in the noise class. rankbench searches for a counterexample, makes it
     small and proves it; for some classes it proves consistency instead. Check the certificate
-    without rankbench's search by --verify FILE, or by python -m rankbench.certify.check FILE.
+    without rankbench's search by --verify FILE, or by python -m rankbench.certificates.check FILE.
     Its format is in docs/reference/certificate-format.md.
 
     The exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT, CONSISTENT_AT_MU and
@@ -163,7 +163,7 @@ def certify(
     if picture is not None and not found.alpha:
         notes.append(f"no picture: {found.verdict} is not about one distribution")
     elif picture is not None:
-        from rankbench.certify.picture import draw_counterexample
+        from rankbench.certificates.picture import draw_counterexample
 
         picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
         written.append(f"\npicture: {picture}")

@@ -26,12 +26,12 @@ PACKAGE = Path(__file__).resolve().parent.parent
 OURSELVES = "rankbench"
 
 AFTERWARDS = (
-    *("__main__.py", "api.py", "certify", "cli", "drawing", "html", "interfaces/claim.py", "interfaces/figure.py"),
-    *("audit", "reports", "store", "suites", "testing", "tracking"),
+    *("__main__.py", "api.py", "certificates", "cli", "drawing", "html", "interfaces/claim.py", "interfaces/figure.py"),
+    *("audits", "reports", "store", "suites", "testing", "tracking"),
 )
 """Packages and files that show, store, analyze or look up results of others: no number of a block depends on them."""
 
-POPULATIONS = ("certify/conditional_risks.py", "certify/kernels.py", "certify/populations.py")
+POPULATIONS = ("certificates/conditional_risks.py", "certificates/kernels.py", "certificates/populations.py")
 """Files within `AFTERWARDS` from which protocols draw votes all the same."""
 
 COMPILED_TOO = ("core/gains.py", "interfaces/exact.py", "surrogates/phi.py")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from rankbench.certify.conditional_risks import (
+from rankbench.certificates.conditional_risks import (
     TOLERANCE,
     AggregationName,
     Consistency,
@@ -18,7 +18,7 @@ from rankbench.certify.conditional_risks import (
     suboptimality,
     surrogate_risk,
 )
-from rankbench.certify.populations import Noise, Population, Setting, draw_populations, paper_populations, settings
+from rankbench.certificates.populations import Noise, Population, Setting, draw_populations, paper_populations, settings
 from rankbench.core.component import Component
 from rankbench.core.runtime import JUDGMENTS, block_entropy
 from rankbench.errors import SpecError
@@ -322,7 +322,7 @@ def _queries(prepared: Prepared) -> Queries:
 
 
 def _draw(populations: list[Population], n: int, entropy: tuple[int, ...]) -> Comparisons:
-    from rankbench.certify.kernels import draw_votes
+    from rankbench.certificates.kernels import draw_votes
     from rankbench.kernels.random import seed_state
 
     winners, losers = (np.empty(n * len(populations), dtype=np.int32) for _ in range(2))

@@ -153,7 +153,7 @@ class UStatistics(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Draw the worlds."""
-        from rankbench.certify.kernels import normal
+        from rankbench.certificates.kernels import normal
         from rankbench.kernels.random import seed_state
 
         d, count = self.dimension, self.queries
@@ -215,7 +215,7 @@ class UStatistics(Protocol):
         return self.draws if _SAMPLED & set(metrics) else int("instability" in metrics)
 
     def _draw(self, prepared: Prepared, task: BlockTask, u: int) -> _Votes:
-        from rankbench.certify.kernels import draw_outcomes, shuffle
+        from rankbench.certificates.kernels import draw_outcomes, shuffle
         from rankbench.kernels.random import seed_state
 
         key = task.key

@@ -27,7 +27,7 @@ class Pairwise(PairwiseSurrogate):
 
     with ``h(Y) = scale * Y^power`` for Y > 0: the weight itself by default, with
     ``power=0`` only whether there is an edge. With ``h=log1p`` it is ``scale * log(1 + Y)``. For another h, override
-    `edges`. No h but a linear one is consistent even on two items (`rankbench.certify.conditions.two_items`).
+    `edges`. No h but a linear one is consistent even on two items (`rankbench.certificates.conditions.two_items`).
 
     Notes
     -----

@@ -10,8 +10,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from rankbench.audit.audit import Audit, audit
-from rankbench.audit.probe import Probe
+from rankbench.audits.audit import Audit, audit
+from rankbench.audits.probe import Probe
 from rankbench.cli.audit import audit_answer
 from rankbench.cli.shown import encoded
 

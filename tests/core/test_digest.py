@@ -66,7 +66,7 @@ def test_an_edited_or_added_helper_changes_it_and_taking_it_back_restores_it(tak
 
 def test_what_comes_after_computing_does_not_change_it(taken):
     before = taken()
-    for file in ("cli/info", "reports/leaderboard", "certify/search", "tracking/history", "store/store"):
+    for file in ("cli/info", "reports/leaderboard", "certificates/search", "tracking/history", "store/store"):
         append(taken.copy / f"{file}.py")
     append(taken.copy / "suites" / "claim_kinds.py")
     (taken.copy / "cli" / "new.py").write_text("")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankbench
-from rankbench.certify.true_risk import true_loss
+from rankbench.certificates.true_risk import true_loss
 from rankbench.data.readers.trec import TrecReader
 from rankbench.errors import SpecError
 from rankbench.interfaces.surrogate import Loss

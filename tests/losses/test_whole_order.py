@@ -11,7 +11,7 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.certify.true_risk import true_loss
+from rankbench.certificates.true_risk import true_loss
 from rankbench.errors import SpecError
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement, WholeOrder
 

@@ -11,9 +11,9 @@ from competing import executed, task_of
 from scipy.special import expit
 
 from rankbench import api
-from rankbench.certify.conditional_risks import consistency_in
-from rankbench.certify.kernels import draw_outcomes, normal
-from rankbench.certify.populations import GRAPHS, draw_populations
+from rankbench.certificates.conditional_risks import consistency_in
+from rankbench.certificates.kernels import draw_outcomes, normal
+from rankbench.certificates.populations import GRAPHS, draw_populations
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.interfaces.cell import cell_problem
 from rankbench.interfaces.method import Method

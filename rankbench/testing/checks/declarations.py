@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from rankbench.certify.conditions import failing
+from rankbench.certificates.conditions import failing
 from rankbench.core.component import Property
 from rankbench.core.spec import Spec, parse
 from rankbench.errors import ContenderDiverged, InputError, RankbenchError, SpecError, nearest

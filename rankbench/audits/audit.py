@@ -1,0 +1,265 @@
+"""`rankbench audit` asks of one ranking what its readers ask, a probe for each question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import polars as pl
+
+from rankbench.audits.fewest import fewest_judges, fewest_prompts, fewest_runs, fewest_tasks, fewest_votes
+from rankbench.audits.left_out import (
+    category_columns,
+    clones,
+    clustering,
+    drifting,
+    without_category,
+    without_item,
+    without_judge,
+    without_third,
+)
+from rankbench.audits.more_votes import more_tasks, more_votes
+from rankbench.audits.probe import Probe, ScoreBoard, ScoreProbe, VoteBoard, VoteProbe
+from rankbench.audits.recording import duplicates, exposure, flips, missing_tasks, names_alike, sides
+from rankbench.audits.rules import rules
+from rankbench.core.runtime import LOG_SEED, settle_runtime
+from rankbench.data.tables.checks import default_of, not_judged
+from rankbench.data.tables.row_conditions import condition_asked
+from rankbench.errors import InputError, SpecError
+from rankbench.interfaces.aggregator import Aggregator
+from rankbench.interfaces.sequential_aggregator import ScoreAggregator
+from rankbench.plugin import manager
+from rankbench.ranking.load import check_fit, load_log, opened_log
+from rankbench.ranking.log_filter import Filter
+from rankbench.ranking.open import Log, LogSource
+from rankbench.ranking.rank import rank
+from rankbench.ranking.score_ranking import METHODS, rank_scores, read_scores
+from rankbench.ranking.score_sample import completed, reduced, turned
+from rankbench.ranking.votes import load_votes
+
+LEVEL = 0.05
+"""Probability that any probe fires on a clean board, which has none of the faults that probes look for."""
+
+VOTE_PROBES: tuple[VoteProbe, ...] = (
+    *(fewest_votes, fewest_judges, fewest_prompts, more_votes),
+    *(without_judge, without_item, clones, without_category, without_third, drifting, clustering),
+    *(rules, sides, flips, exposure, duplicates, names_alike),
+)
+"""Probes of votes, in the order of the page."""
+
+SCORE_PROBES: tuple[ScoreProbe, ...] = (fewest_tasks, fewest_runs, more_tasks, missing_tasks)
+"""Probes of score tables, in the order of the page."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Answers of all probes about one ranking.
+
+    Attributes
+    ----------
+    method : str
+        Method of the ranking, in contender syntax.
+    first : str
+        Name of the item or system in the first place.
+    may_be_first : list of str
+        Names that the data leave open for the first place at 95%; empty without intervals.
+    data : dict of str to int
+        Amounts of judgments, by noun.
+    seed : int
+    probes : tuple of Probe
+        Probes that fire stand first.
+    notes : tuple of str
+        Remarks on how the data were read and ranked.
+    filter : dict
+        Parts of the filter that were asked for.
+    """
+
+    method: str
+    first: str
+    may_be_first: list[str]
+    data: dict[str, int]
+    seed: int
+    probes: tuple[Probe, ...]
+    notes: tuple[str, ...] = ()
+    filter: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def fired(self) -> list[str]:
+        """Names of the probes that fire."""
+        return [probe.name for probe in self.probes if probe.fires]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each probe: ``probe, question, answer, fires, level, p``."""
+        names = ("name", "question", "answer", "fires", "level", "p")
+        types = (pl.String, pl.String, pl.String, pl.Boolean, pl.Float64, pl.Float64)
+        rows = [[getattr(probe, name) for name in names] for probe in self.probes]
+        return pl.DataFrame(rows, dict(zip(names, types, strict=True)), orient="row").rename({"name": "probe"})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values for JSON."""
+        return {
+            "method": self.method,
+            "data": self.data,
+            "seed": self.seed,
+            **({"filter": self.filter} if self.filter else {}),
+            "first": self.first,
+            "may_be_first": self.may_be_first,
+            "level": LEVEL,
+            "probes": [
+                {
+                    "name": probe.name, "question": probe.question, "answer": probe.answer, "fires": probe.fires,
+                    "level": probe.level, "p": probe.p, "facts": probe.facts,
+                    "rows": [] if probe.table is None else probe.table.to_dicts(),
+                }
+                for probe in self.probes
+            ],
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def audit(
+    log: Log,
+    method: str = "",
+    *,
+    columns: str = "",
+    reader: str = "",
+    lower: Sequence[str] = (),
+    seed: int = LOG_SEED,
+    where: str = "",
+    without: Sequence[str] = (),
+    without_judge: Sequence[str] = (),
+    min_votes: int = 0,
+) -> Audit:
+    """Ask of the ranking of a log of votes, or of a score table, what its readers ask.
+
+    Parameters
+    ----------
+    log : path, LazyFrame, DataFrame, or name of a data set
+        Votes, or scores of systems on tasks.
+    method : str
+        An aggregator in the contender grammar; by default as `rankbench.aggregate` has it for votes, and
+        ``mean-score`` for score tables.
+    columns, reader : str
+        As `rankbench.aggregate` and `rankbench.rank` take them.
+    lower : sequence of str
+        Tasks of a score table in which less is better.
+    seed : int
+        Not negative.
+    where, without, without_judge, min_votes
+        As `rankbench.aggregate` takes them; of a score table `without` are tasks and systems, and there are no others.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    InputError
+        The log cannot be used; with the row.
+    SpecError
+        An unknown method, one that does not fit the log, or a log of neither votes nor scores.
+    ContenderDiverged
+        The method has no finite scores for this log.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> votes = {"winner": ["ada"] * 6 + ["bob"] * 4, "loser": ["bob"] * 6 + ["ada"] * 4}
+    >>> found = rankbench.audit(votes, "win-rate")
+    >>> next(probe.answer for probe in found.probes if probe.name == "fewest-votes")
+    'the removal of 3 votes of 10 (30%) puts bob above ada; no smaller number does (proved); the minimum is 3'
+    """
+    settle_runtime()
+    if seed < 0:
+        raise SpecError("the seed must not be negative")
+    named = manager.get(Aggregator, method) if method else None
+    keep = Filter.from_options(where, without, without_judge, min_votes)
+    source = None if lower or isinstance(named, ScoreAggregator) else _opened(log, columns, reader, keep)
+    if source is None:
+        if keep.without_judge or keep.min_votes:
+            raise SpecError("a score table has no judges and no votes: leave --without-judge and --min-votes out")
+        method = method or METHODS[0]
+        return _audit_scores(log, method, columns=columns, reader=reader, lower=lower, seed=seed, keep=keep)
+    named = named or manager.get(Aggregator, default_of(source.table, "method"))
+    board, notes = vote_board(source, named, seed)
+    parts = category_columns(log, source, board.votes, columns=columns, reader=reader, keep=keep)
+    board = replace(board, categories=parts)
+    data = {"votes": board.votes.count, "items": len(board.items)}
+    data |= {"judges": board.votes.judge_count} if board.votes.judge_count else {}
+    probes = tuple(probe(board) for probe in VOTE_PROBES)
+    first, open_to = board.items[board.first], [board.items[i] for i in board.may_be_first]
+    return Audit(str(named), first, open_to, data, seed, with_levels(probes), tuple(notes), keep.as_dict())
+
+
+def vote_board(source: LogSource, method: Aggregator, seed: int) -> tuple[VoteBoard, list[str]]:
+    """Return opened votes with their ranking, and remarks on both.
+
+    Raises
+    ------
+    InputError
+        The log cannot be used.
+    SpecError
+        The method does not fit it, or makes nothing comparable.
+    """
+    check_fit(method, source)
+    votes = load_votes(source.frame)
+    loaded, intervals = load_log(source, method, "auto")
+    ranking, notes = rank(loaded, method, intervals=intervals, seed=seed)
+    left = source.remarks.left
+    said = [*source.remarks, *([f"columns are not read: {', '.join(left)}"] if left else [])]
+    board = VoteBoard(source, votes, method, loaded, ranking, seed)
+    if len(board.compared) < 2:
+        raise SpecError(
+            f"{method} puts each item on a scale of its own, so that no two can be compared: choose another"
+        )
+    return board, [*said, *notes]
+
+
+def with_levels(probes: Sequence[Probe]) -> tuple[Probe, ...]:
+    """Return probes with their levels, .05 shared by all that test; those that fire stand first."""
+    tests = sum(probe.p is not None for probe in probes)
+    levels = [replace(probe, level=None if probe.p is None else LEVEL / tests) for probe in probes]
+    return tuple(sorted(levels, key=lambda probe: not probe.fires))
+
+
+def _opened(log: Log, columns: str, reader: str, keep: Filter) -> LogSource | None:
+    """Return opened votes; None: the log may be a score table.
+
+    Raises
+    ------
+    InputError, SpecError
+        It holds neither.
+    """
+    try:
+        source = opened_log(log, columns=columns, by=None, reader=reader)
+    except InputError as error:
+        try:  # a table of systems by tasks is one of scores only where someone asks for scores
+            read_scores(log, columns, reader)
+        except (InputError, SpecError):
+            raise error from None
+        return None
+    if "measurements" in source.table.judgments:
+        return None
+    if not default_of(source.table, "method"):
+        raise not_judged(source.name, source.table, "method")
+    source = (opened_log(log, columns=columns, by=None, reader=reader, keep=keep) if keep else source).judged()
+    if source.table.row != "comparisons":
+        raise SpecError(f"{source.name} holds {source.table}; rankbench audit takes votes and score tables")
+    return source
+
+
+def _audit_scores(
+    log: Log, method: str, *, columns: str, reader: str, lower: Sequence[str], seed: int, keep: Filter
+) -> Audit:
+    named = cast("ScoreAggregator", manager.get(Aggregator, method))  # `rank_scores` rejects others
+    kept: dict[str, Any] = {"where": keep.where, "without": keep.without}
+    ranking = rank_scores(log, [method], columns=columns, reader=reader, lower=lower, seed=seed, **kept)
+    with condition_asked(keep.where):
+        scores = turned(reduced(read_scores(log, columns, reader, keep.without)[2], keep.without)[0], lower)[0]
+    board = ScoreBoard(scores, completed(scores, "tasks")[0], named, ranking, seed)
+    first = ranking.table.filter("may_be_first")["system"].to_list()
+    data = {"systems": len(board.whole.systems), "tasks": len(board.whole.tasks)}
+    probes = tuple(probe(board) for probe in SCORE_PROBES)
+    return Audit(str(board.method), board.first, first, data, seed, with_levels(probes), ranking.notes, keep.as_dict())

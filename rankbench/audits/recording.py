@@ -1,0 +1,237 @@
+"""Probes of how data were recorded: in both orders, on few pairs, twice, under names alike, with missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.audits.probe import Probe, ScoreBoard, VoteBoard
+from rankbench.core.text import count_text, first_of, short_repr
+from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.ranking.judges import position_bias, repeats, share_interval, votes_with_points
+from rankbench.ranking.suspicions import Findings, lookalikes, mirrored_votes, odd
+
+FEW = 10
+"""Votes below which an item has few."""
+SIGNS = 9999
+"""Random signs of judges that `sides` draws."""
+_SHOWN = 3
+
+
+def flips(board: VoteBoard) -> Probe:
+    """Return how often a judgment changes as its sides are swapped, and whether changes follow a side.
+
+    The votes of a judge on a pair and query that was shown in both orders are one judgment, by its first vote in each
+    order. If sides do not matter, its points for the left in both orders exceed 1 as often as they fall below: a sign
+    test, exact whatever else judges prefer.
+    """
+    name, question = "flips", "Do judgments change as sides are swapped?"
+    votes = votes_with_points(board.source.frame)
+    names = votes.collect_schema().names()
+    if "first" not in names or len(board.votes.query_names) < 2:
+        return Probe(name, question, "not known: the log does not say who stood left, or names no queries")
+    winner, loser = pl.col("winner").cast(pl.String), pl.col("loser").cast(pl.String)
+    keys = [key for key in ("judge", "query_id") if key in names]
+    both = (
+        votes.select(
+            *(pl.col(key).cast(pl.String) for key in keys),
+            low=pl.min_horizontal(winner, loser),
+            high=pl.max_horizontal(winner, loser),
+            low_left=(winner < loser) == pl.col("first"),
+            left=_points_of_left(names),
+        )
+        .drop_nulls()
+        .group_by(*keys, "low", "high", maintain_order=True)
+        .agg(
+            one=pl.col("left").filter("low_left").first(),
+            other=pl.col("left").filter(~pl.col("low_left")).first(),
+        )
+        .drop_nulls()
+        .select(*keys, excess=pl.col("one") + pl.col("other") - 1)
+        .collect(engine="streaming")
+    )
+    if both.is_empty():
+        return Probe(name, question, "not known: no judgment stands in both orders")
+    from scipy.stats import binomtest
+
+    excess = both["excess"].to_numpy()
+    changed = np.abs(excess) > 1e-9
+    by = both["judge"].rank("dense").to_numpy() - 1 if "judge" in names else np.arange(len(both))
+    lower, upper = share_interval(np.bincount(by), np.bincount(by, changed), by_judge="judge" in names)
+    left, count = int((excess[changed] > 0).sum()), int(changed.sum())
+    p = float(binomtest(left, count).pvalue) if count else 1.0
+    answer = (
+        f"{count:,} of {count_text(len(both), 'judgment')} shown in both orders change ({count / len(both):.1%}, 95%: "
+        f"{lower:.1%} to {upper:.1%}{', by judge' if 'judge' in names else ''}): {left:,} toward the left, "
+        f"{count - left:,} toward the right"
+    )
+    facts = {"judgments": len(both), "changed": count, "lower": lower, "upper": upper, "toward_left": left}
+    return Probe(name, question, answer, p, facts)
+
+
+def _points_of_left(names: Sequence[str]) -> pl.Expr:
+    """Return the points of the left item in each vote, from 0 to 1; half of one for a tie."""
+    won = pl.col("points") if "points" in names else pl.lit(1.0)
+    won = pl.when(pl.col("tie")).then(0.5).otherwise(won) if "tie" in names else won
+    return pl.when("first").then(won).otherwise(1 - won)
+
+
+def sides(board: VoteBoard) -> Probe:
+    """Return how often the left wins, and whether that is more, or less, than half.
+
+    Where sides do not matter and were drawn by lot, wins of the left less wins of the right have a symmetric law in the
+    votes of each judge. The test turns the signs of judges at random; without judges it is the exact binomial test.
+    """
+    name, question = "sides", "Does the left win more than half?"
+    votes = votes_with_points(board.source.frame)
+    names = votes.collect_schema().names()
+    position = position_bias(votes, accuse=False)[0]
+    if position is None:
+        return Probe(name, question, "not known: the log does not say who stood left, or no vote is decisive")
+    judge = pl.col("judge") if position.by_judge else pl.int_range(pl.len())
+    ahead = (_points_of_left(names) - 0.5).round(9).sign()
+    leads = votes.select(judge=judge, ahead=ahead).group_by("judge").agg(pl.col("ahead").sum()).collect()["ahead"]
+    found = np.sort(leads.to_numpy())
+    if position.by_judge:
+        signs = np.random.default_rng([board.seed, 36]).choice([-1.0, 1.0], (SIGNS, len(found)))
+        p = (1 + int((np.abs(signs @ found) >= abs(found.sum())).sum())) / (1 + SIGNS)
+    else:
+        from scipy.stats import binomtest
+
+        p = float(binomtest(int((found > 0).sum()), int((found != 0).sum())).pvalue) if found.any() else 1.0
+    facts = {"share": position.share, "lower": position.lower, "upper": position.upper, "votes": position.votes}
+    return Probe(name, question, f"left wins {Findings(position, None, None).left_wins()}", p, facts)
+
+
+def exposure(board: VoteBoard) -> Probe:
+    """Return which items have few votes, and which pairs alone hold the items together."""
+    counts = board.counts
+    weight = counts.forward + counts.backward + counts.ties
+    votes = board.votes
+    whole = slice(None) if votes.rest is None else ~votes.rest
+    rows = np.bincount(np.concatenate([votes.winners[whole], votes.losers[whole]]), minlength=counts.m)
+    opponents = np.bincount(np.concatenate([counts.low, counts.high])[np.tile(weight > 0, 2)], minlength=counts.m)
+    groups, crossing = connected_components(counts), bridges(counts)
+    few = np.flatnonzero(rows < FEW)
+    few = few[np.argsort(rows[few], kind="stable")]
+    pairs = [f"{counts.items[counts.low[e]]} and {counts.items[counts.high[e]]}" for e in crossing]
+    order = np.argsort(rows, kind="stable")
+    table = pl.DataFrame(
+        {"item": [counts.items[i] for i in order], "votes": rows[order], "opponents": opponents[order]}
+    )
+    scarce = f" ({first_of([short_repr(counts.items[i]) for i in few], _SHOWN)})" if len(few) else ""
+    connected = "all items" if len(groups) == 1 else f"{len(groups):,} groups of items, not one with another"
+    alone = f"one pair alone connects groups: {first_of(pairs, _SHOWN)}" if pairs else "no group hangs on one pair"
+    amounts = f"{rows.min():,} to {count_text(int(rows.max()), 'vote')} an item; {len(few):,} below {FEW}{scarce}"
+    answer = f"{amounts}; comparisons connect {connected}; {alone}"
+    facts = {
+        "least": int(rows.min()), "most": int(rows.max()), "few": [counts.items[i] for i in few],
+        "components": len(groups), "bridges": len(crossing),
+    }  # fmt: skip
+    return Probe("exposure", "Is each item judged often, against several others?", answer, facts=facts, table=table)
+
+
+def bridges(counts: PairCounts) -> NDArray[np.int64]:
+    """Return the pairs without which a connected component falls apart, rising.
+
+    Each pair outside a spanning forest gets a random number of 64 bits, and each item the exclusive or of its pairs'.
+    The exclusive or over the items below a pair of the forest is that of the other pairs which lead out of them: 0,
+    but for a chance of 2^-64, only if there is none.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    m, low, high = counts.m, counts.low, counts.high
+    graph = coo_array((np.ones(len(low)), (low, high)), shape=(m, m)).tocsr()
+    groups = connected_components(counts)
+    parent, order = np.full(m, -1), []
+    for root in groups.first:
+        reached, before = breadth_first_order(graph, int(root), directed=False)
+        parent[reached[1:]] = before[reached[1:]]
+        order.append(reached)
+    inside = (parent[low] == high) | (parent[high] == low)
+    labels = np.random.default_rng(35).integers(1, 1 << 63, len(low), dtype=np.int64)
+    labels[inside] = 0
+    below = np.zeros(m, np.int64)
+    np.bitwise_xor.at(below, low, labels)
+    np.bitwise_xor.at(below, high, labels)
+    for item in np.concatenate(order)[::-1]:
+        if parent[item] >= 0:
+            below[parent[item]] ^= below[item]
+    child = np.where(parent[low] == high, low, high)
+    return np.flatnonzero(inside & (below[child] == 0))
+
+
+def duplicates(board: VoteBoard) -> Probe:
+    """Return how many votes were cast again by their judge, and how many games stand there from both sides."""
+    votes = votes_with_points(board.source.frame)
+    names = votes.collect_schema().names()
+    told = votes
+    if "first" in names:  # a judgment in both orders is not recorded twice
+        low_left = (pl.col("winner").cast(pl.String) < pl.col("loser").cast(pl.String)) == pl.col("first")
+        told = votes.with_columns(query_id=pl.format("{} {}", pl.col("query_id").cast(pl.String), low_left))
+    again = repeats(told, board.votes.count)
+    if again is not None:
+        again = replace(again, queries=len(board.votes.query_names) > 1)
+    found = Findings(None, None, again, mirrored=mirrored_votes(votes))
+    order = " (in one order of sides)" if "first" in names else ""
+    answer = f"votes cast again{order}: {found.cast_again()}; games seen from both sides: {found.mirrored_games()}"
+    facts = {
+        "cast_again": None if again is None else again.votes,
+        "contradictions": None if again is None else again.contradictions,
+        "mirrored": None if found.mirrored is None else found.mirrored[0],
+    }
+    return Probe("duplicates", "Were votes recorded twice?", answer, facts=facts)
+
+
+def names_alike(board: VoteBoard) -> Probe:
+    """Return which items readers would take for one another, or hardly read."""
+    groups, strange = lookalikes(board.items), odd(board.items)
+    shown = [" = ".join(map(short_repr, group)) for group in groups]
+    answer = (
+        f"called alike: {first_of(shown, _SHOWN) if shown else 'none'}; odd names: "
+        f"{first_of([short_repr(name) for name in strange], _SHOWN) if strange else 'none'}"
+    )
+    return Probe("names", "Are items called alike?", answer, facts={"alike": groups, "odd": strange})
+
+
+def missing_tasks(board: ScoreBoard) -> Probe:
+    """Return the places that each system may have, whatever the missing cells of the table hold.
+
+    A missing score lies between the lowest and the highest score of its task. A system's best place is that where its
+    missing scores are highest and those of others lowest, its worst place the reverse: both occur.
+    """
+    name, question = "missing-tasks", "Do missing scores decide places?"
+    present = board.scores.present[board.scores.present.any(axis=1)]
+    count = int((~present).sum())
+    if not count:
+        return Probe(name, question, "no cell is missing", facts={"missing": 0})
+    if board.method.name != "mean-score":
+        answer = f"not known for {board.method.name}: bounds are of mean-score"
+        return Probe(name, question, answer, facts={"missing": count})
+    cells = board.scores.values[:, board.scores.present.any(axis=1)]
+    scored = ~np.isnan(cells)
+    values = np.where(present, np.where(scored, cells, 0.0).sum(axis=0) / np.maximum(scored.sum(axis=0), 1), np.nan)
+    lowest, highest = (
+        np.where(present, values, bound(values, axis=1, keepdims=True)).mean(axis=0) for bound in (np.nanmin, np.nanmax)
+    )
+    best = 1 + (lowest[:, None] > highest).sum(axis=0)
+    worst = (highest[:, None] > lowest).sum(axis=0) + (highest <= lowest)
+    order = np.lexsort((worst, best))
+    names = board.scores.systems
+    table = pl.DataFrame(
+        {
+            "system": [names[i] for i in order], "missing": (~present).sum(axis=0)[order],
+            "lowest": lowest[order], "highest": highest[order], "best_place": best[order], "worst_place": worst[order],
+        }
+    )  # fmt: skip
+    first = [names[i] for i in order if best[i] == 1]
+    answer = (
+        f"{count:,} of {present.size:,} cells are missing; whatever they hold within the scores of their task, "
+        f"{'only ' if len(first) == 1 else ''}{first_of(first, _SHOWN)} may be first"
+    )
+    return Probe(name, question, answer, facts={"missing": count, "may_be_first": first}, table=table)

@@ -1,0 +1,78 @@
+"""An audit: its ranking is that of `aggregate` and `rank`, and its probes share one level."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench.audits.audit import with_levels
+from rankbench.errors import InputError, SpecError
+
+SCORES = {"model": ["a", "b", "c"], "t1": [1.0, 2.0, 0.0], "t2": [2.0, 3.0, 1.0], "t3": [3.0, 5.0, 1.0]}
+
+
+def votes() -> pl.DataFrame:
+    pairs = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("a", "d"), ("d", "b")] * 12
+    return pl.DataFrame(pairs, schema=["winner", "loser"], orient="row").with_columns(
+        judge=pl.Series([f"j{row % 5}" for row in range(len(pairs))])
+    )
+
+
+@pytest.mark.parametrize("method", ["", "win-rate", "borda"])
+def test_its_ranking_is_that_of_aggregate(method: str) -> None:
+    found, ranking = rankbench.audit(votes(), method), rankbench.aggregate(votes(), method, intervals="auto")
+    assert found.method == ranking.method
+    assert found.first == ranking.table["item"][0]
+    assert found.may_be_first == ranking.facts["may_be_first"]
+    assert found.data == {"votes": 72, "items": 4, "judges": 5}
+
+
+def test_a_score_table_is_ranked_as_rank_does() -> None:
+    found = rankbench.audit(SCORES, lower=["t3"])
+    ranking = rankbench.rank(pl.DataFrame(SCORES), ["mean-score"], lower=["t3"])
+    assert found.first == ranking.table["system"][0] == "a"
+    assert found.data == {"systems": 3, "tasks": 3}
+    assert rankbench.audit(SCORES, "mean-rank").first == "b"
+
+
+def test_probes_that_test_share_the_level_and_those_that_fire_stand_first() -> None:
+    probes = [rankbench.Probe(name, "?", "", p) for name, p in (("a", None), ("b", 0.03), ("c", 0.025), ("d", 1.0))]
+    of_three, of_two = with_levels(probes), with_levels(probes[:3])
+    third, fires = 0.05 / 3, [(probe.name, probe.fires) for probe in of_two]
+    assert [(probe.name, probe.level) for probe in of_three] == [("a", None), ("b", third), ("c", third), ("d", third)]
+    assert not any(probe.fires for probe in of_three)
+    assert fires == [("c", True), ("a", None), ("b", False)]
+
+
+@pytest.mark.parametrize(
+    ("log", "error", "words"),
+    [
+        ({"ranking": ["a>b", "b>a"]}, SpecError, "votes and score tables"),
+        ({"colour": ["red"], "size": ["big"]}, InputError, "not clear"),
+    ],
+)
+def test_other_tables_are_refused(log, error, words) -> None:
+    with pytest.raises(error, match=words):
+        rankbench.audit(log)
+
+
+@pytest.mark.parametrize("method", ["", "win-rate", "elo", "bradley-terry:penalty=none"])
+@pytest.mark.parametrize(
+    "log",
+    [
+        {"winner": ["a"], "loser": ["b"]},
+        {"winner": ["a", "c", "c"], "loser": ["b", "d", "d"]},
+        {"winner": ["a", "c", "b"], "loser": ["b", "a", "c"], "tie": [True, True, True]},
+        {"winner": ["a", "b", "b"], "loser": ["b", "a", "c"], "weight": [1.5, 2.0, 0.0]},
+        {"winner": ["a", "b", "b"], "loser": ["b", "a", "c"], "judge": ["x", "x", "x"]},
+    ],
+    ids=["one vote", "two scales", "ties alone", "weights", "one judge"],
+)
+def test_logs_that_say_little_have_a_page(log, method: str) -> None:
+    if method.endswith("none") and len(log) == 2:
+        with pytest.raises(SpecError, match="a scale of its own"):
+            rankbench.audit(pl.DataFrame(log), method)
+        return
+    found = rankbench.audit(pl.DataFrame(log), method)
+    assert all(probe.answer and "nan" not in probe.answer.split() for probe in found.probes)

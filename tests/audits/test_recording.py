@@ -1,0 +1,117 @@
+"""Probes of how data were recorded, against counts by hand and brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from boards import PLANTED, both_orders
+from scipy.stats import binom
+from test_rules import board_of
+
+import rankbench
+from rankbench.audits import recording
+from rankbench.interfaces.pair_counts import PairCounts, connected_components
+from rankbench.interfaces.queries import Comparisons
+
+
+def judged(*rows: tuple[str, str, str, str, str]) -> pl.DataFrame:
+    return pl.DataFrame(rows, ["left", "right", "winner", "judge", "query"], orient="row")
+
+
+def test_flips_are_judgments_that_change_with_the_order() -> None:
+    log = judged(
+        ("a", "b", "left", "j", "q1"), ("b", "a", "left", "j", "q1"),  # both for the left
+        ("a", "b", "left", "j", "q2"), ("b", "a", "right", "j", "q2"),  # for a
+        ("a", "b", "tie", "k", "q1"), ("b", "a", "left", "k", "q1"),  # half for the left
+        ("a", "b", "right", "k", "q2"), ("b", "a", "right", "k", "q2"),  # both for the right
+        ("a", "c", "left", "k", "q2"), ("a", "c", "right", "k", "q2"),  # one order alone
+        ("a", "c", "left", "k", "q1"), ("c", "a", "left", "j", "q1"),  # two judges
+    )  # fmt: skip
+    found = recording.flips(board_of(log))
+    assert {name: found.facts[name] for name in ("judgments", "changed", "toward_left")} == {
+        "judgments": 4, "changed": 3, "toward_left": 2,
+    }  # fmt: skip
+    assert found.p == 1
+    assert 0 <= found.facts["lower"] < 0.75 < found.facts["upper"] <= 1
+
+
+def test_p_of_flips_is_that_of_a_sign_test() -> None:
+    found = recording.flips(board_of(PLANTED["flips"](2)))
+    left, changed = found.facts["toward_left"], found.facts["changed"]
+    assert found.p == pytest.approx(2 * binom.sf(left - 1, changed, 0.5))
+
+
+def test_p_of_sides_is_that_of_all_signs_of_judges() -> None:
+    log = both_orders(4, lead=0.2).with_columns(pl.col("judge").replace({f"j{k}": "j0" for k in (7, 8, 9)}))
+    found = recording.sides(board_of(log))
+    leads = np.array([
+        sum(1 if side == "left" else -1 for side in log.filter(pl.col("judge") == f"j{k}")["winner"]) for k in range(7)
+    ])  # fmt: skip
+    flipped = [abs(leads @ signs) for signs in itertools.product((-1, 1), repeat=7)]
+    assert found.p == pytest.approx(np.mean(np.array(flipped) >= abs(leads.sum())), abs=0.02)
+    left = (log["winner"] == "left").sum()
+    assert found.facts["share"] == pytest.approx(left / 600)
+    alone = recording.sides(board_of(log.drop("judge"))).p
+    assert alone == pytest.approx(min(1, 2 * min(binom.sf(left - 1, 600, 0.5), binom.cdf(left, 600, 0.5))))
+    assert recording.sides(board_of(log.with_columns(winner=pl.lit("tie")))).p is None
+
+
+def test_flips_need_sides_and_queries() -> None:
+    log = both_orders(1)
+    assert recording.flips(board_of(log.drop("query"))).p is None
+    assert recording.flips(board_of(log.with_columns(query=pl.int_range(pl.len()).cast(pl.String)))).p is None
+    assert recording.flips(board_of(log.drop("judge"))).facts["judgments"] == 300
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bridges_are_pairs_without_which_more_groups_are_left(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 12, 13)
+    second = (first + rng.integers(1, 12, 13)) % 12
+    said = Comparisons(np.array([0, 13]), first.astype(np.int32), second.astype(np.int32), np.ones(13))
+    counts = PairCounts.from_comparisons(said, 12)
+    whole, every = len(connected_components(counts)), np.arange(len(counts))
+    expected = [e for e in every if len(connected_components(counts.select(every != e))) > whole]
+    assert recording.bridges(counts).tolist() == expected
+
+
+def test_exposure_names_items_with_few_votes_and_pairs_that_alone_connect() -> None:
+    pairs = [("a", "b")] * 8 + [("b", "c")] * 8 + [("c", "a")] * 8 + [("c", "d")] * 3
+    found = recording.exposure(board_of(pl.DataFrame(pairs, ["winner", "loser"], orient="row")))
+    assert found.facts == {"least": 3, "most": 19, "few": ["d"], "components": 1, "bridges": 1}
+    assert found.table.rows()[0] == ("d", 3, 1)
+    assert "one pair alone connects groups: c and d" in found.answer
+
+
+def test_duplicates_and_names_are_those_of_describe() -> None:
+    log = judged(
+        ("GPT-4", "b", "left", "j", "q1"), ("GPT-4", "b", "right", "j", "q1"), ("gpt-4", "b", "left", "j", "q2")
+    )
+    assert recording.duplicates(board_of(log)).facts == {"cast_again": 1.0, "contradictions": 1.0, "mirrored": None}
+    assert recording.names_alike(board_of(log)).facts == {"alike": [["GPT-4", "gpt-4"]], "odd": []}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_places_over_all_fillings_are_those_of_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 6, (5, 4)).astype(float)  # tasks by systems; a task and a half stay whole
+    holes = [(t, s) for t, s in itertools.product(range(2, 5), range(4)) if rng.random() < 0.4 and s != t - 2]
+    shown = values.copy()
+    shown[tuple(np.array(holes).T)] = np.nan
+    table = pl.DataFrame({"system": list("abcd"), **{f"t{t}": shown[t] for t in range(5)}}).fill_nan(None)
+    probe = next(one for one in rankbench.audit(table).probes if one.name == "missing-tasks")
+    ranks = []
+    for ends in itertools.product((np.nanmin, np.nanmax), repeat=len(holes)):
+        filled = shown.copy()
+        for (t, s), end in zip(holes, ends, strict=True):
+            filled[t, s] = end(shown[t])
+        means = filled.mean(axis=0).round(12)
+        ranks.append(1 + (means[:, None] > means).sum(axis=0))
+    rows = {row["system"]: (row["best_place"], row["worst_place"]) for row in probe.table.to_dicts()}
+    low, high = np.min(ranks, axis=0), np.max(ranks, axis=0)
+    assert rows == {name: (low[s], high[s]) for s, name in enumerate("abcd")}
+    assert {*probe.facts["may_be_first"]} == {name for s, name in enumerate("abcd") if low[s] == 1}
+    assert probe.facts["missing"] == len(holes)
