@@ -41,27 +41,30 @@ def ranking_answer(ranked: Aggregation, top: int | None, log: str) -> Answer:
         tables if found.effects is None else [*tables, _effects_table(found.effects)],
         frame=_honest(found),
         notes=found.notes,
-        below=(said_of(found), *_first_explained(ranked.table), *found.notes),
+        below=(said_of(found, marks=True), *_first_explained(ranked.table), *found.notes),
         title=f"Ranking from {PurePath(shown_log(log)).name}",
         drawing=None if "query" in found.table.columns else lambda: ranked.drawing(top),
     )
 
 
-def said_of(found: Aggregation, *, places: bool = True) -> str:
-    """Return in a line which method made a ranking, of how much, and what its scores and its `places` mean."""
+def said_of(found: Aggregation, *, places: bool = True, marks: bool = False) -> str:
+    """Return in a line which method made a ranking, of how much, and what its scores, `places` and `marks` mean."""
     facts = found.facts
     unit = f"; scores in {facts['unit']}" if facts["unit"] else ""
     how = "; places by score: --intervals shows how certain they are"
     if facts["intervals"]:
         how = f"; 95% intervals ({intervals_words(facts)}) of each score alone, ranks of all together"
-    if first := facts.get("may_be_first"):
+    if marks and (first := facts.get("may_be_first")):
         how += f"; {_first_text(first, 'item')}{' of scale 1' * (facts['scales'] > 1)}"
+    elif marks and facts["intervals"]:
+        how += "; *: may be first"
     return f"{found.method}: {judgments_text(facts)}{unit}{how if places else ''}"
 
 
 def _first_text(names: list[str], noun: str) -> str:
-    """Return how many may be first, or which one alone."""
-    return f"{names[0]} alone may be first" if len(names) == 1 else f"{count_text(len(names), noun)} may be first"
+    """Return how many may be first, or which one alone, and their mark."""
+    who = f"{names[0]} alone" if len(names) == 1 else count_text(len(names), noun)
+    return f"{who} may be first (*)"
 
 
 def _first_explained(table: pl.DataFrame) -> list[str]:
@@ -126,7 +129,7 @@ def _ranking_table(found: Aggregation) -> Table:
     shown = [(name, cell) for there, name, cell in columns if there]
     rows = ([cell(row) for _, cell in shown] for row in table.iter_rows(named=True))
     words = (0, 2) if "query" in table.columns else (1,)
-    return Table([name for name, _ in shown], rows, words, said_of(found))
+    return Table([name for name, _ in shown], rows, words, said_of(found, marks=True))
 
 
 def _decimals(facts: dict[str, Any]) -> int:
@@ -135,7 +138,8 @@ def _decimals(facts: dict[str, Any]) -> int:
 
 
 def _rank(row: dict[str, Any], which: str = "") -> str:
-    return place_range_text(row[f"{which}rank_low"], row[f"{which}rank_high"])
+    low, high = row[f"{which}rank_low"], row[f"{which}rank_high"]
+    return place_range_text(low, high, first=row.get(f"{which}may_be_first"))
 
 
 def interval_cell(row: dict[str, Any], decimals: int = 4) -> str:
@@ -177,7 +181,7 @@ def across_answer(found: Aggregation, cells: AcrossCells, top: int | None, form:
     intervals ``NAME place_low`` and ``NAME place_high``.
     """
     across = rankings_across(found, top)
-    title = said_of(found, places=cells == "ranks")
+    title = said_of(found, places=cells == "ranks", marks=True)
     table = across_table(across, cells, title, fitted=form == "table" and standard_output().isatty())
     shown = len(table.columns) - 1
     every = len(across.categories)
@@ -207,7 +211,7 @@ def across_table(across: RankingsAcross, cells: AcrossCells, title: str, *, fitt
     for item, ranks, scores in zip(across.items, across.ranks.tolist(), across.scores.tolist(), strict=True):
         texts = [number(score) for score in scores[:count]]
         if cells == "ranks":
-            texts = [place_range_text(low, high) if low else "—" for low, high in ranks[:count]]
+            texts = [place_range_text(*cell[:2], first=cell[2] == 1) if cell[0] else "—" for cell in ranks[:count]]
         rows.append([item, *texts])
     if fitted:
         widths = [max(len(row[at]) for row in (columns, *rows)) + _GAP for at in range(len(columns))]
@@ -228,7 +232,7 @@ def _across_record(found: Aggregation, across: RankingsAcross) -> dict[str, Any]
     for item, ranks, scores in zip(across.items, across.ranks.tolist(), across.scores.tolist(), strict=True):
         there = {
             name: {"score": score, f"{place}_low": low, f"{place}_high": high}
-            for name, (low, high), score in zip(across.categories, ranks, scores, strict=True)
+            for name, (low, high, _), score in zip(across.categories, ranks, scores, strict=True)
             if not math.isnan(score)
         }
         rows.append({"item": item, "categories": there})
@@ -277,7 +281,7 @@ def systems_answer(found: ScoreRanking) -> Answer:
             cells += [number(other[row["system"]]["score"]), _rank(other[row["system"]])]
         rows.append(cells)
     best = _first_text(first.filter("may_be_first")["system"].to_list(), "system")
-    title = f"{first['method'][0]}: {best} (95%); ranks of all systems together"
+    title = f"{first['method'][0]}: {best}; 95% intervals of each score alone, ranks of all together"
     return Answer(
         found.as_dict,
         [Table(columns, rows, (2,), title)],

@@ -264,9 +264,13 @@ def count_text(count: float, noun: str, which: str = "") -> str:
     return " ".join(filter(None, [amount_text(count), noun, which]))
 
 
-def place_range_text(low: int, high: int) -> str:
-    """Return the places that something may hold, as everybody writes them: ``3``, ``1 to 6``."""
-    return grouped_digits(low) if low == high else f"{grouped_digits(low)} to {grouped_digits(high)}"
+def place_range_text(low: int, high: int, *, first: bool | None = None) -> str:
+    """Return the places that something may hold, as everybody writes them: ``3``, ``1 to 6``, ``1 to 6 *`` if first.
+
+    The mark is of what may be first by comparisons with the best; sentences explain it, as "20 items may be first (*)".
+    """
+    places = grouped_digits(low) if low == high else f"{grouped_digits(low)} to {grouped_digits(high)}"
+    return f"{places} *" if first else places
 
 
 def normalized(name: str) -> str:

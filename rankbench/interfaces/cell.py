@@ -38,8 +38,11 @@ RANKING: tuple[str, ...] = ("score", "lower", "upper", "rank-low", "rank-high")
 VOTES = "votes"
 """Metric of such a protocol that a suite may ask for beside them: how many judgments each item has."""
 
-_UNKNOWN = frozenset({"lower", "upper"})
-"""Metrics of `RANKING` that may be nan: bounds of an interval that cannot be had."""
+MAY_BE_FIRST = "may-be-first"
+"""Another such metric: 1 of an item that may be the first of its scale, 0 of others, nan without intervals."""
+
+_UNKNOWN = frozenset({"lower", "upper", MAY_BE_FIRST})
+"""Metrics of a ranking that may be nan where intervals cannot be had."""
 
 ANSWERS: frozenset[Status] = frozenset({"done", "diverged", "skipped"})
 """Statuses that are kept; a run that has only these exits with 0."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from rankbench.data.tables.checks import table_kind
 from rankbench.errors import SpecError
 from rankbench.interfaces.aggregator import Aggregator, CountAggregator
-from rankbench.interfaces.cell import VOTES, CellResult, Layout, Split
+from rankbench.interfaces.cell import MAY_BE_FIRST, VOTES, CellResult, Layout, Split
 from rankbench.interfaces.contender import Contender
 from rankbench.interfaces.dataset import Dataset
 from rankbench.interfaces.metric import RANKING_METRICS, RIDGE, UNPENALIZED, Fact, Metric
@@ -54,6 +54,7 @@ class Items(LogProtocol):
     metrics: ClassVar[tuple[Metric, ...]] = (
         *RANKING_METRICS,
         Metric(VOTES, "maximize", "Votes that an item is in, or ballots that name it."),
+        Metric(MAY_BE_FIRST, "maximize", "1 of an item that may be the first, 0 of another one.", jumps=True),
     )
     facts: ClassVar[tuple[Fact, ...]] = (RIDGE, UNPENALIZED)
     splits: ClassVar[dict[Split, str]] = {"design": "Items"}
@@ -223,6 +224,7 @@ def _cell(cell: str, ranking: ItemRanking, log: RankedLog, aggregator: Aggregato
         "upper": ranking.upper,
         "rank-low": ranking.low.astype(np.float64),
         "rank-high": ranking.high.astype(np.float64),
+        MAY_BE_FIRST: np.full(len(ranking.items), np.nan if ranking.first is None else ranking.first, np.float64),
     }
     facts = {"scales": float(ranking.scales.max() + 1), "clusters": float(ranking.units.count if ranking.units else 0)}
     if np.isfinite(ranking.lower).any():

@@ -29,8 +29,8 @@ class RankingsAcross:
         Those with the most judgments first.
     judged : ndarray of float64, shape (C,)
         Weight of the judgments, each counted once for each of its items.
-    ranks : ndarray of int64, shape (m, C, 2)
-        Smallest and largest rank, or places by score; 0 where an item is missing.
+    ranks : ndarray of int64, shape (m, C, 3)
+        Smallest and largest rank, or places by score, and 1 if it may be first; 0 where an item is missing.
     scores : ndarray of float64, shape (m, C)
         nan where an item is missing.
     """
@@ -69,8 +69,8 @@ def rankings_across(found: Aggregation, top: int | None = None) -> RankingsAcros
     of_query, of_item = ({name: at for at, name in enumerate(some)} for some in (names, items))
     column = table["query"].replace_strict(of_query).to_numpy()
     row = table["item"].replace_strict(of_item).to_numpy()
-    ranks, scores = np.zeros((len(items), len(names), 2), np.int64), np.full((len(items), len(names)), np.nan)
-    ranks[row, column] = table.select("rank_low", "rank_high").to_numpy()
+    ranks, scores = np.zeros((len(items), len(names), 3), np.int64), np.full((len(items), len(names)), np.nan)
+    ranks[row, column] = table.select("rank_low", "rank_high", pl.col("may_be_first").fill_null(False)).to_numpy()
     scores[row, column] = table["score"].to_numpy()
     judged = np.bincount(column, table["votes"].to_numpy(), len(names)).astype(np.float64)
     order = np.argsort(-judged, kind="stable")

@@ -23,6 +23,7 @@ from rankbench.reports.tables import (
     NO_DIFFERENCE,
     difference_verdict,
     item_table,
+    may_be_first,
     mean_interval,
     metric_name,
     metric_title,
@@ -275,8 +276,14 @@ def _first_item(section: Section, arm: Arm, split: Split) -> str:
         chosen, named = np.arange(len(units)), ""
     best = min(chosen.tolist(), key=lambda i: (-round(float(score[i]), 9), units[i]))
     who = f"**{markdown(units[best])}** has the highest score of {grouped_digits(len(chosen))} items{named}"
-    near = int((low[chosen] == 1).sum())
+    first = may_be_first(sampler, arm, split)
+    if first is not None and np.isnan(first).all():
+        return f"By {markdown(arm.label)}, {who}."
+    near, how = int((low[chosen] == 1).sum()), "95%, all places at once"
     told = f"{who}; {near} of them may be first"
     if low[best] == high[best] == 1:
         told = f"{who}, significantly higher than each other one"
-    return f"By {markdown(arm.label)}, {told} (95%, all places at once)."
+    elif first is not None:
+        near, how = int(first[chosen].sum()), r"\*, 95%"
+        told = f"{who}, and alone of them may be first" if near == 1 else f"{who}; {near} of them may be first"
+    return f"By {markdown(arm.label)}, {told} ({how})."

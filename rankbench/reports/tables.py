@@ -19,7 +19,7 @@ from rankbench.core.text import (
     sentence,
     significant,
 )
-from rankbench.interfaces.cell import RANKING, VOTES, Split
+from rankbench.interfaces.cell import MAY_BE_FIRST, RANKING, VOTES, Split
 from rankbench.interfaces.metric import Metric
 from rankbench.reports.document import Bullets, Column, Grid, Node, Paragraph, first_rows
 from rankbench.reports.experiment_data import Arm, Race, Sampler
@@ -150,7 +150,8 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
         for arm in done[:1]:
             parts.append(Paragraph(f"{_title(sampler, race, split)}, **{markdown(arm.label)}**"))
             parts += first_rows(item_table(sampler, arm, split), MOST_ROWS, "units.csv")
-        lines = [
+        lines = [r"\*: may be first, by comparisons with the best (95%)."] * (MAY_BE_FIRST in sampler.metrics)
+        lines += [
             f"**{markdown(arm.label)}**: {note}"
             for arm in done
             for note in (*_without_interval(sampler.values(arm, RANKING[1], split)), *_facts(arm, sampler.source))
@@ -162,6 +163,11 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
     return parts
 
 
+def may_be_first(sampler: Sampler, arm: Arm, split: Split) -> NDArray[np.float64] | None:
+    """Return 1 of items that may be first, 0 of others, nan without intervals; None in runs that did not store it."""
+    return sampler.values(arm, MAY_BE_FIRST, split) if MAY_BE_FIRST in sampler.metrics else None
+
+
 def item_table(sampler: Sampler, arm: Arm, split: Split) -> Grid:
     """Return a ranking of items, the best first; stretches of time stand in their order, the last one first."""
     units = sampler.source.units[split]
@@ -171,9 +177,10 @@ def item_table(sampler: Sampler, arm: Arm, split: Split) -> Grid:
     best = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
     order = [*reversed(range(len(units)))] if series else best
     votes = sampler.values(arm, VOTES, split) if VOTES in sampler.metrics else None
+    first = may_be_first(sampler, arm, split)
     lines = [
         (
-            place_range_text(round(low[i]), round(high[i])),
+            place_range_text(round(low[i]), round(high[i]), first=first is not None and first[i] == 1),
             markdown(units[i]),
             number(float(score[i]), 3),
             interval_text(float(lower[i]), float(upper[i]), 3),

@@ -248,7 +248,7 @@ def test_items_with_wide_rank_ranges_have_their_place_by_score() -> None:
     """A rank range of 1 to 4 has the mean 2.5, behind an item that is the third for sure."""
     rows = [("q", "good", 2.0, 1, 4), ("q", "fair", 1.0, 2, 2), ("q", "poor", -1.0, 2, 3), ("q", "bad", -2.0, 3, 4)]
     table = pl.DataFrame(rows, ["query", "item", "score", "rank_low", "rank_high"], orient="row")
-    found = rankings_across(rb.Aggregation(table.with_columns(votes=pl.lit(1.0)), "m", ()), top=2)
+    found = rankings_across(rb.Aggregation(table.with_columns(votes=pl.lit(1.0), may_be_first=None), "m", ()), top=2)
     assert found.items == ["good", "fair"]
 
 

@@ -185,7 +185,7 @@ def test_the_terminal_has_methods_side_by_side(table: Path) -> None:
     found = ranked(table)
     assert found.exit_code == 0
     title, header, first, *_ = found.stdout.splitlines()
-    assert title == "mean-score: =m2 alone may be first (95%); ranks of all systems together"
+    assert title == "mean-score: =m2 alone may be first (*); 95% intervals of each score alone, ranks of all together"
     assert header.split("  ")[0] == "rank"
     assert all(word in header for word in ("tier", "mean-score", "P(first)", "P(top 3)", "mean-rank", "borda-count"))
     assert "=m2" in first

@@ -27,7 +27,7 @@ from rankbench.interfaces.protocol import NOBODY
 from rankbench.reports.document import terminal_of
 from rankbench.reports.footnotes import Group, data_lines
 from rankbench.reports.headline import partial
-from rankbench.reports.results import report
+from rankbench.reports.results import Results, report
 from rankbench.reports.standings import COLUMNS
 from rankbench.store.records import SourceRecord
 
@@ -110,20 +110,42 @@ def test_a_ranking_of_items_is_said_first(tmp_path: Path) -> None:
 )
 def test_only_items_with_enough_judgments_may_be_first(tmp_path: Path, least: int, said: str) -> None:
     """Item a was judged once and may hold any place; where none has enough judgments, all count."""
-    losses = ("score", "lower", "upper", "rank-low", "rank-high", "votes")
+    found = four_items(tmp_path, least)
+    assert found.headline.sentences == (f"By one, {said} (95%, all places at once).",)
+    units = pl.read_csv(tmp_path / "units.csv")
+    assert units["unit"].unique(maintain_order=True).to_list() == list("abcd")
+
+
+def four_items(tmp_path: Path, least: int, first: tuple[float, ...] = ()) -> Results:
+    """Report a ranking of four items, with or without the metric of those that may be first."""
+    losses = ("score", "lower", "upper", "rank-low", "rank-high", "votes", *["may-be-first"] * bool(first))
     plan = Plan("items", [Contender("one", {})], (100,), 1, "", losses, {"least_judgments": least})
     members, (block,) = synthetic.blocks_of(plan, {"design": 4})
     columns = [[3, 2, 1, 0], [math.nan, 1, 0, -1], [math.nan, 3, 2, 1], [1, 1, 1, 4], [4, 2, 3, 4], [1, 20, 30, 40]]
+    columns += [[*first]] * bool(first)
     values = {(name, "design"): np.array(column, float) for name, column in zip(losses, columns, strict=True)}
     block.cells[0].losses.update(values)
     record = synthetic.record([plan], {"design": 4}, layout="ranking", units={"design": list("abcd")})
     with synthetic.Store(tmp_path) as store:
         store.begin(record, members)
         store.commit(block)
-    found = report(tmp_path)
-    assert found.headline.sentences == (f"By one, {said}{' first' * said.endswith('the')} (95%, all places at once).",)
-    units = pl.read_csv(tmp_path / "units.csv")
-    assert units["unit"].unique(maintain_order=True).to_list() == list("abcd")
+    return report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("first", "said", "marked"),
+    [
+        ((1, 1, 0, 0), r"; 2 of them may be first (\*, 95%)", "ab"),
+        ((0, 1, 0, 0), r", and alone of them may be first (\*, 95%)", "b"),
+        ((math.nan,) * 4, "", ""),
+    ],
+)
+def test_items_that_may_be_first_are_marked(tmp_path: Path, first: tuple[float, ...], said: str, marked: str) -> None:
+    """Comparisons with the best decide, and nothing is said without intervals."""
+    found = four_items(tmp_path, 0, first)
+    assert found.headline.sentences == (f"By one, **a** has the highest score of 4 items{said}.",)
+    page = (tmp_path / "leaderboard.md").read_text()
+    assert re.findall(r"^\| 1 to \d \* \| (\w) \|", page, re.M) == [*marked]
 
 
 def test_every_column_is_documented_in_order() -> None:
